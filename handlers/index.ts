@@ -1,0 +1,65 @@
+/** All endpoints, in the order of the specification, and one fetch over them. */
+import { IttyRouter } from "itty-router";
+import type { Deps } from "../lib/deps.ts";
+import { answering, type Endpoint, type Handler, methodNotAllowed } from "../lib/endpoint.ts";
+import { AppError } from "../lib/errors.ts";
+import { capabilities } from "./capabilities.ts";
+import { livez } from "./livez.ts";
+import { approvals } from "./product/approvals.ts";
+import { apply } from "./product/apply.ts";
+import { approve } from "./product/approve.ts";
+import { audit } from "./product/audit.ts";
+import { auditVerify } from "./product/audit_verify.ts";
+import { change } from "./product/change.ts";
+import { coEvolution } from "./product/co_evolution.ts";
+import { deny } from "./product/deny.ts";
+import { drift } from "./product/drift.ts";
+import { identity } from "./product/identity.ts";
+import { intent } from "./product/intent.ts";
+import { kpi } from "./product/kpi.ts";
+import { outcomes } from "./product/outcomes.ts";
+import { propose } from "./product/propose.ts";
+import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
+import { rollback } from "./product/rollback.ts";
+import { runtime } from "./product/runtime.ts";
+import { withdraw } from "./product/withdraw.ts";
+import { readyz } from "./readyz.ts";
+import { state } from "./state.ts";
+
+export const endpoints: readonly Endpoint[] = [
+  runtime, audit, auditVerify, intent, approvals, identity, coEvolution, change, outcomes, drift,
+  proposeCrmFollowup, propose, approve, deny, withdraw, apply, rollback, kpi,
+  state, capabilities,
+  livez, readyz,
+]; // prettier-ignore
+
+/** One fetch over all endpoints: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. */
+export function app(deps: Deps): Handler {
+  const router = IttyRouter();
+  for (const [path, methods] of byPath(deps)) {
+    const allowed = Object.keys(methods);
+    router.all(path, (request) => {
+      const handler = methods[request.method];
+      return handler ? handler(request) : answering(deps, request, () => Promise.reject(methodNotAllowed(allowed)));
+    });
+  }
+  router.all("*", (request) =>
+    answering(deps, request, () =>
+      Promise.reject(new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`)),
+    ),
+  );
+  return (request) => router.fetch(request) as Promise<Response>;
+}
+
+/** The handlers of each path by method; a GET answers HEAD too. */
+function byPath(deps: Deps): Map<string, Record<string, Handler>> {
+  const paths = new Map<string, Record<string, Handler>>();
+  for (const endpoint of endpoints) {
+    const handler = endpoint(deps);
+    const methods = paths.get(endpoint.path) ?? (Object.create(null) as Record<string, Handler>);
+    methods[endpoint.method] = handler;
+    if (endpoint.method === "GET") methods["HEAD"] = handler;
+    paths.set(endpoint.path, methods);
+  }
+  return paths;
+}

@@ -1,0 +1,15 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { answer } from "../lib/http/answer.ts";
+
+/** GET /livez: the process answers. */
+export const livez = endpoint(
+  {
+    method: "GET",
+    path: "/livez",
+    summary: "Liveness",
+    input: z.object({}),
+    output: z.object({ status: z.literal("ok") }),
+  },
+  async () => answer({ status: "ok" }),
+);

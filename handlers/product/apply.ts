@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, flag } from "../../lib/form.ts";
+import { operationAnswer } from "../../lib/governance/answers.ts";
+import { operate } from "../../lib/governance/operate.ts";
+
+/** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
+export const apply = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/apply",
+    summary: "Apply an approved change",
+    product: true,
+    token: true,
+    input: z.strictObject({ change_id: changeId, dry_run: flag.optional() }),
+    output: operationAnswer,
+    errors: [
+      "change_not_found", "illegal_transition", "adapter_rejected", "forbidden_target", "not_an_approver", "approval_stale",
+      "operation_in_progress", "version_mismatch", "idempotency_key_reused", "adapter_failed",
+    ], // prettier-ignore
+  },
+  (input, call) => operate(call, { ...input, operation: "apply" }),
+);

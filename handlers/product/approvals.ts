@@ -1,0 +1,34 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, wholeNumber } from "../../lib/form.ts";
+import { changeSchema } from "../../lib/governance/change.ts";
+import { gateSchema } from "../../lib/governance/gates.ts";
+import { approvals as approvalsView } from "../../lib/governance/views.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+const awaiting = changeSchema
+  .pick({
+    change_id: true,
+    status: true,
+    tier: true,
+    target: true,
+    summary: true,
+    expected_delta_k: true,
+    affected_users: true,
+    required_approvers: true,
+    approvals: true,
+  }) // prettier-ignore
+  .extend({ blocked_by: z.array(gateSchema) });
+
+/** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
+export const approvals = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/approvals",
+    summary: "Pending and approved changes",
+    product: true,
+    input: z.object({ limit: wholeNumber(1, 1000).default(1000), after: changeId.optional() }),
+    output: z.object({ pending: z.array(awaiting), approved: z.array(awaiting), next: z.string().nullable() }),
+  },
+  async (input, { deps }) => answer(await approvalsView(deps, input)),
+);

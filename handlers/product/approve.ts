@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/form.ts";
+import { decisionAnswer } from "../../lib/governance/answers.ts";
+import { approve as decide } from "../../lib/governance/consent.ts";
+import { decideOn } from "../../lib/governance/decide.ts";
+
+/** POST /api/product/approve: records consent for a pending change. */
+export const approve = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/approve",
+    summary: "Give consent to a pending change",
+    product: true,
+    token: true,
+    input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
+    output: decisionAnswer,
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      "already_decided",
+      "not_an_approver",
+      "self_approval_forbidden",
+      "identity_mismatch",
+      "version_mismatch",
+      "idempotency_key_reused",
+    ],
+  },
+  (input, call) => decideOn(call, input, { field: "approver", name: input.approver }, decide),
+);

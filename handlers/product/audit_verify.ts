@@ -1,0 +1,32 @@
+import * as z from "zod";
+import { holdAgainst } from "../../lib/audit/hold_against.ts";
+import { endpoint } from "../../lib/endpoint.ts";
+import { wholeNumber } from "../../lib/form.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/audit/verify: checks the whole chain, and holds it against what the caller kept of it. */
+export const auditVerify = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/audit/verify",
+    summary: "Verify the audit chain",
+    product: true,
+    input: z.object({
+      expected_length: wholeNumber(0).optional(),
+      expected_head: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+        .optional(),
+    }),
+    output: z.object({
+      valid: z.boolean(),
+      length: z.number().int(),
+      head: z.string(),
+      first_invalid: z.number().int().nullable(),
+      reason: z.string().nullable(),
+      /** What this answer cannot show; a kept length and head take both off the list. */
+      not_checked: z.array(z.enum(["tail_truncation", "full_rewrite"])),
+    }),
+  },
+  async (kept, { deps }) => answer(await holdAgainst(deps, kept)),
+);

@@ -1,0 +1,31 @@
+import * as z from "zod";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId } from "../../lib/form.ts";
+import { changeSchema } from "../../lib/governance/change.ts";
+import { gateSchema } from "../../lib/governance/gates.ts";
+import { outcomeSchema } from "../../lib/governance/outcome.ts";
+import { changeDetail } from "../../lib/governance/views.ts";
+import { answer, etag } from "../../lib/http/answer.ts";
+
+/** GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates. */
+export const change = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/changes/:change_id",
+    summary: "One change",
+    product: true,
+    input: z.object({ change_id: changeId }),
+    output: changeSchema.extend({
+      audit_entries: z.array(entrySchema),
+      outcome: outcomeSchema.nullable(),
+      allowed_actions: z.array(z.string()),
+      gates: z.array(gateSchema),
+    }),
+    errors: ["change_not_found"],
+  },
+  async ({ change_id }, { deps }) => {
+    const detail = await changeDetail(deps, change_id);
+    return answer(detail, 200, { etag: etag(detail.revision) });
+  },
+);

@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/form.ts";
+import { decisionAnswer } from "../../lib/governance/answers.ts";
+import { deny as decide } from "../../lib/governance/consent.ts";
+import { decideOn } from "../../lib/governance/decide.ts";
+
+/** POST /api/product/deny: refuses a pending change; one denial is final. */
+export const deny = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/deny",
+    summary: "Refuse consent to a pending change",
+    product: true,
+    token: true,
+    input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
+    output: decisionAnswer,
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      "not_an_approver",
+      "identity_mismatch",
+      "version_mismatch",
+      "idempotency_key_reused",
+    ],
+  },
+  (input, call) => decideOn(call, input, { field: "approver", name: input.approver }, decide),
+);

@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { driftReport, driftSchema } from "../../lib/governance/drift.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/drift: whether the host shows what was applied, as of the last check. */
+export const drift = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/drift",
+    summary: "Drift between the host product and what was applied",
+    product: true,
+    input: z.object({}),
+    output: driftSchema,
+  },
+  async (_input, { deps }) => answer(await driftReport(deps)),
+);

@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { identitySchema } from "../../lib/governance/runtime.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/identity: which instance of which product this is. */
+export const identity = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/identity",
+    summary: "The instance's identity",
+    product: true,
+    input: z.object({}),
+    output: identitySchema,
+  },
+  async (_input, { deps }) => answer(deps.product!.identity),
+);

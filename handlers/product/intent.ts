@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/intent: the intent in force. */
+export const intent = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/intent",
+    summary: "The product intent in force",
+    product: true,
+    input: z.object({}),
+    output: intentSummary,
+  },
+  async (_input, { deps }) => answer(await intentView(deps)),
+);

@@ -1,0 +1,19 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, wholeNumber } from "../../lib/form.ts";
+import { outcomeSchema } from "../../lib/governance/outcome.ts";
+import { outcomes as outcomesView } from "../../lib/governance/views.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/outcomes: expected against realised KPI movement of applied changes, newest first. */
+export const outcomes = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/outcomes",
+    summary: "Expected against realised KPI movement",
+    product: true,
+    input: z.object({ limit: wholeNumber(1, 1000).default(100), before: changeId.optional() }),
+    output: z.object({ outcomes: z.array(outcomeSchema), next: z.string().nullable() }),
+  },
+  async (input, { deps }) => answer(await outcomesView(deps, input)),
+);

@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { finiteNumber, line, personName, wholeNumber } from "../../lib/form.ts";
+import { admit } from "../../lib/governance/admit.ts";
+import { proposalAnswer } from "../../lib/governance/answers.ts";
+import { crmFollowup } from "../../lib/governance/propose.ts";
+
+/** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
+export const proposeCrmFollowup = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/propose-crm-followup",
+    summary: "Propose a CRM follow-up",
+    product: true,
+    token: true,
+    input: z.strictObject({
+      tenant_id: line(200),
+      affected_users: wholeNumber(0),
+      expected_delta_k: finiteNumber,
+      proposer: personName.optional(),
+    }),
+    output: proposalAnswer,
+    success: 201,
+    errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
+  },
+  (input, call) => admit(call, crmFollowup(input)),
+);

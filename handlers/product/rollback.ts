@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId } from "../../lib/form.ts";
+import { operationAnswer } from "../../lib/governance/answers.ts";
+import { operate } from "../../lib/governance/operate.ts";
+
+/** POST /api/product/rollback: takes an applied change back. */
+export const rollback = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/rollback",
+    summary: "Roll back an applied change",
+    product: true,
+    token: true,
+    input: z.strictObject({ change_id: changeId }),
+    output: operationAnswer,
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      "operation_in_progress",
+      "version_mismatch",
+      "idempotency_key_reused",
+      "adapter_failed",
+    ],
+  },
+  (input, call) => operate(call, { ...input, operation: "rollback" }),
+);

@@ -1,0 +1,48 @@
+import * as z from "zod";
+import { auditPage } from "../../lib/audit/page.ts";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, line, wholeNumber, word } from "../../lib/form.ts";
+import { changeSchema, STATUSES } from "../../lib/governance/change.ts";
+import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
+import { identitySchema } from "../../lib/governance/runtime.ts";
+import { changePage } from "../../lib/governance/views.ts";
+import { answer } from "../../lib/http/answer.ts";
+
+/** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
+export const runtime = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/runtime",
+    summary: "Changes and audit state",
+    product: true,
+    input: z.object({
+      before: changeId.optional(),
+      limit: wholeNumber(1, 1000).default(1000),
+      status: word(STATUSES).optional(),
+      tenant_id: line(200).optional(),
+    }),
+    output: z.object({
+      identity: identitySchema,
+      intent: intentSummary,
+      changes: z.array(changeSchema),
+      total: z.number().int(),
+      next: z.string().nullable(),
+      audit: z.object({
+        origin: z.string(),
+        length: z.number().int(),
+        head: z.string(),
+        entries: z.array(entrySchema),
+      }),
+    }),
+  },
+  async (input, { deps }) => {
+    const { origin, length, head, entries } = await auditPage(deps.store, { limit: 1000 });
+    return answer({
+      identity: deps.product!.identity,
+      intent: await intentView(deps),
+      ...(await changePage(deps.store, input)),
+      audit: { origin, length, head, entries },
+    });
+  },
+);

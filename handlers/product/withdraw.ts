@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { endpoint } from "../../lib/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/form.ts";
+import { decisionAnswer } from "../../lib/governance/answers.ts";
+import { withdraw as decide } from "../../lib/governance/consent.ts";
+import { decideOn } from "../../lib/governance/decide.ts";
+
+/** POST /api/product/withdraw: the proposer takes a pending change back. */
+export const withdraw = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/withdraw",
+    summary: "Take back a pending change",
+    product: true,
+    token: true,
+    input: z.strictObject({ change_id: changeId, proposer: personName, note: freeText(4000).optional() }),
+    output: decisionAnswer,
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      "not_the_proposer",
+      "identity_mismatch",
+      "version_mismatch",
+      "idempotency_key_reused",
+    ],
+  },
+  (input, call) => decideOn(call, input, { field: "proposer", name: input.proposer }, decide),
+);

@@ -1,0 +1,22 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { answer } from "../lib/http/answer.ts";
+import { readiness } from "../lib/pulse/readiness.ts";
+
+/** GET /readyz: 200 when the service can take writes, 503 with what is wrong. */
+export const readyz = endpoint(
+  {
+    method: "GET",
+    path: "/readyz",
+    summary: "Readiness",
+    input: z.object({}),
+    output: z.object({
+      ready: z.boolean(),
+      checks: z.record(z.string(), z.object({ ok: z.boolean(), reason: z.string().nullable() })),
+    }),
+  },
+  async (_input, { deps }) => {
+    const report = await readiness(deps);
+    return answer(report, report.ready ? 200 : 503);
+  },
+);

@@ -1,0 +1,10 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { answer } from "../lib/http/answer.ts";
+import { stateSchema, stateView } from "../lib/pulse/state.ts";
+
+/** GET /api/state: the system's values, and what each was worked out from. */
+export const state = endpoint(
+  { method: "GET", path: "/api/state", summary: "The system's state", input: z.object({}), output: stateSchema },
+  async (_input, { deps }) => answer(await stateView(deps)),
+);

@@ -1,0 +1,82 @@
+/** Appending to the chain, inside the transaction of what is recorded. */
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+import type { Store, Tx } from "../store/store.ts";
+import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
+
+/** The chain's end, kept beside it and read first by every governed decision. */
+export interface ChainHead {
+  /** Names this log, so that entries of another cannot be spliced in. */
+  origin: string;
+  length: number;
+  /** `current_hash` of the last entry, 64 zeros before the first. */
+  head: string;
+  /** Timestamp of the last entry, `""` before the first. */
+  at: string;
+}
+
+/** What happened, before it has a place in the chain. `detail` that is not text becomes JSON text. */
+export interface AuditEvent {
+  event_type: EventType;
+  change_id?: string;
+  tenant?: string;
+  detail: unknown;
+}
+
+const MAX_CLOCK_LAG_MS = 24 * 3600 * 1000;
+
+/** The record id of an entry: 16 digits, so that ids sort as numbers do. */
+export const entryKey = (id: number): string => String(id).padStart(16, "0");
+
+/** The chain's head as the transaction sees it; undefined before the log is made. */
+export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHead | undefined> {
+  return (await reader.get<ChainHead>("meta", "chain"))?.value;
+}
+
+/** Makes the log's origin, once: `<product_id>/audit/<random hex>`. */
+export function createChain(
+  tx: Tx,
+  productId: string,
+  { ids, sha256 }: Pick<Deps, "ids" | "sha256">,
+  now: number,
+): ChainHead {
+  const random = sha256(`${ids.uuid(now)}${crypto.randomUUID()}`).slice(0, 32);
+  const head: ChainHead = { origin: `${productId}/audit/${random}`, length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
+  tx.put("meta", "chain", head, 0);
+  return head;
+}
+
+/**
+ * The moment to stamp what happens now: never before the last entry. A clock more than 24 h behind it is refused
+ * (503 `clock_behind`): following it would date consent wrongly.
+ */
+export function stamp(head: ChainHead, now: number): string {
+  const last = head.at === "" ? 0 : Date.parse(head.at);
+  if (last - now > MAX_CLOCK_LAG_MS)
+    throw new AppError(
+      "clock_behind",
+      `this machine's clock is more than 24 h behind the last audit entry (${head.at}); set the clock right`,
+    );
+  return new Date(Math.max(last, now)).toISOString();
+}
+
+/** The next entry and the head after it. */
+export function nextEntry(
+  head: ChainHead,
+  event: AuditEvent,
+  timestamp: string,
+  sha256: Deps["sha256"],
+): { entry: AuditEntry; head: ChainHead } {
+  const unsigned = {
+    origin: head.origin,
+    id: head.length + 1,
+    timestamp,
+    event_type: event.event_type,
+    change_id: event.change_id ?? "",
+    tenant: event.tenant ?? "",
+    detail: typeof event.detail === "string" ? event.detail : JSON.stringify(event.detail),
+    previous_hash: head.head,
+  };
+  const entry = { ...unsigned, current_hash: entryHash(unsigned, sha256) };
+  return { entry, head: { origin: head.origin, length: entry.id, head: entry.current_hash, at: timestamp } };
+}

@@ -1,0 +1,52 @@
+/** One audit entry and its hash. The encoding is frozen: `countersign-audit/v1`. */
+import * as z from "zod";
+import type { Sha256 } from "../deps.ts";
+
+export const EVENT_TYPES = [
+  "kpi_refreshed", "change_proposed", "consent_decision", "change_applied", "change_rolled_back",
+  "change_apply_failed", "change_rollback_failed", "change_drifted",
+] as const; // prettier-ignore
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** As answered, exported and hashed: an absent change or tenant is `""`, `id` counts from 1 without gaps. */
+export const entrySchema = z.object({
+  origin: z.string(),
+  id: z.number().int(),
+  timestamp: z.string(),
+  event_type: z.enum(EVENT_TYPES),
+  change_id: z.string(),
+  tenant: z.string(),
+  detail: z.string(),
+  previous_hash: z.string(),
+  current_hash: z.string(),
+});
+export type AuditEntry = z.infer<typeof entrySchema>;
+
+export const FIRST_PREVIOUS_HASH = "0".repeat(64);
+
+const encoder = new TextEncoder();
+const TAG = encoder.encode("countersign-audit/v1\n");
+
+/**
+ * hex SHA-256( tag LP(origin) LP(previous_hash) LP(decimal id) LP(timestamp) LP(event_type) LP(change_id) LP(tenant)
+ * LP(detail) ), where LP(s) is the u32 big-endian byte length of UTF-8(s), then UTF-8(s). The lengths keep the fields
+ * apart: plain concatenation would let text move from one field to the next under the same hash.
+ */
+export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha256): string {
+  const fields = [
+    entry.origin, entry.previous_hash, String(entry.id), entry.timestamp, entry.event_type, entry.change_id,
+    entry.tenant, entry.detail,
+  ]; // prettier-ignore
+  let worst = TAG.length;
+  for (const field of fields) worst += 4 + field.length * 3;
+  const bytes = new Uint8Array(worst);
+  const view = new DataView(bytes.buffer);
+  bytes.set(TAG);
+  let end = TAG.length;
+  for (const field of fields) {
+    const { written } = encoder.encodeInto(field, bytes.subarray(end + 4));
+    view.setUint32(end, written);
+    end += 4 + written;
+  }
+  return sha256(bytes.subarray(0, end));
+}

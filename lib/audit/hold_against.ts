@@ -1,0 +1,42 @@
+import type { Deps } from "../deps.ts";
+import { entryKey } from "./chain.ts";
+import { type AuditEntry, FIRST_PREVIOUS_HASH } from "./entry.ts";
+import { verifyChain } from "./verify.ts";
+
+/** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
+export interface Kept {
+  expected_length?: number | undefined;
+  expected_head?: string | undefined;
+}
+
+/** Verifies the chain and holds it against what was kept. A log that has grown since still holds. */
+export async function holdAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
+  const { length, head, breach } = await verifyChain(deps);
+  const at = expected_length ?? length;
+  const report = {
+    valid: !breach,
+    length,
+    head,
+    first_invalid: breach?.first_invalid ?? null,
+    reason: breach?.reason ?? null,
+    not_checked: [
+      ...(expected_length === undefined && expected_head === undefined ? (["tail_truncation"] as const) : []),
+      ...(expected_head === undefined ? (["full_rewrite"] as const) : []),
+    ],
+  };
+  if (breach) return report;
+  const broken = (first_invalid: number, reason: string) => ({ ...report, valid: false, first_invalid, reason });
+  if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
+  if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;
+  return broken(
+    at,
+    expected_length === undefined
+      ? "the head is not expected_head; give the expected_length it belongs to if the log has grown since"
+      : `entry ${at} is not the one that was kept: the log was rewritten`,
+  );
+}
+
+async function hashAt({ store }: Deps, id: number): Promise<string | undefined> {
+  if (id === 0) return FIRST_PREVIOUS_HASH;
+  return (await store.get<AuditEntry>("audit", entryKey(id)))?.value.current_hash;
+}

@@ -1,0 +1,121 @@
+/** Drift: does the host still show what the newest applied change of each target set? */
+import * as z from "zod";
+import { readHead } from "../audit/chain.ts";
+import type { Deps } from "../deps.ts";
+import { addGrowth } from "../pulse/growth_log.ts";
+import { stateOf } from "./host_run.ts";
+import type { ChangeRecord, Claim } from "./records.ts";
+import { governed } from "./unit.ts";
+
+const PER_CYCLE = 100;
+
+const episode = z.object({
+  change_id: z.string(),
+  target: z.string(),
+  tenant_id: z.string(),
+  state: z.enum(["drifted", "missing"]),
+  host: z.enum(["applied", "rolled_back", "absent", "unknown"]),
+  since: z.string(),
+});
+
+export const driftSchema = z.object({
+  /** The worst of what was found; `null` without an adapter or before the first check. */
+  result: z.enum(["in_sync", "drifted", "missing"]).nullable(),
+  in_sync: z.boolean().nullable(),
+  checked_at: z.string().nullable(),
+  drifted: z.array(episode),
+  missing: z.array(episode),
+});
+
+/** `drift/<change_id>`: an episode of drift, from when it was noticed until the host shows the change again. */
+export type DriftEpisode = z.infer<typeof episode>;
+
+/** `meta/drift`: how far the round over all owners is, and when it was last at work. */
+export interface DriftCheck {
+  checked_at: string;
+  checked: number;
+  /** The owner that comes next; `null` when the round is complete. */
+  cursor: string | null;
+}
+
+/** Checks the next hundred owners; an episode is audited once. */
+export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
+  if (!deps.product?.adapter || !(await readHead(deps.store))) return undefined;
+  const last = (await deps.store.get<DriftCheck>("meta", "drift"))?.value;
+  let cursor = last?.cursor ?? "";
+  let checked = 0;
+  for (; checked < PER_CYCLE; checked++) {
+    const owner = await nextOwner(deps, cursor);
+    if (!owner) break;
+    cursor = owner.cursor;
+    await deps.turns(owner.changeId, () => judge(deps, owner.changeId));
+  }
+  const check: DriftCheck = {
+    checked_at: new Date(deps.clock.now()).toISOString(),
+    checked,
+    cursor: checked < PER_CYCLE ? null : cursor,
+  };
+  await deps.store.transact((tx) => tx.put("meta", "drift", check));
+  return check;
+}
+
+/** The newest applied change of the next target after `cursor`; ids of a target share the part up to the last line break. */
+async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: string; cursor: string } | undefined> {
+  const [first] = await store.list<string>("owners", { after: cursor, limit: 1 });
+  if (!first) return undefined;
+  const end = `${first.id.slice(0, first.id.lastIndexOf("\n") + 1)}\uffff`;
+  const [newest] = await store.list<string>("owners", { after: end, limit: 1, reverse: true });
+  return { changeId: newest!.value, cursor: end };
+}
+
+async function judge(deps: Deps, changeId: string): Promise<void> {
+  const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
+  if (record?.change.status !== "applied" || (await deps.store.get<Claim>("claims", changeId))) return;
+  const host = await stateOf(deps.product!.adapter!, record.change);
+  const known = (await deps.store.get<DriftEpisode>("drift", changeId))?.value;
+  const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
+  if (state === known?.state) return;
+  if (state === undefined) return deps.store.transact((tx) => tx.delete("drift", changeId));
+  await governed<void>({ deps }, async (unit) => {
+    const current = await unit.change(changeId);
+    if (current.change.status !== "applied") return;
+    const { target, tenant_id } = current.change;
+    const since = known?.since ?? unit.at;
+    unit.tx.put("drift", changeId, {
+      change_id: changeId,
+      target,
+      tenant_id,
+      state,
+      host,
+      since,
+    } satisfies DriftEpisode);
+    if (known) return;
+    await unit.save(current, current.change, {
+      event_type: "change_drifted",
+      detail: { status: "applied", state, host },
+    });
+    await addGrowth(unit.tx, {
+      at: unit.at,
+      kind: "drift",
+      title: `The host no longer shows ${changeId}`,
+      detail: `${target} is ${state}.`,
+      ref: changeId,
+    });
+  });
+}
+
+/** The episodes under way, and when the last check was. */
+export async function driftReport({ store }: Deps): Promise<z.infer<typeof driftSchema>> {
+  const check = (await store.get<DriftCheck>("meta", "drift"))?.value;
+  const episodes = (await store.list<DriftEpisode>("drift", { limit: 1000 })).map(({ value }) => value);
+  const drifted = episodes.filter(({ state }) => state === "drifted");
+  const missing = episodes.filter(({ state }) => state === "missing");
+  const result = missing.length > 0 ? "missing" : drifted.length > 0 ? "drifted" : check ? "in_sync" : null;
+  return {
+    result,
+    in_sync: result === null ? null : result === "in_sync",
+    checked_at: check?.checked_at ?? null,
+    drifted,
+    missing,
+  };
+}

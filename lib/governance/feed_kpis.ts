@@ -1,0 +1,24 @@
+/** Carries a KPI feed through one governed transaction. */
+import type { Call } from "../endpoint.ts";
+import { type Answer, answer } from "../http/answer.ts";
+import { effectOf } from "../pulse/effect.ts";
+import { judgeGuardrails } from "./guardrail.ts";
+import { feed, type KpiState, NO_KPIS } from "./kpi.ts";
+import { governed } from "./unit.ts";
+
+/** Feeds KPIs and answers whether any of them counts in E. One entry; a cycle is queued and not waited for. */
+export async function feedKpis(call: Call, fed: Record<string, number>): Promise<Answer> {
+  const fedAnswer = await governed(call, async (unit) => {
+    const before = (await unit.tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+    const after = feed(before, fed, unit.at, unit.nextEntryId());
+    const effect = effectOf(after, unit.product.intent);
+    const refreshed = effect.parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);
+    unit.tx.put("kpi", "latest", after);
+    unit.tx.put("kpi_days", unit.at.slice(0, 10), { at: unit.at, values: after.values });
+    await judgeGuardrails(unit, fed);
+    const entry = unit.append({ event_type: "kpi_refreshed", detail: { values: fed, E: effect.value, refreshed } });
+    return answer({ refreshed, E: effect.value, accepted: fed, at: unit.at, audit_entry: entry });
+  });
+  call.deps.wake?.();
+  return fedAnswer;
+}

@@ -1,0 +1,36 @@
+/** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
+import * as z from "zod";
+import type { Deps } from "../deps.ts";
+import type { KpiState } from "./kpi.ts";
+
+export const intentSummary = z.object({
+  product_id: z.string(),
+  product_type: z.string().nullable(),
+  version: z.string(),
+  update_epoch: z.number().int(),
+  approved_by: z.string(),
+  manifest_hash: z.string(),
+  /** `failing` when the last operation failed; `null` without an adapter. */
+  adapter: z
+    .object({ name: z.string(), status: z.enum(["ready", "failing"]), last_error: z.string().nullable() })
+    .nullable(),
+  last_kpi_at: z.string().nullable(),
+});
+
+/** The summary of today's intent. */
+export async function intentView({ store, product }: Deps): Promise<z.infer<typeof intentSummary>> {
+  const { intent, manifest_hash, adapter } = product!;
+  const failure = adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
+  return {
+    product_id: intent.product_id,
+    product_type: intent.product_type ?? null,
+    version: intent.version,
+    update_epoch: intent.update_epoch,
+    approved_by: intent.approved_by,
+    manifest_hash,
+    adapter: adapter
+      ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
+      : null,
+    last_kpi_at: (await store.get<KpiState>("kpi", "latest"))?.value.last_at ?? null,
+  };
+}

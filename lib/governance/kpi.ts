@@ -1,0 +1,55 @@
+/** KPIs: their direction, what is remembered of the feeds, and what they are held against. */
+import type { Intent, KpiGoal } from "./intent.ts";
+
+/** What is known of one KPI. */
+export interface KpiValue {
+  value: number;
+  at: string;
+  /** The audit entry of the feed: what was fed after an apply is told by order, not by the clock. */
+  entry: number;
+  /** The first value ever fed: the baseline where the intent gives none. */
+  first: number;
+}
+
+/** `kpi/latest` */
+export interface KpiState {
+  values: Record<string, KpiValue>;
+  /** Time of the most recent feed. */
+  last_at: string | null;
+}
+
+export const NO_KPIS: KpiState = { values: {}, last_at: null };
+
+const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
+const DEFAULT_STEP = 0.2;
+
+/** The state after a feed; the feed's numbers are finite. */
+export function feed(state: KpiState, fed: Record<string, number>, at: string, entry: number): KpiState {
+  const values = { ...state.values };
+  for (const [kpi, value] of Object.entries(fed))
+    values[kpi] = { value, at, entry, first: values[kpi]?.first ?? value };
+  return { values, last_at: at };
+}
+
+/**
+ * Baseline, target and weight of a KPI: the intent's, or the first value fed and 20 % in the good direction.
+ * Undefined when nothing is known or the baseline is 0.
+ */
+export function goalOf(kpi: string, state: KpiState, intent: Intent): KpiGoal | undefined {
+  const stated = intent.kpis[kpi];
+  if (stated) return stated;
+  const baseline = state.values[kpi]?.first;
+  if (baseline === undefined || baseline === 0) return undefined;
+  const step = Math.abs(baseline) * DEFAULT_STEP;
+  return { baseline, target: DOWN_IS_GOOD.includes(kpi) ? baseline - step : baseline + step, weight: 1 };
+}
+
+/** +1 where up is good, -1 where down is: by the intent's target, else by the KPI's nature. */
+export function directionOf(kpi: string, intent: Intent): 1 | -1 {
+  const stated = intent.kpis[kpi];
+  if (stated) return stated.target >= stated.baseline ? 1 : -1;
+  return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
+}
+
+/** A difference without the last digits that binary fractions add. */
+export const roundDelta = (delta: number): number => Number(delta.toPrecision(12));

@@ -1,0 +1,47 @@
+/** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
+import { createChain, readHead } from "../audit/chain.ts";
+import { verifyTail } from "../audit/verify.ts";
+import type { Deps } from "../deps.ts";
+import { resolveAbandoned } from "./resolve.ts";
+import type { Identity } from "./runtime.ts";
+
+/** The store holds another product's state. */
+export class IdentityMismatch extends Error {
+  override readonly name = "IdentityMismatch";
+}
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** No other process can be using the store: what is half done is settled at once. */
+  exclusive?: boolean;
+  /** How many of the newest entries are checked before anything is served. */
+  tail?: number;
+}
+
+/** The identity of an instance of a product, with its defaults. */
+export function identityOf(productId: string, nodeId: string, instanceId?: string): Identity {
+  return {
+    product_id: productId,
+    instance_id: instanceId ?? `${productId}@${nodeId}`,
+    node_id: nodeId,
+    binding_mode: "one_product_one_svc",
+  };
+}
+
+/** Checks the identity, makes the chain once, checks its tail, and settles what a crash interrupted. Errors: `IdentityMismatch`. */
+export async function openProduct(deps: Deps, { exclusive = false, tail = 10_000 }: OpenOptions = {}): Promise<void> {
+  const { product } = deps;
+  if (!product) return;
+  await deps.store.transact(async (tx) => {
+    const head = await readHead(tx);
+    const kept = (await tx.get<Identity>("meta", "identity"))?.value;
+    if (kept && kept.product_id !== product.identity.product_id)
+      throw new IdentityMismatch(
+        `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
+      );
+    if (JSON.stringify(kept) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
+    if (!head) createChain(tx, product.identity.product_id, deps, deps.clock.now());
+  });
+  await verifyTail(deps, tail);
+  if (!deps.integrity.breach) await resolveAbandoned(deps, exclusive);
+}

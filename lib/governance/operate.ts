@@ -1,0 +1,163 @@
+/**
+ * Apply and rollback. Effects on the host never sit inside a transaction: the claim is made durable, the adapter runs,
+ * the result is committed with its entry under the claim's number. Without an adapter one transaction does it all.
+ */
+import { AppError } from "../errors.ts";
+import { type Answer, answer, etag, isAnswer } from "../http/answer.ts";
+import { requireMatch } from "../http/if_match.ts";
+import type { ProductAdapter } from "./adapter.ts";
+import { digestOf } from "./change.ts";
+import { endClaim, inProgress, isAbandoned, makeClaim, readClaim } from "./claim.ts";
+import { expireIfDue } from "./decide.ts";
+import { applyToHost, type HostFailure, type HostRun, rollBackHost, step } from "./host_run.ts";
+import { refuseForbiddenTarget, standingApprovals } from "./policy.ts";
+import type { ChangeRecord, Claim, GuardrailEvidence } from "./records.ts";
+import { resolveClaim } from "./resolve.ts";
+import { type Circumstance, settle, settleFailure } from "./settle.ts";
+import { transition } from "./transitions.ts";
+import { type Caller, governed, type Unit } from "./unit.ts";
+
+/** What is asked of a change. */
+export interface OperateInput {
+  change_id: string;
+  operation: Claim["operation"];
+  /** Checks and asks the adapter, and changes nothing. */
+  dry_run?: boolean | undefined;
+  /** Set when the service itself asks: a guardrail. */
+  by?: string | undefined;
+  evidence?: GuardrailEvidence | undefined;
+}
+
+type Started = { claim: Claim; record: ChangeRecord } | { abandoned: Claim } | { rehearse: ChangeRecord };
+
+/** Runs apply or rollback and answers with the change, the adapter's result and the entry. */
+export function operate(caller: Caller, input: OperateInput): Promise<Answer> {
+  const { deps } = caller;
+  return deps.turns(input.change_id, async () => {
+    const adapter = deps.product?.adapter;
+    for (;;) {
+      const started = await governed<Started | Answer>(caller, (unit) => start(unit, caller, input, adapter));
+      if (isAnswer(started)) return started;
+      if ("abandoned" in started) await resolveClaim(deps, started.abandoned);
+      else if ("rehearse" in started) return rehearse(adapter, started.rehearse);
+      else return finish(caller, started.claim, await runOnHost(adapter!, started));
+    }
+  });
+}
+
+async function start(
+  unit: Unit,
+  caller: Caller,
+  input: OperateInput,
+  adapter: ProductAdapter | undefined,
+): Promise<Started | Answer | AppError> {
+  const { operation } = input;
+  const record = await unit.change(input.change_id);
+  const claim = await readClaim(unit, input.change_id);
+  if (claim) {
+    if (!isAbandoned(claim, caller.deps.owner, unit.now)) throw inProgress(input.change_id);
+    return { abandoned: claim };
+  }
+  const expired = await expireIfDue(unit, record);
+  if (expired) return expired;
+  transition(record.change, operation);
+  if (operation === "apply") {
+    const stale = await checkConsent(unit, record, input.dry_run === true);
+    if (stale) return stale;
+  }
+  if (caller.request) requireMatch(caller.request, record.change.revision);
+  if (input.dry_run) return { rehearse: record };
+  const by = input.by ?? caller.person;
+  if (!adapter)
+    return done(await settle(unit, record, operation, { adapter: null, by, evidence: input.evidence }), null);
+  const made = {
+    operation,
+    owner: caller.deps.owner,
+    ...(by ? { by } : {}),
+    ...(input.evidence ? { evidence: input.evidence } : {}),
+  };
+  return { claim: makeClaim(unit, record, made), record };
+}
+
+/** Consent is asked again under today's intent, and the content must still be the one it was given to. */
+async function checkConsent(unit: Unit, record: ChangeRecord, dryRun: boolean): Promise<AppError | undefined> {
+  const { change } = record;
+  const { policy } = unit.product.intent;
+  refuseForbiddenTarget(change.target, policy);
+  const standing = standingApprovals(change, policy).length;
+  if (standing < change.required_approvers)
+    throw new AppError(
+      "not_an_approver",
+      `${standing} of ${change.required_approvers} consents count under today's intent; propose the change again`,
+      { change_id: change.change_id },
+    );
+  if (digestOf(change, unit.sha256) === change.digest) return undefined;
+  const failure: HostFailure = {
+    stage: "consent",
+    error: "the change's content is not what was approved",
+    host: "unknown",
+  };
+  if (!dryRun) await settleFailure(unit, record, "apply", failure);
+  return new AppError("approval_stale", `${change.change_id} is not what was approved; propose it again`, {
+    change_id: change.change_id,
+  });
+}
+
+/** What the adapter would do, without doing it. */
+async function rehearse(adapter: ProductAdapter | undefined, { change }: ChangeRecord): Promise<Answer> {
+  const body = { change_id: change.change_id, status: change.status, dry_run: true, change, audit_entry: null };
+  if (!adapter) return answer({ ...body, adapter: null }, 200, { etag: etag(change.revision) });
+  const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
+    throw new AppError("adapter_failed", `the adapter ${adapter.name} failed in validate`, { stage: "validate" });
+  });
+  if (!validation.ok) throw rejected(adapter, validation.reason);
+  return answer(
+    { ...body, adapter: { name: adapter.name, result: "valid", preview: validation.preview ?? null } },
+    200,
+    { etag: etag(change.revision) },
+  );
+}
+
+const runOnHost = (
+  adapter: ProductAdapter,
+  { claim, record }: { claim: Claim; record: ChangeRecord },
+): Promise<HostRun> =>
+  claim.operation === "apply" ? applyToHost(adapter, record.change) : rollBackHost(adapter, record.change);
+
+/** Commits what the host answered, under the claim's own number. */
+async function finish(caller: Caller, claim: Claim, run: HostRun): Promise<Answer> {
+  const adapter = caller.deps.product!.adapter!;
+  return governed<Answer>(caller, async (unit) => {
+    const record = await unit.change(claim.change_id);
+    await endClaim(unit, claim);
+    if (run.ok) {
+      const circumstance: Circumstance = {
+        adapter: { name: adapter.name, ...run.result },
+        by: claim.by,
+        evidence: claim.evidence,
+      };
+      return done(await settle(unit, record, claim.operation, circumstance), circumstance.adapter);
+    }
+    const entry = await settleFailure(unit, record, claim.operation, {
+      ...run.failure,
+      by: claim.by,
+      evidence: claim.evidence,
+    });
+    const { stage, host, error } = run.failure;
+    if (run.failure.rejected) return rejected(adapter, error);
+    return new AppError(
+      "adapter_failed",
+      `the adapter ${adapter.name} failed in ${stage}; the change stays ${record.change.status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
+      { change_id: claim.change_id, current_status: record.change.status, stage, host, audit_entry: entry },
+    );
+  });
+}
+
+const rejected = (adapter: ProductAdapter, reason: string): AppError =>
+  new AppError("adapter_rejected", `the adapter ${adapter.name} refuses the change: ${reason}`, { stage: "validate" });
+
+function done({ record, entry }: Awaited<ReturnType<typeof settle>>, adapter: Circumstance["adapter"]): Answer {
+  const { change } = record;
+  const body = { change_id: change.change_id, status: change.status, change, adapter, audit_entry: entry };
+  return answer(body, 200, { etag: etag(change.revision) });
+}

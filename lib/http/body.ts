@@ -1,0 +1,69 @@
+import { AppError, invalidField } from "../errors.ts";
+import { parseForm, parseJsonField, parseJsonObject } from "../form.ts";
+
+/** The largest request body, in bytes. */
+export const BODY_LIMIT = 64 * 1024;
+
+const tooLarge = () => new AppError("payload_too_large", `the request body is over ${BODY_LIMIT} bytes`);
+
+/** Reads a body as UTF-8 text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. */
+export async function readBody(request: Request): Promise<string> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > BODY_LIMIT) throw tooLarge();
+  const bytes = declared === null ? await readCapped(request) : new Uint8Array(await request.arrayBuffer());
+  if (bytes.length > BODY_LIMIT) throw tooLarge();
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw invalidField("body", "is not valid UTF-8");
+  }
+}
+
+/** Without a declared length the body is read piece by piece, so that a flood stops at the limit. */
+async function readCapped(request: Request): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > BODY_LIMIT) {
+      await reader.cancel();
+      throw tooLarge();
+    }
+    pieces.push(value);
+  }
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, offset);
+    offset += piece.length;
+  }
+  return bytes;
+}
+
+/** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */
+export function bodyFormat(request: Request): "form" | "json" {
+  const type = (request.headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  if (type === "application/json") return "json";
+  if (type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded") return "form";
+  throw new AppError(
+    "unsupported_media_type",
+    `content type ${JSON.stringify(type)} is not accepted; send application/x-www-form-urlencoded or application/json`,
+  );
+}
+
+/** The fields of a body; `jsonFields` are those whose form text is itself JSON. */
+export function parseBody(
+  format: "form" | "json",
+  text: string,
+  jsonFields: readonly string[],
+): Record<string, unknown> {
+  if (format === "json") return parseJsonObject(text);
+  const fields: Record<string, unknown> = parseForm(text);
+  for (const field of jsonFields)
+    if (typeof fields[field] === "string") fields[field] = parseJsonField(field, fields[field]);
+  return fields;
+}

@@ -1,0 +1,49 @@
+/** What stands before a handler: the same site, the admin token, the person a proxy names. */
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+
+/** The host a request was sent to, as its sender named it. */
+export const hostOf = (request: Request): string =>
+  (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
+
+/**
+ * 403 `cross_site` for a write that a page of another site sent. Browsers say so in `Sec-Fetch-Site`, older ones in
+ * `Origin`; a program sends neither.
+ */
+export function requireSameSite(request: Request, allowedHosts: readonly string[] = []): void {
+  const site = request.headers.get("sec-fetch-site");
+  if (site !== null) {
+    if (site === "same-origin" || site === "none") return;
+  } else {
+    const origin = request.headers.get("origin");
+    if (origin === null) return;
+    const host = URL.canParse(origin) ? new URL(origin).host.toLowerCase() : "";
+    const name = host.replace(/:\d+$/, "");
+    if (
+      host !== "" &&
+      (host === hostOf(request) || allowedHosts.some((allowed) => allowed === host || allowed === name))
+    )
+      return;
+  }
+  throw new AppError("cross_site", "a page of another site may not write here");
+}
+
+/** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
+export function requireToken(request: Request, deps: Pick<Deps, "adminToken" | "sha256">): void {
+  if (!deps.adminToken) return;
+  const given = request.headers.get("x-svc-admin-token") ?? "";
+  if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;
+  throw new AppError(
+    "unauthorized",
+    "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
+    {},
+    { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' },
+  );
+}
+
+/** Compares digests without telling by time where they differ. */
+function sameText(a: string, b: string): boolean {
+  let difference = a.length ^ b.length;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % b.length);
+  return difference === 0;
+}

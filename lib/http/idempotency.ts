@@ -1,0 +1,73 @@
+/**
+ * `Idempotency-Key`: the first 2xx answer under a key is kept in the transaction of the write it answers, for 24 hours,
+ * and replayed to the letter. A failure is not kept. Records are named by day, so that old ones are found in order.
+ */
+import type { Sha256 } from "../deps.ts";
+import { AppError, invalidField } from "../errors.ts";
+import type { Tx } from "../store/store.ts";
+import type { Answer } from "./answer.ts";
+
+const KEPT_MS = 24 * 3600 * 1000;
+const COLLECTION = "idempotency";
+
+/** A request's key and what it was used for. */
+export interface IdempotencyKey {
+  /** Hash over method, path, token, person and key. */
+  scope: string;
+  /** Hash over the body. */
+  body: string;
+}
+
+interface Kept {
+  body: string;
+  at: number;
+  answer: Answer;
+}
+
+/** The request's key, if it has one; 400 when it is malformed. */
+export function idempotencyKey(
+  request: Request,
+  person: string | undefined,
+  body: string,
+  sha256: Sha256,
+): IdempotencyKey | undefined {
+  const key = request.headers.get("idempotency-key");
+  if (key === null) return undefined;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidField("Idempotency-Key", "must be 1 to 255 visible ASCII characters");
+  const token = request.headers.get("x-svc-admin-token") ?? "";
+  const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key];
+  return { scope: sha256(JSON.stringify(scope)), body: sha256(body) };
+}
+
+const day = (now: number): string => new Date(now).toISOString().slice(0, 10);
+const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${key.scope}`;
+
+/** The kept answer of an earlier request under this key; 422 when that request had another body. */
+export async function replayed(tx: Tx, key: IdempotencyKey, now: number): Promise<Answer | undefined> {
+  for (const moment of [now, now - KEPT_MS]) {
+    const kept = (await tx.get<Kept>(COLLECTION, recordId(key, moment)))?.value;
+    if (!kept || now - kept.at > KEPT_MS) continue;
+    if (kept.body !== key.body)
+      throw new AppError(
+        "idempotency_key_reused",
+        "this Idempotency-Key was used with another body; use a new key for a new request",
+      );
+    return { ...kept.answer, headers: { ...kept.answer.headers, "idempotency-replayed": "true" } };
+  }
+  return undefined;
+}
+
+/** Keeps a 2xx answer under its key. */
+export function keepAnswer(tx: Tx, key: IdempotencyKey, answer: Answer, now: number): void {
+  const kept: Kept = { body: key.body, at: now, answer };
+  tx.put(COLLECTION, recordId(key, now), kept);
+}
+
+/** Deletes up to `limit` answers whose time is over. */
+export async function forgetOldAnswers(tx: Tx, now: number, limit = 1000): Promise<number> {
+  const expired = `${day(now - KEPT_MS)}:`;
+  const old = (await tx.list(COLLECTION, { limit })).filter(({ id }) => id < expired);
+  for (const { id } of old) tx.delete(COLLECTION, id);
+  return old.length;
+}

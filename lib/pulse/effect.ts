@@ -1,0 +1,49 @@
+/** E, effect: the weighted mean of how far the KPIs are on their way from floor to target. */
+import type { Intent } from "../governance/intent.ts";
+import { goalOf, type KpiState } from "../governance/kpi.ts";
+
+/** One KPI's share of E; `attainment` is `null` with a `reason` when it does not count. */
+export interface EffectPart {
+  kpi: string;
+  value: number;
+  at: string;
+  baseline: number | null;
+  target: number | null;
+  weight: number | null;
+  attainment: number | null;
+  reason: string | null;
+}
+
+/** 0 to 1, or `null` without data, and what it was worked out from. */
+export interface Effect {
+  value: number | null;
+  parts: EffectPart[];
+}
+
+/** E from the newest values. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
+export function effectOf(state: KpiState, intent: Intent): Effect {
+  const parts = Object.keys(state.values)
+    .sort()
+    .map((kpi) => partOf(kpi, state, intent));
+  let sum = 0;
+  let weights = 0;
+  for (const { attainment, weight } of parts)
+    if (attainment !== null && weight !== null) {
+      sum += attainment * weight;
+      weights += weight;
+    }
+  return { value: weights === 0 ? null : sum / weights, parts };
+}
+
+function partOf(kpi: string, state: KpiState, intent: Intent): EffectPart {
+  const { value, at } = state.values[kpi]!;
+  const goal = goalOf(kpi, state, intent);
+  if (!goal)
+    return { kpi, value, at, baseline: 0, target: null, weight: null, attainment: null, reason: "its baseline is 0" };
+  const { baseline, target, weight } = goal;
+  const floor = 2 * baseline - target;
+  if (target === floor)
+    return { kpi, value, at, baseline, target, weight, attainment: null, reason: "its target is its baseline" };
+  const attainment = Math.min(1, Math.max(0, (value - floor) / (target - floor)));
+  return { kpi, value, at, baseline, target, weight, attainment, reason: null };
+}

@@ -1,0 +1,58 @@
+/** One stored record. `revision` starts at 1, rises with every put, and never restarts, not even after a delete. */
+export interface Stored<T = unknown> {
+  id: string;
+  revision: number;
+  value: T;
+}
+
+/** A page of a collection, ordered by id (UTF-16 code units); `after` is exclusive, and with `reverse` counts down. */
+export interface ListOptions {
+  after?: string;
+  limit: number;
+  reverse?: boolean;
+}
+
+/**
+ * What a decision may do inside one transaction. Reads see this transaction's own writes and every transaction
+ * accepted before it. Values read are the reader's own: changing them changes nothing stored.
+ */
+export interface Tx {
+  get<T = unknown>(collection: string, id: string): Promise<Stored<T> | undefined>;
+  list<T = unknown>(collection: string, options: ListOptions): Promise<Stored<T>[]>;
+  /** `expected`: the revision the record must have now, 0 for "must not exist"; without it the put is unconditional. */
+  put(collection: string, id: string, value: unknown, expected?: number): void;
+  delete(collection: string, id: string, expected?: number): void;
+}
+
+/**
+ * Where everything is kept. Values are JSON. `get` and `list` show only what is durable; `transact` is all or nothing,
+ * serialisable and durable before it resolves. `decide` may run more than once, so it has no effects but through `tx`;
+ * when it throws, nothing is written and the error is passed on.
+ *
+ * Errors: `RevisionConflict` when an expected revision does not hold; `StoreUnavailable` when nothing can be written;
+ * `StoreBusy` when a shared store stays contended after its tries.
+ */
+export interface Store {
+  get<T = unknown>(collection: string, id: string): Promise<Stored<T> | undefined>;
+  list<T = unknown>(collection: string, options: ListOptions): Promise<Stored<T>[]>;
+  transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A put or delete named a revision that the record does not have. */
+export class RevisionConflict extends Error {
+  override readonly name = "RevisionConflict";
+  constructor(collection: string, id: string, expected: number, actual: number) {
+    super(`${collection}/${id}: expected revision ${expected}, found ${actual}`);
+  }
+}
+
+/** The store cannot write: nothing of the transaction was kept, and reads may go on. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
+
+/** A shared store stayed contended; nothing was kept, and the same call may be made again later. */
+export class StoreBusy extends Error {
+  override readonly name = "StoreBusy";
+}
