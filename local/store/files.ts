@@ -1,0 +1,125 @@
+/** The few file-system calls of the file store, in one place, so that a test can fail or lose each of them. */
+import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
+import { promisify } from "node:util";
+
+/** How a file is opened; `create` makes it anew and empties what was there. */
+export type OpenMode = "read" | "write" | "create";
+
+/** File-system calls, named after what they promise. Errors are Node's own, with their `code`. */
+export interface Files {
+  /** Makes a folder and those above it; gives the topmost one that was made, if any. */
+  makeFolder(path: string): Promise<string | undefined>;
+  names(folder: string): Promise<string[]>;
+  open(path: string, mode: OpenMode): Promise<number>;
+  size(fd: number): Promise<number>;
+  /** Reads at `position` into the start of `buffer`; gives the number of bytes read, 0 at the end. */
+  read(fd: number, buffer: Buffer, length: number, position: number): number;
+  /** Writes at `position`; gives the number of bytes written, which may be fewer than given. */
+  write(fd: number, bytes: Buffer, position: number): Promise<number>;
+  /** Makes the file's content durable (fdatasync). */
+  sync(fd: number): Promise<void>;
+  truncate(fd: number, size: number): Promise<void>;
+  close(fd: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file; one that is not there is no error. */
+  remove(path: string): Promise<void>;
+  /** Makes the names in a folder durable. */
+  syncFolder(path: string): Promise<void>;
+}
+
+const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "w+" };
+
+// Plain descriptors with callbacks: the promise API costs a FileHandle and more turns for every call.
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const fsync = promisify(fs.fsync);
+const fstat = promisify(fs.fstat);
+
+/** The real file system. */
+export const nodeFiles: Files = {
+  makeFolder: (path) => fs.promises.mkdir(path, { recursive: true }),
+  names: (folder) => fs.promises.readdir(folder),
+  open: (path, mode) => open(path, FLAGS[mode]),
+  size: async (fd) => (await fstat(fd)).size,
+  read: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
+  write: (fd, bytes, position) =>
+    new Promise((resolve, reject) =>
+      fs.write(fd, bytes, 0, bytes.length, position, (error, written) => (error ? reject(error) : resolve(written))),
+    ),
+  sync: promisify(fs.fdatasync),
+  truncate: promisify(fs.ftruncate),
+  close,
+  rename: (from, to) => fs.promises.rename(from, to),
+  remove: (path) => fs.promises.rm(path, { force: true }),
+  async syncFolder(path) {
+    const fd = await open(path, "r");
+    try {
+      await fsync(fd);
+    } finally {
+      await close(fd);
+    }
+  },
+};
+
+/** Writes all the bytes, in as many calls as it takes. */
+export async function writeAll(files: Files, fd: number, bytes: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const written = await files.write(fd, done === 0 ? bytes : bytes.subarray(done), position + done);
+    if (written === 0) throw new Error("the file system wrote nothing and gave no reason");
+    done += written;
+  }
+}
+
+/** Up to `length` bytes at `position`, fewer only at the end of the file. */
+export function readAt(files: Files, fd: number, length: number, position: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let done = 0;
+  while (done < length) {
+    const got = files.read(fd, bytes.subarray(done), length - done, position + done);
+    if (got === 0) break;
+    done += got;
+  }
+  return bytes.subarray(0, done);
+}
+
+/** The whole content of a file, or `undefined` when there is none. */
+export async function readFile(files: Files, path: string): Promise<Buffer | undefined> {
+  const fd = await files.open(path, "read").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (fd === undefined) return undefined;
+  try {
+    return readAt(files, fd, await files.size(fd), 0);
+  } finally {
+    await files.close(fd);
+  }
+}
+
+/** The name under which a file is written before it takes its place. */
+export const asideOf = (path: string): string => `${path}.tmp`;
+
+/** Puts a durable file in place at once: written aside, synced, renamed, the folder synced. */
+export async function replaceFile(files: Files, path: string, content: Buffer): Promise<void> {
+  const aside = asideOf(path);
+  const fd = await files.open(aside, "create");
+  try {
+    await writeAll(files, fd, content, 0);
+    await files.sync(fd);
+  } finally {
+    await files.close(fd);
+  }
+  await files.rename(aside, path);
+  await files.syncFolder(dirname(path));
+}
+
+/** Makes a folder that survives a power cut: each new name is synced in the folder above it. */
+export async function makeDurableFolder(files: Files, path: string): Promise<void> {
+  const topmost = await files.makeFolder(path);
+  if (topmost === undefined) return;
+  for (let made = resolve(path); ; made = dirname(made)) {
+    await files.syncFolder(dirname(made));
+    if (made === topmost || made === dirname(made)) return;
+  }
+}

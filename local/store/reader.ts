@@ -1,0 +1,104 @@
+/** Reads records from the journal's files by their places. */
+import type { Stored } from "../../lib/store/store.ts";
+import { readKey } from "./commit_line.ts";
+import { StoreDamaged } from "./damage.ts";
+import type { Files } from "./files.ts";
+import { fileOf, offsetOf } from "./place.ts";
+import type { Segment } from "./segment.ts";
+
+/** Cold reads; values are the caller's own. Errors: `StoreDamaged`, and those of the file system. */
+export interface Reader {
+  read(collection: string, id: string, place: number): Stored;
+  /** Reads a page, operations that lie near each other in one call. */
+  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Stored[];
+  revision(collection: string, id: string, place: number): number;
+}
+
+const TAB = 9;
+/** How much is read for one operation whose length is not known. */
+const GUESS = 4 * 1024;
+/** Operations at most this far apart are read in one call, up to the size of the buffer. */
+const GAP = 16 * 1024;
+const BUFFER_BYTES = 256 * 1024;
+
+/** A reader over the open files of a journal. */
+export function newReader(files: Files, segmentOf: (file: number) => Segment): Reader {
+  const shared = Buffer.allocUnsafe(BUFFER_BYTES);
+
+  const damaged = (place: number): StoreDamaged =>
+    new StoreDamaged(segmentOf(fileOf(place)).path, offsetOf(place), "a record is not where the journal had it");
+
+  /** Reads one operation into the start of a buffer; `end` is its length. */
+  const fetch = (place: number): { buffer: Buffer; end: number } => {
+    const { fd } = segmentOf(fileOf(place));
+    for (let buffer = shared, length = GUESS; ; length *= 8) {
+      if (length > buffer.length) buffer = Buffer.allocUnsafe(length);
+      const got = files.read(fd, buffer, length, offsetOf(place));
+      const end = buffer.indexOf(TAB);
+      if (end !== -1 && end < got) return { buffer, end };
+      if (got < length) throw damaged(place);
+    }
+  };
+
+  const parse = (collection: string, id: string, place: number, buffer: Buffer, start: number, end: number): Stored => {
+    const [storedCollection, storedId, revision, value] = parsed(buffer.toString("utf8", start, end)) ?? [];
+    if (storedCollection !== collection || storedId !== id || revision === undefined) throw damaged(place);
+    return { id, revision, value };
+  };
+
+  const read: Reader["read"] = (collection, id, place) => {
+    const { buffer, end } = fetch(place);
+    return parse(collection, id, place, buffer, 0, end);
+  };
+
+  return {
+    read,
+    revision(collection, id, place) {
+      const { buffer, end } = fetch(place);
+      const key = readKey(buffer, 0, end);
+      if (key.collection !== collection || key.id !== id) throw damaged(place);
+      return key.revision;
+    },
+    readAll(collection, page) {
+      const stored = new Array<Stored>(page.length);
+      const order = inPlaceOrder(page);
+      for (let from = 0; from < order.length;) {
+        const first = page[order[from]!]![1];
+        let last = first;
+        let to = from + 1;
+        for (; to < order.length; to++) {
+          const place = page[order[to]!]![1];
+          if (place - last > GAP || place - first > BUFFER_BYTES - GUESS) break;
+          last = place;
+        }
+        const got = files.read(segmentOf(fileOf(first)).fd, shared, last - first + GUESS, offsetOf(first));
+        const ends = order.slice(from, to).map((index) => shared.indexOf(TAB, page[index]![1] - first));
+        for (let at = from; at < to; at++) {
+          const [id, place] = page[order[at]!]!;
+          const end = ends[at - from]!;
+          if (end === -1 || end >= got) continue;
+          stored[order[at]!] = parse(collection, id, place, shared, place - first, end);
+        }
+        // Only the last of a run can be longer than what was read; reading it alone overwrites the shared buffer.
+        const [id, place] = page[order[to - 1]!]!;
+        stored[order[to - 1]!] ??= read(collection, id, place);
+        from = to;
+      }
+      return stored;
+    },
+  };
+}
+
+function parsed(operation: string): [string, string, number, unknown] | undefined {
+  try {
+    return JSON.parse(operation) as [string, string, number, unknown];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The indexes of a page, by rising places. */
+function inPlaceOrder(page: readonly (readonly [string, number])[]): number[] {
+  const order = page.map((_, index) => index);
+  return order.sort((a, b) => page[a]![1] - page[b]![1]);
+}

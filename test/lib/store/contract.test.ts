@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { brokenPages } from "../../contract/broken_pages.ts";
+import { brokenRecords } from "../../contract/broken_records.ts";
+import { brokenTransactions } from "../../contract/broken_transactions.ts";
+import { runCase, storeCases, type Subject } from "../../contract/store_contract.ts";
+
+const brokenStores = { ...brokenRecords, ...brokenPages, ...brokenTransactions };
+
+/** The names of the cases that a store fails. */
+async function failures(make: () => Subject): Promise<string[]> {
+  const failed: string[] = [];
+  for (const storeCase of storeCases) {
+    if (storeCase.needs && !make()[storeCase.needs]) continue;
+    await runCase(storeCase, async () => make()).catch(() => failed.push(storeCase.name));
+  }
+  return failed;
+}
+
+describe("the contract catches it when", () => {
+  const caught = new Set<string>();
+
+  test.each(Object.entries(brokenStores))("%s", async (_, make) => {
+    const failed = await failures(make);
+    expect(failed).not.toEqual([]);
+    for (const name of failed) caught.add(name);
+  });
+
+  test("a case is one that no store could fail", () => {
+    expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
+  });
+});
+
+test("a store that keeps every promise fails no case", async () => {
+  expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
+});
+
+test("every case has a name of its own", () => {
+  expect(new Set(storeCases.map(({ name }) => name)).size).toBe(storeCases.length);
+});

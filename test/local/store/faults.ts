@@ -1,0 +1,63 @@
+/** Makes calls of the file layer fail, on any file system below it. */
+import type { Files } from "../../../local/store/files.ts";
+
+/** Decides about a call before it is made: an error makes it fail. */
+export type Judge = (call: keyof Files, args: readonly unknown[]) => Error | undefined;
+
+/** An error as the system gives it. */
+export const systemError = (code: string): Error => Object.assign(new Error(`${code}: simulated`), { code });
+
+/** A file layer whose calls are judged first. */
+export function judged(files: Files, judge: Judge): Files {
+  const wrap = (call: keyof Files): unknown => {
+    const made = files[call] as (...args: unknown[]) => unknown;
+    return (...args: unknown[]) => {
+      const error = judge(call, args);
+      if (!error) return made(...args);
+      // Only `read` is synchronous.
+      if (call === "read") throw error;
+      return Promise.reject(error);
+    };
+  };
+  const calls = (Object.keys(files) as (keyof Files)[]).map((call) => [call, wrap(call)] as const);
+  return Object.fromEntries(calls) as unknown as Files;
+}
+
+/** A file layer whose syncs can be held back. */
+export function heldSyncs(files: Files): {
+  files: Files;
+  /** Writes and syncs made, in order. */
+  calls: ("write" | "sync")[];
+  /** Resolves when a sync is being held. */
+  syncing(): Promise<void>;
+  /** Holds every sync until the function it gives is called. */
+  hold(): () => void;
+} {
+  const calls: ("write" | "sync")[] = [];
+  let held: Promise<void> | undefined;
+  let arrived = (): void => undefined;
+  let arrival = Promise.resolve();
+  return {
+    calls,
+    files: {
+      ...files,
+      write(...args) {
+        calls.push("write");
+        return files.write(...args);
+      },
+      async sync(fd) {
+        calls.push("sync");
+        arrived();
+        await held;
+        await files.sync(fd);
+      },
+    },
+    syncing: () => arrival,
+    hold() {
+      let release = (): void => undefined;
+      held = new Promise((resolve) => (release = resolve));
+      arrival = new Promise((resolve) => (arrived = resolve));
+      return release;
+    },
+  };
+}

@@ -1,0 +1,271 @@
+/** What the journal looks like, how commits share a sync, and what a failed write or sync leaves. */
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
+import { beforeEach, describe, expect, test } from "vitest";
+import { RevisionConflict, type Store, StoreUnavailable } from "../../../lib/store/store.ts";
+import { type Files, nodeFiles } from "../../../local/store/files.ts";
+import { heldSyncs, judged, systemError } from "./faults.ts";
+import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { opened, readableLog, temporaryFolder } from "./opened.ts";
+
+let state: string;
+let journal: string;
+
+beforeEach(async () => {
+  state = join(await temporaryFolder(), "data", "deeper", "state.json");
+  journal = `${state}.journal.jsonl`;
+});
+
+const lines = async (): Promise<string[]> => (await readFile(journal, "utf8")).trimEnd().split("\n");
+
+describe("a journal line", () => {
+  test("is JSON: a number, the operations, and a checksum over what stands before it", async () => {
+    const store = await opened(state);
+    await store.transact((tx) => {
+      tx.put("things", 'a "quoted"\tid', { text: "tab\tand\nline é" });
+      tx.put("things", "b", [1]);
+    });
+    await store.transact((tx) => tx.delete("things", "b"));
+    const [header, first, second] = await lines();
+    expect(JSON.parse(header!)).toMatchObject({
+      format: "countersign-journal/1",
+      store: "store-1",
+      segment: 1,
+      after: 0,
+      written_at: "2026-01-02T00:00:00.000Z",
+    });
+    expect(JSON.parse(first!)).toMatchObject({
+      n: 1,
+      ops: [
+        ["things", 'a "quoted"\tid', 1, { text: "tab\tand\nline é" }],
+        ["things", "b", 1, [1]],
+      ],
+    });
+    expect(JSON.parse(second!)).toMatchObject({ n: 2, ops: [["things", "b", 1]] });
+    for (const line of [header!, first!, second!]) {
+      const body = line.slice(0, line.lastIndexOf(',"crc"'));
+      expect((JSON.parse(line) as { crc: string }).crc).toBe(crc32(body).toString(16).padStart(8, "0"));
+    }
+  });
+
+  test("has an operation between every two tabs, and no other tabs", async () => {
+    const store = await opened(state);
+    await store.transact((tx) => ["a", "b\t"].forEach((id) => tx.put("things", id, "\t")));
+    const pieces = (await lines())[1]!.split("\t");
+    expect(pieces[1]).toBe('["things","a",1,"\\t"]');
+    expect(pieces[3]).toBe('["things","b\\t",1,"\\t"]');
+    expect(pieces).toHaveLength(5);
+  });
+
+  test("is written for no transaction that writes nothing", async () => {
+    const store = await opened(state);
+    await store.transact((tx) => tx.get("things", "a"));
+    await store.transact((tx) => tx.delete("things", "absent"));
+    await expect(store.transact((tx) => tx.put("things", "a", 1, 7))).rejects.toThrow(RevisionConflict);
+    expect(await lines()).toHaveLength(1);
+  });
+});
+
+test("the folders that are made survive a power cut: each new name is synced in the folder above", async () => {
+  const synced: unknown[] = [];
+  const files = judged(nodeFiles, (call, [path]) => (call === "syncFolder" && synced.push(path), undefined));
+  await opened(state, { files });
+  const folder = dirname(state);
+  expect(synced).toEqual(expect.arrayContaining([folder, dirname(folder), dirname(dirname(folder))]));
+});
+
+test("a start makes the names it finds durable, also when it cannot write the snapshot", async () => {
+  await opened(state).then((store) => store.close());
+  const synced: unknown[] = [];
+  const files = judged(nodeFiles, (call, [path]) => {
+    if (call === "syncFolder") synced.push(path);
+    return call === "rename" ? systemError("EIO") : undefined;
+  });
+  await opened(state, { files });
+  expect(synced).toContain(dirname(state));
+});
+
+test("an audit entry is only ever appended, whatever a caller tries", async () => {
+  const store = await opened(state);
+  await store.transact((tx) => {
+    tx.put("audit", "0000000000000001", 1, 0);
+    tx.put("audit", "0000000000000002", 2, 0);
+  });
+  for (const id of ["0000000000000001", "0000000000000004", "3", "x"])
+    await expect(
+      store.transact((tx) => tx.put("audit", id, 9)),
+      id,
+    ).rejects.toThrow(/next id is 0000000000000003/);
+  await expect(store.transact((tx) => tx.delete("audit", "0000000000000002"))).rejects.toThrow(/only appended to/);
+  expect((await store.list("audit", { limit: 9 })).map(({ value }) => value)).toEqual([1, 2]);
+  await store.transact((tx) => tx.put("audit", "0000000000000003", 3, 0));
+});
+
+test("what is accepted while a sync runs shares one write and one sync", async () => {
+  const disk = heldSyncs(nodeFiles);
+  const store = await opened(state, { files: disk.files });
+  disk.calls.length = 0;
+  const release = disk.hold();
+  const first = store.transact((tx) => tx.put("things", "first", 0));
+  await disk.syncing();
+  const rest = Array.from({ length: 100 }, (_, n) => store.transact((tx) => tx.put("things", `r${n}`, n)));
+  await new Promise<void>((decided) => void store.transact(() => decided()));
+  release();
+  await Promise.all([first, ...rest]);
+  expect(disk.calls).toEqual(["write", "sync", "write", "sync"]);
+});
+
+describe("when the disk fails", () => {
+  const contents = history(20);
+
+  /** A store with five commits on a disk whose calls of one kind fail from now on. */
+  async function failing(
+    failed: keyof Files,
+    error: Error,
+  ): Promise<{ store: Awaited<ReturnType<typeof opened>>; tries(): number; log: ReturnType<typeof readableLog> }> {
+    let broken = false;
+    let tries = 0;
+    const log = readableLog();
+    const files = judged(nodeFiles, (call) => {
+      if (!broken || call !== failed) return undefined;
+      tries++;
+      return error;
+    });
+    const store = await opened(state, { files, log });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    broken = true;
+    return { store, tries: () => tries, log };
+  }
+
+  const reopened = async (): Promise<Store> => opened(state);
+
+  test.each([
+    ["write", "ENOSPC"],
+    ["write", "EIO"],
+    ["sync", "EIO"],
+  ] as const)("a failed %s (%s) is told to all who wait, and nothing of theirs is kept", async (call, code) => {
+    const { store, tries, log } = await failing(call, systemError(code));
+    const waiting = [6, 7, 8].map((n) => store.transact((tx) => perform(tx, workload(n))));
+    const reading = store.transact((tx) => tx.get("meta", "chain"));
+    const refusing = store.transact(async (tx) => {
+      throw new Error(`told of ${JSON.stringify(await tx.get("meta", "chain"))}`);
+    });
+    for (const outcome of await Promise.allSettled([...waiting, reading, refusing])) {
+      expect(outcome.status).toBe("rejected");
+      const { reason } = outcome as PromiseRejectedResult;
+      expect(reason).toBeInstanceOf(StoreUnavailable);
+      expect(reason.message).toContain(journal);
+      expect(reason.message).toContain(code);
+      expect(reason.cause).toMatchObject({ code });
+    }
+    expect(tries()).toBe(1);
+    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(store.status()).toMatchObject({ sequence: 5, failure: expect.stringContaining(code) as string });
+    expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
+    await store.close();
+    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+  });
+
+  test("afterwards nothing is written or tried again, and reads go on", async () => {
+    const { store, tries } = await failing("sync", systemError("EIO"));
+    await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(StoreUnavailable);
+    const before = await readFile(journal);
+    let ran = false;
+    await expect(store.transact(() => void (ran = true))).rejects.toThrow(StoreUnavailable);
+    expect(ran).toBe(false);
+    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    await store.close();
+    expect(tries()).toBe(1);
+    expect(await readFile(journal)).toEqual(before);
+  });
+
+  test("a decision under way at that moment is refused, whatever it gives", async () => {
+    const { store } = await failing("sync", systemError("EIO"));
+    const written = store.transact((tx) => perform(tx, workload(6)));
+    let goOn = (): void => undefined;
+    const under = store.transact(async (tx) => {
+      await new Promise<void>((resolve) => (goOn = resolve));
+      return (await tx.get("meta", "chain"))?.value;
+    });
+    await expect(written).rejects.toThrow(StoreUnavailable);
+    goOn();
+    await expect(under).rejects.toThrow(StoreUnavailable);
+  });
+
+  test("what was accepted on top of a failed sync fails with it", async () => {
+    const disk = heldSyncs(nodeFiles);
+    let broken = false;
+    const sync: Files["sync"] = async (fd) => {
+      await disk.files.sync(fd);
+      if (broken) throw systemError("EIO");
+    };
+    const store = await opened(state, { files: { ...disk.files, sync } });
+    await store.transact((tx) => perform(tx, workload(1)));
+    broken = true;
+    const release = disk.hold();
+    const first = store.transact((tx) => perform(tx, workload(2)));
+    await disk.syncing();
+    const onTop = [3, 4].map((n) => store.transact((tx) => perform(tx, workload(n))));
+    await new Promise<void>((decided) => void store.transact(() => decided()).catch(() => undefined));
+    release();
+    const outcomes = await Promise.allSettled([first, ...onTop]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[1]!));
+    await store.close();
+    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[1]!));
+  });
+
+  test("a write that stops half way leaves no half line", async () => {
+    let left = Number.POSITIVE_INFINITY;
+    const files: Files = {
+      ...nodeFiles,
+      async write(fd, bytes, position) {
+        if (left === 0) throw systemError("ENOSPC");
+        const part = bytes.subarray(0, Math.min(bytes.length, left));
+        left -= part.length;
+        return nodeFiles.write(fd, part, position);
+      },
+    };
+    const store = await opened(state, { files });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    left = 100;
+    await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(/ENOSPC/);
+    await store.close();
+    const again = await opened(state);
+    expect(again.torn).toBeUndefined();
+    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[5]!));
+  });
+
+  test("a write in many short pieces is a whole one", async () => {
+    const files: Files = {
+      ...nodeFiles,
+      write: (fd, bytes, position) => nodeFiles.write(fd, bytes.subarray(0, 7), position),
+    };
+    const store = await opened(state, { files });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    await store.close();
+    expect(await contentOf(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+  });
+
+  test.each(["rename", "syncFolder", "open"] as const)(
+    "a failed %s while a journal file is sealed loses nothing",
+    async (failed) => {
+      let broken = false;
+      const files = judged(nodeFiles, (call) => (broken && call === failed ? systemError("EIO") : undefined));
+      const store = await opened(state, { files, segmentBytes: 2000 });
+      for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+      broken = true;
+      let acknowledged = 5;
+      const more = async (): Promise<void> => {
+        for (let n = 6; n <= 20; n++, acknowledged++) await store.transact((tx) => perform(tx, workload(n)));
+      };
+      await expect(more()).rejects.toThrow(StoreUnavailable);
+      expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+      await store.close();
+      const again = await opened(state);
+      expect(again.status().sequence).toBe(acknowledged);
+      expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+    },
+  );
+});

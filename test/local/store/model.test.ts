@@ -1,0 +1,81 @@
+/** Random transactions, restarts, power cuts and compactions, against a model. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { sequenceId } from "../../../lib/store/collections.ts";
+import { type Files, nodeFiles } from "../../../local/store/files.ts";
+import { after, type Content, contentOf, live, perform, seeded, type Write } from "./model.ts";
+import { opened, temporaryFolder } from "./opened.ts";
+import { simulatedDisk } from "./simulated_disk.ts";
+
+const COLLECTIONS = ["audit", "things", "meta", 'é \t"collection"'];
+
+interface Walk {
+  seed: number;
+  steps: number;
+  state: string;
+  files: Files;
+  /** Cuts the power, where that can be done. */
+  crash?: () => void;
+}
+
+/** Takes so many random steps with a store and a model, and compares them every now and then. */
+async function walk({ seed, steps, state, files, crash }: Walk): Promise<void> {
+  const random = seeded(seed);
+  const upTo = (count: number): number => Math.floor(random() * count);
+  const open = () => opened(state, { files, segmentBytes: 3000 + upTo(5000) });
+  let store = await open();
+  let content: Content = {};
+  let entries = 0;
+
+  const someId = (): string => (random() < 0.8 ? `id-${upTo(30)}` : `${'é\t"\\🙂'.slice(0, upTo(5))}${upTo(5)}`);
+  const someWrites = (): Write[] =>
+    Array.from({ length: 1 + upTo(6) }, () => {
+      const collection = COLLECTIONS[upTo(4)]!;
+      if (collection === "audit") return { collection, id: sequenceId(++entries), value: "x".repeat(upTo(300)) };
+      const id = someId();
+      return random() < 0.3
+        ? { collection, id }
+        : { collection, id, value: { n: upTo(1000), text: "é".repeat(upTo(100)) } };
+    });
+
+  for (let step = 1; step <= steps; step++) {
+    const dice = random();
+    if (dice < 0.9) {
+      const group = Array.from({ length: 1 + upTo(4) }, someWrites);
+      await Promise.all(group.map((writes) => store.transact((tx) => perform(tx, writes))));
+      for (const writes of group) content = after(content, writes);
+    } else if (dice < 0.93) {
+      const refused = store.transact(
+        (tx) => (tx.put("things", "never", 1), tx.delete("meta", "id-1"), tx.put("things", "x", 1, 99)),
+      );
+      await expect(refused).rejects.toThrow("expected revision 99");
+    } else if (dice < 0.96) await store.compact();
+    else {
+      if (crash && random() < 0.5) crash();
+      else await store.close();
+      if (random() < 0.3) await files.remove(state);
+      store = await open();
+    }
+    if (step % 40 === 0) expect(await contentOf(store, COLLECTIONS)).toEqual(live(content));
+  }
+  await store.close();
+}
+
+test.each([1, 2, 3, 4, 5])(
+  "a store and a model agree over 400 random steps (seed %i)",
+  async (seed) => {
+    const disk = simulatedDisk();
+    await walk({
+      seed,
+      steps: 400,
+      state: "/data/state.json",
+      files: disk.files,
+      crash: () => disk.crash("everything"),
+    });
+  },
+  30_000,
+);
+
+test("they agree on real files", async () => {
+  await walk({ seed: 6, steps: 80, state: join(await temporaryFolder(), "state.json"), files: nodeFiles });
+}, 120_000);

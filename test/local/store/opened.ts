@@ -1,0 +1,52 @@
+/** File stores for tests: in a folder of their own, with a fixed clock, counted ids and a snapshot timer run by hand. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import type { Log } from "../../../lib/deps.ts";
+import { type FileStore, type FileStoreOptions, openFileStore } from "../../../local/store/file_store.ts";
+
+/** One line of a log. */
+export interface LogLine {
+  level: "info" | "warn" | "error";
+  message: string;
+  fields: Record<string, unknown> | undefined;
+}
+
+/** A log that can be read. */
+export function readableLog(): Log & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) =>
+    void lines.push({ level, message, fields });
+  return { lines, info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+const folders: string[] = [];
+const stores: FileStore[] = [];
+
+/** A new folder that goes when the test ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "file-store-"));
+  folders.push(folder);
+  return folder;
+}
+
+afterEach(async () => {
+  await Promise.allSettled(stores.splice(0).map((store) => store.close()));
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
+});
+
+/** Opens a store; it is closed when the test ends. */
+export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<FileStore> {
+  let ids = 0;
+  const store = await openFileStore({
+    path,
+    log: readableLog(),
+    now: () => Date.UTC(2026, 0, 2),
+    newId: () => `store-${++ids}`,
+    schedule: () => () => undefined,
+    ...options,
+  });
+  stores.push(store);
+  return store;
+}

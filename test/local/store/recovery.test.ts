@@ -1,0 +1,380 @@
+/** What a start makes of files that are torn, damaged, missing or of another store. */
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { StoreDamaged } from "../../../local/store/damage.ts";
+import type { FileStore } from "../../../local/store/file_store.ts";
+import { type Files, nodeFiles } from "../../../local/store/files.ts";
+import { lineOf, trailerOf } from "../../../local/store/line.ts";
+import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { opened, readableLog, temporaryFolder } from "./opened.ts";
+
+let folder: string;
+let state: string;
+let journal: string;
+const contents = history(40);
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  state = join(folder, "state.json");
+  journal = `${state}.journal.jsonl`;
+});
+
+/** Leaves the files of a store with so many commits, closed, every sealed journal file with its index. */
+async function written(count: number, options = {}): Promise<void> {
+  const store = await opened(state, options);
+  for (let n = 1; n <= count; n++) await store.transact((tx) => perform(tx, workload(n)));
+  await indexed(store);
+  await store.close();
+}
+
+const indexed = (store: FileStore): Promise<void> =>
+  expect
+    .poll(async () => (await readdir(folder)).filter((name) => name.endsWith(".index")).length)
+    .toBe(store.status().segments - 1);
+
+const lines = async (): Promise<string[]> => (await readFile(journal, "utf8")).trimEnd().split("\n");
+const rewrite = (changed: string[]): Promise<void> => writeFile(journal, changed.map((line) => `${line}\n`).join(""));
+const offsetOf = (all: string[], index: number): number => Buffer.byteLength(all.slice(0, index).join("\n")) + 1;
+const segment = (number: number): string => `${state}.journal.00000${number}.jsonl`;
+const index = (number: number): string => `${state}.journal.00000${number}.index`;
+
+/** The store opens, and holds what the first `count` commits made. */
+async function holds(count: number, options = {}): Promise<void> {
+  const store = await opened(state, options);
+  expect(store.status().sequence).toBe(count);
+  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  await store.close();
+}
+
+/** The start is refused, naming file and offset, no file is touched, none stays open. */
+async function refused(file: string, offset: number, message: RegExp): Promise<void> {
+  const files = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      await Promise.all(
+        (await readdir(folder)).map(async (name) => [name, await readFile(join(folder, name), "latin1")]),
+      ),
+    );
+  const before = await files();
+  const open = new Set<number>();
+  const watched: Files = {
+    ...nodeFiles,
+    async open(path, mode) {
+      const fd = await nodeFiles.open(path, mode);
+      open.add(fd);
+      return fd;
+    },
+    close: (fd) => (open.delete(fd), nodeFiles.close(fd)),
+  };
+  const error = await opened(state, { files: watched }).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(StoreDamaged);
+  expect(error).toMatchObject({ file, offset });
+  expect((error as Error).message).toContain(`${file}, byte ${offset}: `);
+  expect((error as Error).message).toMatch(message);
+  expect(await files()).toEqual(before);
+  expect(open.size).toBe(0);
+}
+
+describe("the end of the journal", () => {
+  // Without the snapshot: it proves that the last commit was durable, and a cut would rightly be refused.
+  beforeEach(async () => {
+    await written(6);
+    await rm(state);
+  });
+
+  test.each([
+    ["its line end", (line: string) => line],
+    ["its last byte", (line: string) => line.slice(0, -1)],
+    ["its checksum", (line: string) => line.slice(0, -12)],
+    ["all but its first byte", () => "{"],
+  ])("a last line without %s is set aside, told of, and cut", async (_, torn) => {
+    const all = await lines();
+    const rest = torn(all[6]!);
+    await writeFile(journal, `${all.slice(0, 6).join("\n")}\n${rest}`);
+    const log = readableLog();
+    const store = await opened(state, { log });
+    expect(store.torn).toBe(`${state}.torn-1`);
+    expect(await readFile(`${state}.torn-1`, "utf8")).toBe(rest);
+    expect(log.lines.map(({ level, fields }) => [level, fields])).toContainEqual([
+      "warn",
+      { file: journal, set_aside: `${state}.torn-1` },
+    ]);
+    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    await store.transact((tx) => perform(tx, workload(6)));
+    await store.close();
+    await holds(6);
+    expect(await lines()).toEqual(all);
+  });
+
+  test("a last line that does not match its checksum is set aside", async () => {
+    const all = await lines();
+    await rewrite([...all.slice(0, 6), all[6]!.replace("xxx", "xyx")]);
+    await holds(5);
+    expect(await readFile(`${state}.torn-1`, "utf8")).toContain("xyx");
+  });
+
+  test("several broken lines at the end are one torn write", async () => {
+    const all = await lines();
+    await writeFile(
+      journal,
+      `${all.slice(0, 5).join("\n")}\n${all[5]!.slice(0, 50)}\n\0\0\0\n${all[6]!.slice(20, 60)}`,
+    );
+    await holds(4);
+  });
+
+  test("a second torn end does not replace the first", async () => {
+    for (const number of [1, 2]) {
+      await writeFile(journal, `{"torn":${number}`, { flag: "a" });
+      await holds(6);
+    }
+    expect(await readFile(`${state}.torn-1`, "utf8")).toBe('{"torn":1');
+    expect(await readFile(`${state}.torn-2`, "utf8")).toBe('{"torn":2');
+  });
+
+  test("a line that the snapshot shows is never cut as torn", async () => {
+    await holds(6);
+    const all = await lines();
+    await rewrite([...all.slice(0, 6), all[6]!.slice(0, -3)]);
+    await refused(state, 0, /shows commit 6, but .* ends with 5/);
+  });
+});
+
+describe("the middle of the journal", () => {
+  beforeEach(() => written(6));
+
+  test.each([
+    ["a changed value", (line: string) => line.replace('"step":', '"stop":')],
+    ["a cut line", (line: string) => line.slice(0, 40)],
+    ["an empty line", () => ""],
+    ["a line of something else", () => '{"hello":"world"}'],
+  ])("%s is refused", async (_, damage) => {
+    const all = await lines();
+    await rewrite(all.map((line, at) => (at === 3 ? damage(line) : line)));
+    await refused(journal, offsetOf(all, 3), /does not match its checksum/);
+  });
+
+  test("a damaged line before a torn one is refused, as long as a good one stands between", async () => {
+    const all = await lines();
+    await writeFile(journal, `${[...all.slice(0, 3), all[3]!.slice(1), ...all.slice(4)].join("\n")}\n{"n":`);
+    await refused(journal, offsetOf(all, 3), /does not match its checksum/);
+  });
+
+  test("a missing line is refused", async () => {
+    const all = await lines();
+    await rewrite(all.filter((_, at) => at !== 3));
+    await refused(journal, offsetOf(all, 3), /commit 4 stands where commit 3 should/);
+  });
+
+  test("a repeated line is refused", async () => {
+    const all = await lines();
+    await rewrite([...all.slice(0, 4), all[3]!, ...all.slice(4)]);
+    await refused(journal, offsetOf(all, 4), /commit 3 stands where commit 4 should/);
+  });
+
+  test("a line with a checksum of its own that is no commit is refused", async () => {
+    const all = await lines();
+    await rewrite([...all.slice(0, 4), lineOf({ hello: "world" }).trimEnd(), ...all.slice(4)]);
+    await refused(journal, offsetOf(all, 4), /something else stands where commit 4 should/);
+  });
+
+  test("an audit entry that does not follow the one before is refused", async () => {
+    const all = await lines();
+    const body = all[6]!.replace("0000000000000006", "0000000000000009").replace(/,"crc".*/, "");
+    await rewrite([...all.slice(0, 6), `${body}${trailerOf(Buffer.from(body))}`]);
+    await refused(journal, offsetOf(all, 6), /0000000000000009 does not follow 0000000000000005/);
+  });
+
+  test("an edited first line is refused", async () => {
+    const all = await lines();
+    await rewrite([all[0]!.replace("store-1", "store-2"), ...all.slice(1)]);
+    await refused(journal, 0, /not the first line of a journal/);
+  });
+
+  test("an empty journal is refused", async () => {
+    await writeFile(journal, "");
+    await refused(journal, 0, /not the first line of a journal/);
+  });
+
+  test("a journal of another format is refused", async () => {
+    const all = await lines();
+    const { crc: _, ...header } = JSON.parse(all[0]!) as Record<string, unknown>;
+    await rewrite([lineOf({ ...header, format: "countersign-journal/2" }).trimEnd(), ...all.slice(1)]);
+    await refused(journal, 0, /not of the format countersign-journal\/1/);
+  });
+});
+
+describe("the snapshot", () => {
+  beforeEach(() => written(6));
+
+  test("when it is lost, nothing is lost", async () => {
+    await rm(state);
+    await holds(6);
+    expect(JSON.parse(await readFile(state, "utf8"))).toMatchObject({ sequence: 6 });
+  });
+
+  test("when it is blank, nothing is lost", async () => {
+    await writeFile(state, "\n");
+    await holds(6);
+  });
+
+  test("ahead of its journal it is refused", async () => {
+    const all = await lines();
+    await rewrite(all.slice(0, 6));
+    await refused(state, 0, /shows commit 6, but .* ends with 5.*restore the journal/i);
+  });
+
+  test("without a journal it is refused", async () => {
+    await rm(journal);
+    await refused(state, 0, /its journal, .*, is missing/);
+  });
+
+  test("of another store it is refused", async () => {
+    await writeFile(state, (await readFile(state, "utf8")).replace("store-1", "store-2"));
+    await refused(state, 0, /belongs to another store/);
+  });
+
+  test.each([
+    ["cut short", (text: string) => text.slice(0, 40), /not JSON/],
+    ["something else", () => '{"tasks":[]}', /not a state file/],
+    ["null", () => "null", /not a state file/],
+    [
+      "of another format",
+      (text: string) => text.replace("countersign-state/1", "countersign-state/2"),
+      /not a state file of the format countersign-state\/1/,
+    ],
+  ])("%s is refused, and the message says that it can be removed", async (_, damage, message) => {
+    await writeFile(state, damage(await readFile(state, "utf8")));
+    await refused(state, 0, message);
+    await refused(state, 0, /remove this file/);
+  });
+
+  test("of another product than the journal it is refused", async () => {
+    const store = await opened(state);
+    await store.transact((tx) => tx.put("meta", "identity", { product_id: "acme-crm", node_id: "local" }));
+    await store.close();
+    await writeFile(
+      state,
+      (await readFile(state, "utf8")).replace('"product_id": "acme-crm"', '"product_id": "other"'),
+    );
+    await refused(state, 0, /its product_id is "other", in the journal it is "acme-crm"/);
+  });
+});
+
+describe("sealed journal files", () => {
+  const small = { segmentBytes: 2500 };
+
+  test("a store without indexes is read whole, and is the same", async () => {
+    await written(30, small);
+    const names = await readdir(folder);
+    expect(names.filter((name) => name.endsWith(".index")).length).toBeGreaterThan(3);
+    for (const name of names) if (name.endsWith(".index")) await rm(join(folder, name));
+    await rm(state);
+    await holds(30, small);
+  });
+
+  test.each([
+    ["cut short", (content: Buffer) => content.subarray(0, content.length - 10)],
+    ["short of a line", (content: Buffer) => content.subarray(0, content.lastIndexOf("\n", content.length - 2) + 1)],
+    ["changed", (content: Buffer) => Buffer.from(content.toString().replace("chg_", "chX_"))],
+    ["empty", () => Buffer.alloc(0)],
+    ["nonsense", () => Buffer.from("nonsense\n")],
+  ])("an index that is %s is not believed", async (_, damage) => {
+    await written(30, small);
+    await writeFile(index(2), damage(await readFile(index(2))));
+    await holds(30, small);
+  });
+
+  test("the index of another segment is not believed", async () => {
+    await written(30, small);
+    await writeFile(index(2), await readFile(index(3)));
+    await holds(30, small);
+  });
+
+  test("the index from before a compaction is not believed", async () => {
+    const store = await opened(state, small);
+    const all = Array.from({ length: 60 }, (_, n) => `r${n}`);
+    for (const id of all) await store.transact((tx) => tx.put("things", id, "x".repeat(100)));
+    await indexed(store);
+    const old = await readFile(index(2));
+    for (const id of all.filter((_, n) => n % 2)) await store.transact((tx) => tx.put("things", id, "new"));
+    await store.compact();
+    await store.close();
+    expect(await readFile(index(2))).not.toEqual(old);
+    await writeFile(index(2), old);
+    const again = await opened(state, small);
+    expect((await again.list("things", { limit: 100 })).map(({ id }) => id)).toEqual([...all].sort());
+  });
+
+  test("an index that was made of another content of the same length is not believed", async () => {
+    await written(30, small);
+    const [head, ...rest] = (await readFile(index(2), "utf8")).trimEnd().split("\n");
+    const changed = (line: string, change: (value: Record<string, unknown>) => object): string => {
+      const { crc: _, ...value } = JSON.parse(line) as Record<string, unknown>;
+      return lineOf(change(value));
+    };
+    const moved = rest.map((line) =>
+      changed(line, (value) => ({ ...value, offsets: (value.offsets as number[]).map((offset) => offset + 1) })),
+    );
+    await writeFile(index(2), changed(head!, (value) => ({ ...value, mark: "00000000" })) + moved.join(""));
+    await holds(30, small);
+  });
+
+  test("damage in one that has to be read is refused", async () => {
+    await written(30, small);
+    await rm(index(2));
+    const text = await readFile(segment(2), "latin1");
+    await writeFile(segment(2), text.slice(0, -30), "latin1");
+    await refused(segment(2), text.lastIndexOf("\n", text.length - 2) + 1, /does not match its checksum/);
+  });
+
+  test("one that is shorter than its index says is read, and refused", async () => {
+    await written(30, small);
+    const text = await readFile(segment(2), "latin1");
+    await writeFile(segment(2), text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), "latin1");
+    await refused(segment(3), 0, /goes on after commit \d+, but the files before it end with/);
+  });
+
+  test("a missing one is refused", async () => {
+    await written(30, small);
+    await rm(segment(2));
+    await refused(segment(3), 0, /it is segment 3 of the journal, and segment 2 is missing/);
+  });
+
+  test("the last one missing is refused", async () => {
+    await written(30, small);
+    const last = (await readdir(folder)).filter((name) => /\.\d+\.jsonl$/.test(name)).length;
+    await rm(segment(last));
+    await refused(journal, 0, new RegExp(`segment ${last} is missing`));
+  });
+
+  test("one of another store is refused", async () => {
+    await written(30, small);
+    const theirs = await readFile(segment(2));
+    await rm(folder, { recursive: true });
+    await opened(state, { newId: () => "another" }).then((store) => store.close());
+    await rm(folder, { recursive: true });
+    await written(30, { ...small, newId: () => "another" });
+    await writeFile(segment(2), theirs);
+    await refused(segment(2), 0, /another store/);
+  });
+
+  test("a crash between the two renames of sealing is taken up", async () => {
+    await written(6);
+    await rename(journal, segment(1));
+    await writeFile(`${journal}.tmp`, "half");
+    await holds(6);
+    expect(await readdir(folder)).not.toContain("state.json.journal.jsonl.tmp");
+    await holds(6);
+  });
+});
+
+describe("files that are not its own", () => {
+  test("are left alone, those it had half written are removed", async () => {
+    await written(6);
+    const foreign = ["state.json.bak", "state.json.tmp.old", "other.json.tmp", "state.json.journal.1.jsonl"];
+    const leftovers = ["state.json.tmp", "state.json.journal.000001.jsonl.tmp", "state.json.journal.000001.index.tmp"];
+    for (const name of [...foreign, ...leftovers]) await writeFile(join(folder, name), "?");
+    await holds(6);
+    expect((await readdir(folder)).sort()).toEqual(["state.json", "state.json.journal.jsonl", ...foreign].sort());
+  });
+});

@@ -1,0 +1,253 @@
+/** Sealed journal files: their indexes, and their compaction. */
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { StoreDamaged } from "../../../local/store/damage.ts";
+import type { FileStore } from "../../../local/store/file_store.ts";
+import { newCatalog } from "../../../local/store/catalog.ts";
+import { writeCompacted } from "../../../local/store/compaction.ts";
+import { openSegment } from "../../../local/store/segment.ts";
+import { type Files, nodeFiles } from "../../../local/store/files.ts";
+import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
+import { judged, systemError } from "./faults.ts";
+import { opened, readableLog, temporaryFolder } from "./opened.ts";
+
+const SMALL = { segmentBytes: 4000 };
+const contents = history(120);
+let folder: string;
+let state: string;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  state = join(folder, "state.json");
+});
+
+const segmentPath = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`;
+
+async function run(store: FileStore, first: number, last: number): Promise<void> {
+  for (let n = first; n <= last; n++) await store.transact((tx) => perform(tx, workload(n)));
+}
+
+const sealedBytes = async (): Promise<number[]> => {
+  const names = (await readdir(folder)).filter((name) => /journal\.\d+\.jsonl$/.test(name)).sort();
+  return Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+};
+
+/** Every operation of every journal file, as the files have them. */
+async function operations(): Promise<[string, string, number, unknown?][]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  const lines = texts.flatMap((text) => text.trimEnd().split("\n").slice(1));
+  return lines.flatMap((line) => (JSON.parse(line) as { ops: [string, string, number, unknown?][] }).ops);
+}
+
+test("a journal file that would grow too large is sealed, and all of them are read", async () => {
+  const store = await opened(state, SMALL);
+  await run(store, 1, 60);
+  for (const bytes of await sealedBytes()) expect(bytes).toBeLessThanOrEqual(4000);
+  expect(store.status().segments).toBe((await sealedBytes()).length + 1);
+  expect(store.status().segments).toBeGreaterThan(4);
+  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[60]!));
+  await store.close();
+  const again = await opened(state, SMALL);
+  expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
+});
+
+test("a commit larger than a journal file may be is kept whole", async () => {
+  const store = await opened(state, SMALL);
+  for (const n of [1, 2]) await store.transact((tx) => tx.put("things", `large${n}`, "x".repeat(10_000)));
+  expect(store.status().segments).toBe(2);
+  await store.close();
+  const again = await opened(state, SMALL);
+  expect((await again.list<string>("things", { limit: 9 })).map(({ value }) => value.length)).toEqual([10_000, 10_000]);
+});
+
+describe("an index", () => {
+  test("spares a start the reading of what is sealed", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 60);
+    await store.compact();
+    await store.close();
+    const sealed = new Set<number>();
+    let longest = 0;
+    const files: Files = {
+      ...nodeFiles,
+      async open(path, mode) {
+        const fd = await nodeFiles.open(path, mode);
+        if (/\.\d+\.jsonl$/.test(path)) sealed.add(fd);
+        return fd;
+      },
+      read(fd, buffer, length, position) {
+        if (sealed.has(fd)) longest = Math.max(longest, length);
+        return nodeFiles.read(fd, buffer, length, position);
+      },
+    };
+    const again = await opened(state, { ...SMALL, files });
+    expect(sealed.size).toBeGreaterThan(4);
+    // Its header, and the few records that are held in memory: a scan reads a megabyte at a time.
+    expect(longest).toBeLessThan(20_000);
+    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
+  });
+
+  test("that a crash kept from being written is written after the next start", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 60);
+    await store.compact();
+    await store.close();
+    const indexes = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.endsWith(".index"));
+    const before = await indexes();
+    for (const name of before) await rm(join(folder, name));
+    const again = await opened(state, SMALL);
+    await again.compact();
+    expect(await indexes()).toEqual(before);
+  });
+});
+
+test("a record that is no longer where it was is told of with file and offset, not given as something else", async () => {
+  const store = await opened(state, SMALL);
+  await run(store, 1, 60);
+  await store.close();
+  const text = await readFile(segmentPath(1), "latin1");
+  await writeFile(segmentPath(1), text.replace('"audit","0000000000000002"', '"audit","0000000000000008"'), "latin1");
+  const again = await opened(state, SMALL);
+  const offset = text.indexOf('["audit","0000000000000002"');
+  for (const read of [again.get("audit", "0000000000000002"), again.list("audit", { limit: 5 })]) {
+    const error = await read.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StoreDamaged);
+    expect(error).toMatchObject({ file: segmentPath(1), offset });
+  }
+  expect((await again.get("audit", "0000000000000003"))?.id).toBe("0000000000000003");
+});
+
+describe("compaction", () => {
+  test("takes out what is superseded, keeps all audit entries, and changes nothing that is read", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 60);
+    await store.compact();
+    const before = await contentOf(store, COLLECTIONS);
+    expect(before).toEqual(live(contents[60]!));
+    const kept = await operations();
+    expect(kept.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    );
+    const sealed = kept.filter(([collection]) => collection === "meta").length;
+    expect(sealed).toBeLessThan(15);
+    await store.close();
+    await rm(state);
+    for (const name of await readdir(folder)) if (name.endsWith(".index")) await rm(join(folder, name));
+    const again = await opened(state, SMALL);
+    expect(await contentOf(again, COLLECTIONS)).toEqual(before);
+    await run(again, 61, 70);
+    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[70]!));
+  });
+
+  test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
+    const store = await opened(state, SMALL);
+    for (let count = 0; count < 3; count++) await store.transact((tx) => tx.put("things", "gone", count));
+    await run(store, 1, 20);
+    await store.transact((tx) => tx.delete("things", "gone"));
+    await run(store, 21, 60);
+    await store.compact();
+    await store.close();
+    for (const name of await readdir(folder)) if (name.endsWith(".index")) await rm(join(folder, name));
+    const again = await opened(state, SMALL);
+    expect(await again.get("things", "gone")).toBeUndefined();
+    await again.transact((tx) => tx.put("things", "gone", "back", 0));
+    expect((await again.get("things", "gone"))?.revision).toBe(4);
+  });
+
+  test("happens by itself where half of a file is superseded", async () => {
+    const log = readableLog();
+    const store = await opened(state, { ...SMALL, log });
+    await run(store, 1, 100);
+    await store.close();
+    const compacted = log.lines.filter(({ message }) => message === "journal segment compacted");
+    expect(compacted.length).toBeGreaterThan(0);
+    expect(compacted[0]!.fields).toMatchObject({ file: segmentPath(1) });
+    const again = await opened(state, SMALL);
+    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[100]!));
+  });
+
+  test("goes on while commits are made and records are read", async () => {
+    const store = await opened(state, { segmentBytes: 200_000 });
+    const many = 600;
+    const long = history(many + 200);
+    for (let n = 1; n <= many; n += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) => store.transact((tx) => perform(tx, workload(n + index)))),
+      );
+    const compacting = store.compact();
+    for (let n = many + 1; n <= many + 200; n++) {
+      await store.transact((tx) => perform(tx, workload(n)));
+      if (n % 20 === 0) expect(await contentOf(store, COLLECTIONS)).toEqual(live(long[n]!));
+    }
+    await compacting;
+    expect(await contentOf(store, COLLECTIONS)).toEqual(live(long[many + 200]!));
+  });
+
+  test("never takes out an audit entry, whatever is known of it", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 20);
+    await store.close();
+    const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
+    const lines = (await readFile(segmentPath(1), "utf8")).trimEnd().split("\n").slice(1);
+    segment.last = (JSON.parse(lines.at(-1)!) as { n: number }).n;
+    const parts = {
+      files: nodeFiles,
+      catalog: newCatalog([], () => undefined),
+      sequences: ["audit"],
+      stopped: () => false,
+    };
+    const compacted = await writeCompacted(parts, segment, 2, "2026-01-02T00:00:00.000Z");
+    const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).match(/"audit","\d+"/g);
+    expect(kept).toHaveLength(lines.length);
+    await Promise.all([segment, compacted!].map(({ fd }) => nodeFiles.close(fd)));
+  });
+
+  test("that is done again finds nothing more to take out", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 60);
+    await store.compact();
+    const before = await sealedBytes();
+    await store.compact();
+    expect(await sealedBytes()).toEqual(before);
+  });
+
+  test("never puts a new checksum on a damaged line", async () => {
+    const store = await opened(state, SMALL);
+    for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", `r${n}`, { value: "v".repeat(100) }));
+    await store.close();
+    const text = (await readFile(segmentPath(1), "latin1")).replace("vvv", "vwv");
+    await writeFile(segmentPath(1), text, "latin1");
+    const log = readableLog();
+    const again = await opened(state, { ...SMALL, log });
+    await again.transact((tx) => tx.put("things", "r1", "superseded"));
+    await expect(again.compact()).rejects.toThrow(StoreDamaged);
+    expect(await readFile(segmentPath(1), "latin1")).toBe(text);
+    expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
+    await again.transact((tx) => tx.put("things", "r2", "superseded"));
+  });
+
+  test("that fails is told of, is not tried again, and leaves commits and reads as they were", async () => {
+    let broken = false;
+    let renames = 0;
+    const files = judged(nodeFiles, (call, [from]) =>
+      broken && call === "rename" && /\d\.jsonl\.tmp$/.test(String(from)) ? (renames++, systemError("EIO")) : undefined,
+    );
+    const log = readableLog();
+    const store = await opened(state, { segmentBytes: 1_000_000, files, log });
+    await run(store, 1, 40);
+    await store.close();
+    const again = await opened(state, { segmentBytes: 10, files, log });
+    broken = true;
+    await run(again, 41, 60);
+    await again.compact().catch(() => undefined);
+    expect(renames).toBe(1);
+    expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
+    expect(again.status().failure).toBeUndefined();
+    expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
+    await again.close();
+    const third = await opened(state);
+    expect(await contentOf(third, COLLECTIONS)).toEqual(live(contents[60]!));
+  });
+});

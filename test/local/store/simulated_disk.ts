@@ -1,0 +1,150 @@
+/**
+ * A disk in memory that forgets what was not synced. Every change is an operation; it becomes durable when its file, or
+ * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others.
+ */
+import { basename, dirname } from "node:path";
+import type { Files } from "../../../local/store/files.ts";
+
+/** What a crash does to operations that no sync has reached. */
+export type Loss = "nothing" | "everything" | (() => number);
+
+interface Content {
+  volatile: Buffer;
+  durable: Buffer;
+  /** Writes and truncations since the last sync, oldest first. */
+  pending: { position: number; bytes: Buffer | undefined }[];
+}
+
+interface NameChange {
+  path: string;
+  content: Content | undefined;
+}
+
+/** A simulated disk. */
+export interface SimulatedDisk {
+  readonly files: Files;
+  /** How often content has been made durable. */
+  readonly syncs: number;
+  /** The file as a running process sees it. */
+  content(path: string): Buffer | undefined;
+  /** Replaces a file behind the store's back, durably. */
+  replace(path: string, content: Buffer): void;
+  paths(): string[];
+  /** What a machine finds after its power went out; with a function, a random part of what was not synced survives. */
+  crash(loss: Loss): void;
+}
+
+/** An empty disk. */
+export function simulatedDisk(): SimulatedDisk {
+  let names = new Map<string, Content>();
+  let durableNames = new Map<string, Content>();
+  let changes: NameChange[][] = [];
+  let descriptors = new Map<number, Content>();
+  let lastDescriptor = 2;
+  let syncs = 0;
+
+  const missing = (path: string): Error =>
+    Object.assign(new Error(`ENOENT: no such file, '${path}'`), { code: "ENOENT" });
+  const opened = (fd: number): Content => {
+    const content = descriptors.get(fd);
+    if (!content) throw Object.assign(new Error("EBADF: bad file descriptor"), { code: "EBADF" });
+    return content;
+  };
+  const apply = (content: Buffer, { position, bytes }: Content["pending"][number]): Buffer => {
+    if (!bytes)
+      return Buffer.concat([content.subarray(0, position), Buffer.alloc(Math.max(0, position - content.length))]);
+    const result = Buffer.alloc(Math.max(content.length, position + bytes.length));
+    content.copy(result);
+    bytes.copy(result, position);
+    return result;
+  };
+  const change = (content: Content, pending: Content["pending"][number]): void => {
+    content.pending.push(pending);
+    content.volatile = apply(content.volatile, pending);
+  };
+  const rename = (step: NameChange[], into: Map<string, Content>): void => {
+    for (const { path, content } of step)
+      if (content) into.set(path, content);
+      else into.delete(path);
+  };
+  const nameStep = (step: NameChange[]): void => {
+    changes.push(step);
+    rename(step, names);
+  };
+
+  const files: Files = {
+    makeFolder: async () => undefined,
+    names: async (folder) => [...names.keys()].filter((path) => dirname(path) === folder).map((path) => basename(path)),
+    async open(path, mode) {
+      let content = names.get(path);
+      if (!content && mode !== "create") throw missing(path);
+      if (!content)
+        nameStep([{ path, content: (content = { volatile: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] }) }]);
+      else if (mode === "create") change(content, { position: 0, bytes: undefined });
+      descriptors.set(++lastDescriptor, content);
+      return lastDescriptor;
+    },
+    size: async (fd) => opened(fd).volatile.length,
+    read: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
+    async write(fd, bytes, position) {
+      change(opened(fd), { position, bytes: Buffer.from(bytes) });
+      return bytes.length;
+    },
+    async sync(fd) {
+      const content = opened(fd);
+      content.durable = content.volatile;
+      content.pending = [];
+      syncs++;
+    },
+    truncate: async (fd, size) => change(opened(fd), { position: size, bytes: undefined }),
+    close: async (fd) => void (opened(fd), descriptors.delete(fd)),
+    async rename(from, to) {
+      const content = names.get(from);
+      if (!content) throw missing(from);
+      nameStep([
+        { path: from, content: undefined },
+        { path: to, content },
+      ]);
+    },
+    remove: async (path) => nameStep([{ path, content: undefined }]),
+    async syncFolder() {
+      durableNames = new Map(names);
+      changes = [];
+    },
+  };
+
+  return {
+    files,
+    get syncs() {
+      return syncs;
+    },
+    content: (path) => names.get(path)?.volatile,
+    replace(path, bytes) {
+      const content = { volatile: bytes, durable: bytes, pending: [] };
+      names.set(path, content);
+      durableNames.set(path, content);
+    },
+    paths: () => [...names.keys()].sort(),
+    crash(loss) {
+      const survives = (count: number): number =>
+        loss === "nothing" ? count : loss === "everything" ? 0 : Math.floor(loss() * (count + 1));
+      for (const step of changes) if (survives(1) === 1) rename(step, durableNames);
+      for (const content of new Set(durableNames.values())) {
+        const kept = survives(content.pending.length);
+        content.pending.forEach((operation, index) => {
+          // The write at which the power went out may be there in part.
+          const { position, bytes } = operation;
+          if (index < kept) content.durable = apply(content.durable, operation);
+          else if (index === kept && bytes && typeof loss === "function")
+            content.durable = apply(content.durable, { position, bytes: bytes.subarray(0, survives(bytes.length)) });
+        });
+        content.volatile = content.durable;
+        content.pending = [];
+      }
+      names = new Map(durableNames);
+      durableNames = new Map(names);
+      changes = [];
+      descriptors = new Map();
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/** When `state.json` is written, and what it shows. */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import { nodeFiles } from "../../../local/store/files.ts";
+import type { Schedule } from "../../../local/store/snapshot.ts";
+import { judged, systemError } from "./faults.ts";
+import { opened, readableLog, temporaryFolder } from "./opened.ts";
+
+let state: string;
+
+beforeEach(async () => {
+  state = join(await temporaryFolder(), "state.json");
+});
+
+const shown = async (): Promise<Record<string, unknown>> =>
+  JSON.parse(await readFile(state, "utf8")) as Record<string, unknown>;
+
+/** A schedule that is run by hand. */
+function byHand(): { schedule: Schedule; due: number[]; waiting(): number; run(): void } {
+  let pending: (() => void)[] = [];
+  const due: number[] = [];
+  return {
+    due,
+    schedule(run, milliseconds) {
+      due.push(milliseconds);
+      pending.push(run);
+      return () => (pending = pending.filter((waiting) => waiting !== run));
+    },
+    waiting: () => pending.length,
+    run: () => pending.splice(0).forEach((waiting) => waiting()),
+  };
+}
+
+const identity = {
+  product_id: "acme-crm",
+  instance_id: "acme-crm@local",
+  node_id: "local",
+  binding_mode: "one_product_one_svc",
+};
+
+test("it is there from the start, empty", async () => {
+  await opened(state);
+  expect(await shown()).toEqual({
+    format: "countersign-state/1",
+    store: "store-1",
+    sequence: 0,
+    product_runtime: { meta: {}, kpi: {}, counts: {}, claims: {} },
+    co_evolution: { co_evolution: {}, peers: {} },
+  });
+});
+
+test("the product runtime's block shows the identity's fields and the records held in memory, and no others", async () => {
+  const store = await opened(state);
+  await store.transact((tx) => {
+    tx.put("meta", "identity", identity);
+    tx.put("counts", "changes", { pending_consent: 2 });
+    tx.put("claims", "__proto__", { owner: "a" });
+    tx.put("claims", "settled", { owner: "b" });
+    tx.put("changes", "chg_1", { status: "proposed" });
+    tx.put("audit", "0000000000000001", { id: 1 });
+  });
+  await store.transact((tx) => tx.delete("claims", "settled"));
+  await store.close();
+  const { sequence, product_runtime } = await shown();
+  expect(sequence).toBe(2);
+  expect(JSON.stringify(product_runtime)).toBe(
+    JSON.stringify({ ...identity, meta: { identity }, kpi: {}, counts: { changes: { pending_consent: 2 } } }).replace(
+      /}$/,
+      ',"claims":{"__proto__":{"owner":"a"}}}',
+    ),
+  );
+});
+
+test("it follows a change within a second, once for many", async () => {
+  const { schedule, due, run } = byHand();
+  const store = await opened(state, { schedule });
+  expect(due).toEqual([]);
+  for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("kpi", "latest", n));
+  expect(due).toHaveLength(1);
+  expect(due[0]).toBeLessThan(1000);
+  expect(await shown()).toMatchObject({ sequence: 0 });
+  run();
+  await expect.poll(shown).toMatchObject({ sequence: 5, product_runtime: { kpi: { latest: 4 } } });
+  await store.transact((tx) => tx.put("kpi", "latest", 5));
+  expect(due).toHaveLength(2);
+});
+
+test("it follows less often when it is large", async () => {
+  const { schedule, due, run } = byHand();
+  const store = await opened(state, { schedule });
+  await store.transact((tx) => tx.put("kpi", "latest", "x".repeat(2_000_000)));
+  run();
+  await expect.poll(shown).toMatchObject({ sequence: 1 });
+  await store.transact((tx) => tx.put("counts", "n", 1));
+  expect(due[1]).toBeGreaterThan(5000);
+  expect(due[1]).toBeLessThanOrEqual(60_000);
+});
+
+test("it is up to date after close, and the timer is called off", async () => {
+  const { schedule, waiting } = byHand();
+  const store = await opened(state, { schedule });
+  await store.transact((tx) => tx.put("kpi", "latest", 1));
+  expect(waiting()).toBe(1);
+  await store.close();
+  expect(waiting()).toBe(0);
+  expect(await shown()).toMatchObject({ sequence: 1 });
+});
+
+test("a reader never sees half of it: it is written aside, synced, renamed, and the folder synced", async () => {
+  const calls: string[] = [];
+  const names = new Map<number, string>();
+  const named = (path: unknown): string => String(path).slice(state.length - "state.json".length);
+  const files = judged(nodeFiles, (call, [first, second]) => {
+    if (call === "rename") calls.push(`rename ${named(first)} ${named(second)}`);
+    else if (call === "write" || call === "sync") calls.push(`${call} ${names.get(first as number) ?? "journal"}`);
+    else if (call === "syncFolder") calls.push("syncFolder");
+    return undefined;
+  });
+  const open = files.open;
+  const store = await opened(state, {
+    files: {
+      ...files,
+      async open(path, mode) {
+        const fd = await open(path, mode);
+        names.set(fd, named(path));
+        return fd;
+      },
+    },
+  });
+  calls.length = 0;
+  await store.close();
+  expect(calls).toEqual([
+    "write state.json.tmp",
+    "sync state.json.tmp",
+    "rename state.json.tmp state.json",
+    "syncFolder",
+  ]);
+});
+
+test("one that cannot be written is told of, and commits go on", async () => {
+  let broken = false;
+  const files = judged(nodeFiles, (call, [from]) =>
+    broken && call === "rename" && String(from) === `${state}.tmp` ? systemError("EIO") : undefined,
+  );
+  const { schedule, due, run } = byHand();
+  const log = readableLog();
+  const store = await opened(state, { files, schedule, log });
+  await store.transact((tx) => tx.put("kpi", "latest", 1));
+  broken = true;
+  run();
+  await expect.poll(() => log.lines.map(({ level }) => level)).toEqual(["warn"]);
+  broken = false;
+  await store.transact((tx) => tx.put("kpi", "latest", 2));
+  expect(due).toHaveLength(2);
+  await store.close();
+  expect(await shown()).toMatchObject({ sequence: 2 });
+});
+
+test("what the journal holds beyond it is told at the start", async () => {
+  const put = (store: Awaited<ReturnType<typeof opened>>, n: number): Promise<void> =>
+    store.transact((tx) => tx.put("audit", String(n).padStart(16, "0"), n));
+  const { schedule, run } = byHand();
+  const store = await opened(state, { schedule });
+  expect(store.replayed).toEqual({ commits: 0, sequences: {} });
+  for (const n of [1, 2, 3]) await put(store, n);
+  run();
+  await expect.poll(shown).toMatchObject({ sequence: 3 });
+  for (const n of [4, 5]) await put(store, n);
+  await store.transact((tx) => tx.put("kpi", "latest", 1));
+  const behind = await readFile(state);
+  await store.close();
+
+  const after = await opened(state);
+  expect(after.replayed).toEqual({ commits: 0, sequences: {} });
+  await after.close();
+
+  await writeFile(state, behind);
+  const crashed = await opened(state);
+  expect(crashed.replayed).toEqual({ commits: 3, sequences: { audit: { from: 4, to: 5 } } });
+  await crashed.close();
+
+  await rm(state);
+  expect((await opened(state)).replayed).toEqual({ commits: 6, sequences: { audit: { from: 1, to: 5 } } });
+});
+
+test("the default timer keeps no process alive", async () => {
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const store = await opened(state, { schedule: undefined as never });
+  await store.transact((tx) => tx.put("kpi", "latest", 1));
+  const made = timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+  timers.mockRestore();
+  expect(made).toEqual([false]);
+});
