@@ -1,0 +1,131 @@
+/** What stood before each change, and what the file no longer shows. It lies in the store's collection `adapter`. */
+import type { Change } from "../../lib/governance/change.ts";
+import { sameTarget } from "../../lib/governance/names.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Config, Entry } from "./config_file.ts";
+import { own } from "./json_object.ts";
+
+const COLLECTION = "adapter";
+const LATEST = 100;
+
+/** One application of a change: rolled back, it may be applied again, on top of another owner. */
+export interface ApplicationRef {
+  change_id: string;
+  /** 1 for the change's first application. */
+  n: number;
+}
+
+/** What a target held before, and whose it was. `owner` is absent when it was nobody's. */
+export interface Previous {
+  present: boolean;
+  value?: unknown;
+  owner?: ApplicationRef;
+}
+
+/** Recorded before the file shows the change, and never altered once it does. */
+export interface Application {
+  n: number;
+  sets: boolean;
+  /** The target as the file spells it. */
+  key: string;
+  previous: Previous;
+}
+
+/** A record to be made durable before the file is written: its id in the collection, and its value. */
+export type HistoryRecord = [id: string, value: unknown];
+
+/** Reads and writes the adapter's records. */
+export interface History {
+  application(change_id: string): Promise<Application | undefined>;
+  /** The entry as the file shows it, or showed it last. */
+  entry(config: Config, change_id: string): Promise<Entry | undefined>;
+  /** The change that owns the target of `change`, other than `change` itself. */
+  owner(config: Config, change: Change): Promise<string | undefined>;
+  /** What the target goes back to: `previous`, past every owner that was itself rolled back meanwhile. */
+  resolve(config: Config, previous: Previous): Promise<Previous>;
+  /** Whether the tenant's object in the file is the adapter's own making. */
+  madeTenant(tenant_id: string): Promise<boolean>;
+  keep(records: readonly HistoryRecord[]): Promise<void>;
+}
+
+/** Whether the change sets a value; one that sets none supersedes only its like, for it holds nothing. */
+export const setsValue = (change: Change): boolean => change.value !== undefined;
+
+/** The latest applied change on a target: it stays in the file, however old it is. */
+export const isOwner = (entry: Entry): boolean => entry.state === "applied" && entry.superseded_by === undefined;
+
+/** The records of a new application; an earlier one is kept aside, for later changes may refer to it. */
+export function applicationRecords(
+  change: Change,
+  key: string,
+  previous: Previous,
+  earlier: Application | undefined,
+): HistoryRecord[] {
+  const id = change.change_id;
+  const application: Application = { n: (earlier?.n ?? 0) + 1, sets: setsValue(change), key, previous };
+  const records: HistoryRecord[] = [[latestId(id), application]];
+  if (earlier !== undefined) records.push([earlierId(id, earlier.n), earlier]);
+  return records;
+}
+
+/** The record that the tenant's object is, or is not, the adapter's own making. */
+export const tenantRecord = (tenant_id: string, made: boolean): HistoryRecord => [`tenant/${tenant_id}`, { made }];
+
+/** Takes from the file's changes all but the owners and the latest 100; answers the records that keep what was taken. */
+export function prune(changes: Config["changes"]): HistoryRecord[] {
+  const surplus = Object.entries(changes)
+    .slice(0, -LATEST)
+    .filter(([, entry]) => !isOwner(entry));
+  for (const [id] of surplus) delete changes[id];
+  return surplus.map(([id, entry]) => [prunedId(id), entry]);
+}
+
+const latestId = (change_id: string) => `application/${change_id}`;
+const earlierId = (change_id: string, n: number) => `earlier/${n}/${change_id}`;
+const prunedId = (change_id: string) => `entry/${change_id}`;
+
+/** The adapter's history in a store. */
+export function storedHistory(store: Store): History {
+  const get = async <T>(id: string) => (await store.get<T>(COLLECTION, id))?.value;
+
+  const history: History = {
+    application: (change_id) => get<Application>(latestId(change_id)),
+
+    entry: async (config, change_id) => own(config.changes, change_id) ?? (await get<Entry>(prunedId(change_id))),
+
+    async owner(config, change) {
+      let owner: string | undefined;
+      for (const [id, entry] of Object.entries(config.changes)) {
+        if (id === change.change_id || !isOwner(entry) || entry.tenant_id !== change.tenant_id) continue;
+        if (sameTarget(entry.target) !== sameTarget(change.target)) continue;
+        const application = await history.application(id);
+        if ((application?.sets ?? true) === setsValue(change)) owner = id;
+      }
+      return owner;
+    },
+
+    async resolve(config, previous) {
+      let before = previous;
+      while (before.owner !== undefined) {
+        const { change_id, n } = before.owner;
+        const latest = await history.application(change_id);
+        const current = latest === undefined || latest.n === n;
+        if (current && (await history.entry(config, change_id))?.state === "applied") return before;
+        const application = current ? latest : await get<Application>(earlierId(change_id, n));
+        const { owner: _, ...held } = before;
+        before = application?.previous ?? held;
+      }
+      return before;
+    },
+
+    madeTenant: async (tenant_id) => (await get<{ made: boolean }>(tenantRecord(tenant_id, true)[0]))?.made ?? false,
+
+    async keep(records) {
+      if (records.length === 0) return;
+      await store.transact((tx) => {
+        for (const [id, value] of records) tx.put(COLLECTION, id, value);
+      });
+    },
+  };
+  return history;
+}

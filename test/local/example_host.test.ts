@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { loadIntent } from "../../lib/governance/intent.ts";
+import { mayDecide, requiredApprovers, tierOf } from "../../lib/governance/policy.ts";
+import { crmFollowup } from "../../lib/governance/propose.ts";
+import { sha256 } from "../../local/node_ports.ts";
+import { bench, change } from "./file_adapter/fixture.ts";
+
+const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
+
+/** Starts the example host on a file; `line` and `complaint` answer its next line on standard output and error. */
+async function host(path: string) {
+  const child = spawn(process.execPath, [example("host.mjs"), path], { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(async () => {
+    const gone = once(child, "exit");
+    if (child.kill()) await gone;
+  });
+  const [out, err] = [child.stdout, child.stderr].map((input) => createInterface({ input })[Symbol.asyncIterator]());
+  const [line, complaint] = [out!, err!].map((lines) => async () => (await lines.next()).value as string);
+  expect(await line!()).toBe(`watching ${path}`);
+  return { line: line!, complaint: complaint! };
+}
+
+test("the host waits for the file, then prints a line for each value that changes", { timeout: 30_000 }, async () => {
+  const { apply, rollback, write, path } = await bench({ path: "made/later/product.json" });
+  const { line, complaint } = await host(path);
+  const [first, second] = [
+    change("chg_1", { value: { on: true } }),
+    change("chg_2", { target: "UI.BANNER", value: 2 }),
+  ];
+  await apply(first);
+  expect(await line()).toBe('t1 ui.banner = {"on":true}');
+  await apply(change("chg_3", { tenant_id: "t2", value: undefined }));
+  await apply(second);
+  expect(await line()).toBe("t1 ui.banner = 2");
+  await rollback(second);
+  expect(await line()).toBe('t1 ui.banner = {"on":true}');
+  await rollback(first);
+  expect(await line()).toBe("t1 ui.banner is not set");
+  await apply(change("chg_4", { target: "x", value: [] }));
+  expect(await line()).toBe("t1 x = []");
+  await apply(change("chg_5", { target: "y", value: "once" }));
+  expect(await line()).toBe('t1 y = "once"');
+  await write("{");
+  expect(await complaint()).toContain("JSON");
+});
+
+test("the host keeps what is in use while the file is broken", { timeout: 30_000 }, async () => {
+  const { apply, path, text, write } = await bench();
+  await apply(change("chg_1", { value: 1 }));
+  const { line, complaint } = await host(path);
+  expect(await line()).toBe("t1 ui.banner = 1");
+  const whole = await text();
+  await write(whole.slice(0, -20));
+  expect(await complaint()).toMatch(/^keeping what is in use: /);
+  await write(whole);
+  await apply(change("chg_2", { value: 2 }));
+  expect(await line()).toBe("t1 ui.banner = 2");
+});
+
+test("the example's intent loads: a crm follow-up needs one consent, a small ui change none", async () => {
+  const { intent } = loadIntent(await readFile(example("product_intent.json"), "utf8"), sha256);
+  const tier = tierOf(crmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }), intent.policy, 0);
+  expect([tier, requiredApprovers(tier, intent.policy)]).toEqual(["standard", 1]);
+  const small = {
+    kind: "config",
+    target: "ui.banner",
+    tier: "minor",
+    affected_users: 5,
+    risk: "low",
+    reversible: true,
+  } as const;
+  expect(tierOf(small, intent.policy, 0)).toBe("minor");
+  expect([intent.product_id, mayDecide("anybody", intent.policy), intent.policy.self_approval]).toEqual([
+    "acme-crm",
+    true,
+    true,
+  ]);
+  expect(intent.policy.guardrails.map(({ kpi }) => kpi)).toEqual(["incident_rate"]);
+});

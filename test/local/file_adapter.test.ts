@@ -1,0 +1,364 @@
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
+import { AT, bench, calm, change, unsynced } from "./file_adapter/fixture.ts";
+
+const [a, b, c] = [change("chg_a"), change("chg_b"), change("chg_c")];
+
+test("apply writes the documented file", async () => {
+  const { apply, text } = await bench({ path: "made/on/demand/product.json" });
+  expect(await apply(change("chg_a", { value: { on: true, list: [1, null] } }))).toBe("applied");
+  expect(await text()).toBe(`{
+  "format": "countersign-product-config/1",
+  "product_id": "acme-crm",
+  "instance_id": "acme-crm@local",
+  "revision": 1,
+  "change_id": "chg_a",
+  "state": "applied",
+  "updated_at": "${AT}",
+  "values": {
+    "t1": {
+      "ui.banner": {
+        "on": true,
+        "list": [
+          1,
+          null
+        ]
+      }
+    }
+  },
+  "changes": {
+    "chg_a": {
+      "kind": "config",
+      "target": "ui.banner",
+      "tenant_id": "t1",
+      "state": "applied",
+      "at": "${AT}"
+    }
+  }
+}
+`);
+});
+
+test("rollback writes the rolled_back state", async () => {
+  const { apply, rollback, content } = await bench();
+  await apply(a);
+  expect(await rollback(a)).toBe("rolled_back");
+  expect(await content()).toMatchObject({
+    revision: 2,
+    change_id: "chg_a",
+    state: "rolled_back",
+    changes: { chg_a: { state: "rolled_back", target: "ui.banner", tenant_id: "t1" } },
+  });
+});
+
+test("changes stand in the order of their latest operation", async () => {
+  const { apply, rollback, content } = await bench();
+  for (const one of [a, b, c]) await apply(one);
+  await rollback(a);
+  expect(Object.keys((await content()).changes)).toEqual(["chg_b", "chg_c", "chg_a"]);
+});
+
+test("opening, validating and verifying make neither file nor folder", async () => {
+  const { adapter, path, verify, folder } = await bench({ path: "later/product.json" });
+  expect((await adapter.validate(a, calm)).ok).toBe(true);
+  expect(await verify(a)).toBe("absent");
+  expect(await readdir(folder)).toEqual([]);
+  await expect(stat(dirname(path))).rejects.toThrow("ENOENT");
+});
+
+test.each(["", " \n\t", "{}", "\uFEFF{}"])("the file %j counts as empty", async (text) => {
+  const { apply, verify, content, write } = await bench();
+  await write(text);
+  expect(await verify(a)).toBe("absent");
+  await apply(a);
+  expect(await content()).toMatchObject({ revision: 1, values: { t1: { "ui.banner": "value of chg_a" } } });
+});
+
+test("verify tells applied, rolled_back and absent apart", async () => {
+  const { apply, rollback, verify } = await bench();
+  await apply(a);
+  expect(await verify(a)).toBe("applied");
+  expect(await verify(b)).toBe("absent");
+  await rollback(a);
+  expect(await verify(a)).toBe("rolled_back");
+});
+
+test("a repeated apply or rollback answers the same and leaves the file's bytes", async () => {
+  const { apply, rollback, text } = await bench();
+  await apply(a);
+  await apply(b);
+  const applied = await text();
+  expect([await apply(a), await apply(b)]).toEqual(["applied", "applied"]);
+  expect(await text()).toBe(applied);
+
+  expect([await rollback(a), await rollback(b)]).toEqual(["superseded", "rolled_back"]);
+  const rolledBack = await text();
+  expect([await rollback(a), await rollback(b)]).toEqual(["superseded", "rolled_back"]);
+  expect(await text()).toBe(rolledBack);
+});
+
+test("rolling back the owner brings back what was there, and the earlier owner", async () => {
+  const { apply, rollback, verify, content, write } = await bench();
+  await write({ values: { t1: { "ui.banner": "by hand" } } });
+  await apply(a);
+  await apply(b);
+  expect((await content()).changes.chg_a.superseded_by).toBe("chg_b");
+  expect(await rollback(b)).toBe("rolled_back");
+  const { values, changes } = await content();
+  expect(values).toEqual({ t1: { "ui.banner": "value of chg_a" } });
+  expect(changes.chg_a).not.toHaveProperty("superseded_by");
+  expect([await verify(a), await verify(b)]).toEqual(["applied", "rolled_back"]);
+  expect(await rollback(a)).toBe("rolled_back");
+  expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
+});
+
+test("rolling back a superseded change leaves the value, and the later one then restores what was before both", async () => {
+  const { apply, rollback, verify, content } = await bench();
+  for (const one of [a, b, c]) await apply(one);
+  expect(await rollback(b)).toBe("superseded");
+  expect((await content()).changes.chg_a.superseded_by).toBe("chg_c");
+  expect(await rollback(a)).toBe("superseded");
+  expect((await content()).values).toEqual({ t1: { "ui.banner": "value of chg_c" } });
+  expect([await verify(a), await verify(b), await verify(c)]).toEqual(["rolled_back", "rolled_back", "applied"]);
+  expect(await rollback(c)).toBe("rolled_back");
+  expect((await content()).values).toEqual({});
+});
+
+test("a change applied again after its rollback takes its new place", async () => {
+  const { apply, rollback, content } = await bench();
+  await apply(a);
+  await apply(b);
+  expect(await rollback(a)).toBe("superseded");
+  await apply(a);
+  expect((await content()).values.t1["ui.banner"]).toBe("value of chg_a");
+  expect(await rollback(a)).toBe("rolled_back");
+  expect((await content()).values.t1["ui.banner"]).toBe("value of chg_b");
+  expect(await rollback(b)).toBe("rolled_back");
+  expect((await content()).values).toEqual({});
+});
+
+test("rolling back what the file never showed says so in the file and leaves the values", async () => {
+  const { rollback, verify, content, write } = await bench();
+  await write({ values: { t1: { "ui.banner": "by hand" } } });
+  expect(await rollback(a)).toBe("rolled_back");
+  expect(await verify(a)).toBe("rolled_back");
+  expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
+});
+
+test("a tenant's object goes with its last value only when the adapter made it", async () => {
+  const { apply, rollback, content, write } = await bench();
+  const elsewhere = change("chg_e", { target: "limits.seats" });
+  await apply(a);
+  await apply(elsewhere);
+  await rollback(a);
+  expect((await content()).values).toEqual({ t1: { "limits.seats": "value of chg_e" } });
+  await rollback(elsewhere);
+  expect((await content()).values).toEqual({});
+
+  await write({ values: { t1: {} } });
+  const late = change("chg_l");
+  await apply(late);
+  await rollback(late);
+  expect((await content()).values).toEqual({ t1: {} });
+});
+
+test("a change without a value speaks in changes alone, and supersedes only its like", async () => {
+  const { apply, rollback, verify, content } = await bench();
+  const [silent, quiet] = [change("chg_s", { value: undefined }), change("chg_q", { value: undefined })];
+  await apply(a);
+  await apply(silent);
+  expect((await content()).values).toEqual({ t1: { "ui.banner": "value of chg_a" } });
+  await apply(quiet);
+  expect(await rollback(silent)).toBe("superseded");
+  expect([await verify(a), await verify(silent), await verify(quiet)]).toEqual(["applied", "rolled_back", "applied"]);
+  expect(await rollback(a)).toBe("rolled_back");
+  expect((await content()).values).toEqual({});
+  expect(await rollback(quiet)).toBe("rolled_back");
+});
+
+test("null is a value", async () => {
+  const { apply, verify, content } = await bench();
+  const off = change("chg_n", { value: null });
+  await apply(off);
+  expect((await content()).values).toEqual({ t1: { "ui.banner": null } });
+  expect(await verify(off)).toBe("applied");
+});
+
+test("targets compare without case, tenants with it; the file's first spelling stays", async () => {
+  const { apply, rollback, verify, content } = await bench();
+  const loud = change("chg_l", { target: "UI.Banner" });
+  await apply(a);
+  await apply(loud);
+  await apply(change("chg_t", { tenant_id: "T1" }));
+  expect((await content()).values).toEqual({
+    t1: { "ui.banner": "value of chg_l" },
+    T1: { "ui.banner": "value of chg_t" },
+  });
+  expect(await verify(loud)).toBe("applied");
+  expect(await rollback(a)).toBe("superseded");
+  await rollback(loud);
+  expect((await content()).values).toEqual({ T1: { "ui.banner": "value of chg_t" } });
+});
+
+test("an owner whose value, entry or file another hand took is not called applied", async () => {
+  const { apply, verify, content, write, path } = await bench();
+  await apply(change("chg_v", { value: { deep: [1, { x: 2 }], more: "é" } }));
+  const one = change("chg_v", { value: { more: "é", deep: [1, { x: 2 }] } });
+  expect(await verify(one)).toBe("applied");
+
+  const edited = await content();
+  edited.values.t1["ui.banner"].deep[1].x = 3;
+  await write(edited);
+  expect(await verify(one)).toBe("unknown");
+  delete edited.values.t1;
+  await write(edited);
+  expect(await verify(one)).toBe("unknown");
+  edited.changes.chg_v.state = "paused";
+  await write(edited);
+  expect(await verify(one)).toBe("unknown");
+  delete edited.changes.chg_v;
+  await write(edited);
+  expect(await verify(one)).toBe("absent");
+  await rm(path);
+  expect(await verify(one)).toBe("absent");
+});
+
+test("a repeated apply sets an owner's value again, and its rollback still restores what was before", async () => {
+  const { apply, rollback, verify, content, write } = await bench();
+  await write({ values: { t1: { "ui.banner": "before" } } });
+  await apply(a);
+  const edited = await content();
+  edited.values.t1["ui.banner"] = "drifted";
+  await write(edited);
+  expect(await apply(a)).toBe("applied");
+  expect(await verify(a)).toBe("applied");
+  await rollback(a);
+  expect((await content()).values.t1["ui.banner"]).toBe("before");
+});
+
+test("changes keeps the owners and the latest 100; what left it is still known", async () => {
+  const { apply, rollback, verify, content, write, path } = await bench();
+  const first = Array.from({ length: 3 }, (_, i) => change(`chg_first_${i}`));
+  for (const one of first) await apply(one);
+  const owner = change("chg_owner", { target: "limits.seats" });
+  await apply(owner);
+  await rollback(first[0]!);
+  const passing = Array.from({ length: 120 }, (_, i) => change(`chg_${i}`, { tenant_id: "t2" }));
+  for (const one of passing) await apply(one);
+
+  const kept = Object.keys((await content()).changes);
+  expect(kept).toEqual(["chg_first_2", "chg_owner", ...passing.slice(20).map((one) => one.change_id)]);
+  const before = await content();
+  expect(await Promise.all(first.map(verify))).toEqual(["rolled_back", "applied", "applied"]);
+  expect([await apply(first[1]!), await rollback(first[0]!)]).toEqual(["applied", "superseded"]);
+  expect(await content()).toEqual(before);
+
+  expect(await rollback(first[2]!)).toBe("rolled_back");
+  expect(await verify(first[1]!)).toBe("applied");
+  const { values, changes } = await content();
+  expect(values.t1["ui.banner"]).toBe("value of chg_first_1");
+  expect(changes.chg_first_1).toEqual({
+    kind: "config",
+    target: "ui.banner",
+    tenant_id: "t1",
+    state: "applied",
+    at: AT,
+  });
+  expect(await rollback(passing[5]!)).toBe("superseded");
+  expect(await verify(passing[5]!)).toBe("rolled_back");
+
+  await rm(path);
+  expect(await verify(passing[6]!)).toBe("absent");
+  await write({ values: { t2: { "ui.banner": "by hand" } } });
+  expect(await rollback(passing[6]!)).toBe("rolled_back");
+  expect((await content()).values).toEqual({ t2: { "ui.banner": "by hand" } });
+});
+
+test("a chain of 1,000 changes on one target, rolled back from the oldest", { timeout: 60_000 }, async () => {
+  const { apply, rollback, content } = await bench({ files: unsynced });
+  const chain = Array.from({ length: 1000 }, (_, i) => change(`chg_${i}`, { value: i }));
+  for (const one of chain) await apply(one);
+  for (const one of chain.slice(0, -1)) expect(await rollback(one)).toBe("superseded");
+  expect((await content()).values).toEqual({ t1: { "ui.banner": 999 } });
+  expect(await rollback(chain[999]!)).toBe("rolled_back");
+  const { values, changes } = await content();
+  expect(values).toEqual({});
+  expect(Object.keys(changes)).toHaveLength(100);
+});
+
+test("a chain longer than the file remembers, rolled back from the newest", { timeout: 60_000 }, async () => {
+  const { apply, rollback, content } = await bench({ files: unsynced });
+  const chain = Array.from({ length: 250 }, (_, i) => change(`chg_${i}`, { value: i }));
+  for (const one of chain) await apply(one);
+  for (const one of chain.slice(1).reverse()) {
+    expect(await rollback(one)).toBe("rolled_back");
+    expect((await content()).values).toEqual({ t1: { "ui.banner": (one.value as number) - 1 } });
+  }
+  await rollback(chain[0]!);
+  expect((await content()).values).toEqual({});
+});
+
+test("validate previews what apply would set, and touches nothing", async () => {
+  const { adapter, write, text } = await bench();
+  await write({ values: { t1: { "UI.Banner": "old" } } });
+  const before = await text();
+  expect(await adapter.validate(a, calm)).toEqual({
+    ok: true,
+    preview: { path: ["t1", "UI.Banner"], before: "old", after: "value of chg_a", present_before: true },
+  });
+  expect(await adapter.validate(change("chg_z", { tenant_id: "t2", value: undefined }), calm)).toEqual({
+    ok: true,
+    preview: { path: ["t2", "ui.banner"], before: null, after: null, present_before: false },
+  });
+  expect(await text()).toBe(before);
+});
+
+test.each([
+  ["an empty tenant", { tenant_id: "" }, /^tenant_id/],
+  ["an empty target", { target: "" }, /^target/],
+  ["a lone surrogate", { target: "\ud800" }, /^target/],
+  ["a lone surrogate in the value", { value: { x: ["\udc00"] } }, /^value/],
+  ["a number that is none", { value: Number.NaN }, /^value/],
+  ["a value nested too deep", { value: JSON.parse(`${"[".repeat(65)}${"]".repeat(65)}`) }, /^value nests more than 64/],
+])("%s is rejected, by apply too", async (_, over, reason) => {
+  const { adapter, folder } = await bench();
+  const one = change("chg_x", over);
+  expect(await adapter.validate(one, calm)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
+  await expect(adapter.apply(one, calm)).rejects.toThrow(/cannot carry the change/);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("another product's file is rejected and left alone", async () => {
+  const { adapter, write, text } = await bench();
+  await write({ product_id: "other-crm", values: {} });
+  const before = await text();
+  expect(await adapter.validate(a, calm)).toEqual({
+    ok: false,
+    reason: expect.stringContaining("another product than acme-crm"),
+  });
+  for (const operation of ["apply", "verify", "rollback"] as const)
+    await expect(adapter[operation](a, calm)).rejects.toThrow(
+      /"product.json" belongs to another product than acme-crm/,
+    );
+  expect(await text()).toBe(before);
+});
+
+test("operations take turns: fifty at once all land", async () => {
+  const { apply, content } = await bench();
+  const many = Array.from({ length: 50 }, (_, i) => change(`chg_${i}`, { tenant_id: `t${i % 5}`, target: `x.${i}` }));
+  await Promise.all(many.map(apply));
+  const { revision, values, changes } = await content();
+  expect(revision).toBe(50);
+  expect(Object.keys(changes)).toHaveLength(50);
+  expect(Object.values(values).flatMap((tenant) => Object.keys(tenant as object))).toHaveLength(50);
+});
+
+test("a failed operation does not stop the next", async () => {
+  const { adapter, path, apply } = await bench();
+  await mkdir(path);
+  const failed = adapter.apply(a, calm);
+  await expect(failed).rejects.toThrow(/it is a folder \(EISDIR\)/);
+  await rm(path, { recursive: true });
+  expect(await apply(a)).toBe("applied");
+});

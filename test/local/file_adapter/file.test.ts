@@ -1,0 +1,288 @@
+import * as fs from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import type { Files } from "../../../local/file_adapter/atomic_file.ts";
+import { bench, calm, change } from "./fixture.ts";
+
+const a = change("chg_a");
+
+test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 \u{1F980}", "0", 'a "quoted"\nline'])(
+  "the name %j is plain data, as tenant and as target",
+  async (name) => {
+    const { adapter, apply, rollback, verify, text, content } = await bench();
+    const hostile = change("chg_h", { tenant_id: name, target: name, value: JSON.parse('{"__proto__":{"x":1}}') });
+    const [beside, under] = [change("chg_b", { tenant_id: name }), change("chg_u", { target: name })];
+    for (const one of [hostile, beside, under]) {
+      expect(await verify(one)).toBe("absent");
+      expect(await adapter.validate(one, calm)).toMatchObject({ preview: { present_before: false } });
+      await apply(one);
+      expect(await verify(one)).toBe("applied");
+    }
+    const { values } = await content();
+    expect(Object.hasOwn(values, name) && Object.hasOwn(values[name], name)).toBe(true);
+    expect(JSON.stringify(values[name][name])).toBe('{"__proto__":{"x":1}}');
+    expect(({} as Record<string, unknown>).x).toBeUndefined();
+
+    await apply(change("chg_2", { tenant_id: name, target: name }));
+    expect(await rollback(hostile)).toBe("superseded");
+    for (const id of ["chg_2", "chg_b", "chg_u"])
+      await rollback(
+        change(id, { tenant_id: id === "chg_u" ? "t1" : name, target: id === "chg_b" ? "ui.banner" : name }),
+      );
+    expect((await content()).values).toEqual({});
+    expect(await text()).not.toContain("value of");
+  },
+);
+
+test("what another hand put in survives, wherever it stands", async () => {
+  const { apply, rollback, text, write } = await bench();
+  const content = `{
+    "port": 3000, "__proto__": { "admin": true }, "format": "countersign-product-config/1", "note": "ours",
+    "values": { "t1": { "kept": [1.50, -0.0, 1e3, 12345678901234567000], "__proto__": 1 }, "t2": "anything", "__proto__": { "y": {} } },
+    "changes": { "chg_a": { "state": "applied", "target": "ui.banner", "tenant_id": "t1", "ticket": "T-7" } }
+  }`;
+  await write(content);
+  await apply(change("chg_b"));
+  const after = JSON.parse(await text());
+  const before = JSON.parse(content);
+  expect(after).toMatchObject({ port: 3000, note: "ours" });
+  expect(JSON.stringify(after["__proto__"])).toBe('{"admin":true}');
+  expect(after.changes.chg_a).toEqual({ ...before.changes.chg_a, superseded_by: "chg_b" });
+  await rollback(change("chg_b"));
+  expect(JSON.stringify(JSON.parse(await text()).values)).toBe(JSON.stringify(before.values));
+
+  await write(JSON.parse(await text().then((whole) => whole.replace('"kind": "config"', '"ticket": "T-8"'))));
+  await apply(change("chg_b"));
+  expect(JSON.parse(await text()).changes.chg_b.ticket).toBe("T-8");
+});
+
+test.each([
+  ["cut off", '{"values": {"t1": {"secret', "is not valid JSON"],
+  ["a list", "[]", "does not hold a JSON object"],
+  ["null", "null", "does not hold a JSON object"],
+  ["a repeated member", '{"values": {}, "values": {"t1": {"secret": 1}}}', 'repeats the member "values"'],
+  ["another format", '{"format": "secret/2"}', "has another format than countersign-product-config/1"],
+  ["a numeric product", '{"product_id": 7}', "product_id is not text"],
+  ["a text revision", '{"revision": "secret"}', "revision is not a whole number"],
+  ["a negative revision", '{"revision": -1}', "revision is not a whole number"],
+  ["values a list", '{"values": ["secret"]}', "values is not an object"],
+  ["values null", '{"values": null}', "values is not an object"],
+  ["the tenant's values a text", '{"values": {"t1": "secret"}}', 'values["t1"] is not an object'],
+  ["changes a list", '{"changes": []}', "changes is not an object"],
+  ["an entry a text", '{"changes": {"chg_x": "secret"}}', 'changes["chg_x"] is not an object'],
+  ["an entry without state", '{"changes": {"chg_x": {"target": "secret"}}}', 'changes["chg_x"].state is not text'],
+  [
+    "an odd superseder",
+    '{"changes": {"chg_x": {"state": "applied", "target": "x", "tenant_id": "t", "superseded_by": 1}}}',
+    "superseded_by is not text",
+  ],
+  [
+    "a number that would be rounded",
+    '{"values": {"t2": {"id": 12345678901234567891}}}',
+    "a number that would be rounded",
+  ],
+  ["a number too big", '{"port": 1e999}', "a number that is too large"],
+  ["bytes that are no UTF-8", Buffer.from('{"x": "\xe9"}', "latin1"), "it is not UTF-8 text"],
+])("a broken file is refused and its bytes stay: %s", async (_, text, message) => {
+  const { adapter, path, folder } = await bench();
+  await fs.writeFile(path, text);
+  const operations = [adapter.validate, adapter.apply];
+  if (!/tenant's/.test(_)) operations.push(adapter.verify as never, adapter.rollback);
+  for (const operation of operations) {
+    const error: Error = await operation(a, calm).then(
+      () => expect.unreachable(),
+      (thrown) => thrown,
+    );
+    expect(error.message).toContain('product config file "product.json"');
+    expect(error.message).toContain(message);
+    expect(error.message).toMatch(/; correct it or move it away$/);
+    expect(error.message).not.toMatch(/secret/);
+    expect(error.message).not.toContain(folder);
+  }
+  expect(await fs.readFile(path)).toEqual(Buffer.from(text));
+  expect(await fs.readdir(folder)).toEqual(["product.json"]);
+});
+
+test("an owner whose past is not on record is not guessed at", async () => {
+  const { adapter, rollback, verify, write, content } = await bench();
+  const foreign = {
+    values: { t1: { "ui.banner": "x" } },
+    changes: { chg_a: { state: "applied", target: "ui.banner", tenant_id: "t1" } },
+  };
+  await write(foreign);
+  await expect(adapter.rollback(a, calm)).rejects.toThrow(
+    /shows chg_a as applied, but what was before it is not on record/,
+  );
+  expect(await content()).toEqual(foreign);
+  await write({ values: foreign.values, changes: {} });
+  expect(await rollback(a)).toBe("rolled_back");
+  expect(await verify(a)).toBe("rolled_back");
+});
+
+test("a path under a file is refused by validate and apply, in words", async () => {
+  const { adapter, folder } = await bench({ path: "file/product.json" });
+  await fs.writeFile(join(folder, "file"), "");
+  for (const operation of [adapter.validate, adapter.apply]) {
+    const error: Error = await operation(a, calm).then(
+      () => expect.unreachable(),
+      (thrown) => thrown,
+    );
+    expect(error.message).toBe(
+      'product config file "product.json" cannot be used: a part of its path is a file, not a folder (ENOTDIR); name a file in a folder',
+    );
+  }
+});
+
+test("a file that cannot be read is not taken for a missing one", async () => {
+  const denied = Object.assign(new Error("EACCES: permission denied, open '/x'"), { code: "EACCES" });
+  const { adapter, path, write, text } = await bench({
+    files: { ...fs, readFile: () => Promise.reject<never>(denied) },
+  });
+  await write({ port: 1 });
+  for (const operation of [adapter.validate, adapter.apply, adapter.verify, adapter.rollback])
+    await expect(operation(a, calm)).rejects.toThrow(/"product.json" cannot be used: permission is denied \(EACCES\)/);
+  expect(await text()).toBe('{"port":1}');
+  expect(await fs.readdir(dirname(path))).toEqual(["product.json"]);
+});
+
+test("validate refuses a folder that cannot be written", async () => {
+  const denied = Object.assign(new Error("EACCES: permission denied, access '/x'"), { code: "EACCES" });
+  const { adapter } = await bench({ files: { ...fs, access: () => Promise.reject(denied) } });
+  await expect(adapter.validate(a, calm)).rejects.toThrow(
+    /"product.json" cannot be used: permission is denied \(EACCES\); let the service's user/,
+  );
+});
+
+test("a store that cannot write fails the apply before the file is touched, with its own error", async () => {
+  const { adapter, store, folder } = await bench();
+  await store.close();
+  await expect(adapter.apply(a, calm)).rejects.toMatchObject({ name: "StoreUnavailable" });
+  expect(await fs.readdir(folder)).toEqual([]);
+});
+
+test("mode and link of the file are kept", async () => {
+  const { apply, path, folder } = await bench();
+  await fs.mkdir(join(folder, "real"));
+  await fs.writeFile(join(folder, "real", "config.json"), "{}");
+  await fs.chmod(join(folder, "real", "config.json"), 0o640);
+  await fs.symlink("real/config.json", path);
+  await apply(a);
+  expect((await fs.lstat(path)).isSymbolicLink()).toBe(true);
+  expect((await fs.stat(path)).mode & 0o777).toBe(0o640);
+  expect(await fs.readFile(join(folder, "real", "config.json"), "utf8")).toContain("chg_a");
+  expect(await fs.readdir(join(folder, "real"))).toEqual(["config.json"]);
+});
+
+/** Real files, but `act` runs when the new text is already written aside. */
+const onWritten = (act: () => unknown): { files: Files } => ({
+  files: {
+    ...fs,
+    open: async (path, flags, mode) => {
+      const handle = await fs.open(path, flags, mode);
+      if (flags === "wx") await act();
+      return handle;
+    },
+  },
+});
+
+test("an aborted operation stops before the rename and leaves nothing behind", async () => {
+  const { apply, open, text, folder, verify } = await bench();
+  await apply(a);
+  const before = await text();
+  const stop = new AbortController();
+  const adapter = open(onWritten(() => stop.abort(new Error("time is up"))));
+  for (const operation of [adapter.apply, adapter.rollback, adapter.verify, adapter.validate])
+    await expect(operation(operation === adapter.rollback ? a : change("chg_b"), stop.signal)).rejects.toThrow(
+      /^product config file "product.json": stopped before it was replaced/,
+    );
+  expect(await text()).toBe(before);
+  expect(await fs.readdir(folder)).toEqual(["product.json"]);
+  expect([await verify(a), await verify(change("chg_b"))]).toEqual(["applied", "absent"]);
+});
+
+test("an edit made between reading and replacing is not lost", async () => {
+  const { open, content, write, folder, store } = await bench();
+  let edits = 0;
+  const edit = async () => {
+    if (edits++ === 0) await write({ values: { t1: { "ui.banner": "by hand" } }, note: 1 });
+  };
+  const adapter = open(onWritten(edit));
+  await adapter.apply(a, calm);
+  expect(await content()).toMatchObject({ note: 1, values: { t1: { "ui.banner": "value of chg_a" } } });
+  await adapter.rollback(a, calm);
+  expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
+  expect(await fs.readdir(folder)).toEqual(["product.json"]);
+  expect(await store.list("adapter", { limit: 10 })).not.toEqual([]);
+});
+
+test("a file that another program writes all the time is given up on, as it is", async () => {
+  const { open, content, write, folder } = await bench();
+  let edits = 0;
+  const adapter = open(onWritten(() => write({ edits: ++edits })));
+  await expect(adapter.apply(a, calm)).rejects.toThrow(/was written by another program at every try/);
+  expect(await content()).toEqual({ edits: 5 });
+  expect(await fs.readdir(folder)).toEqual(["product.json"]);
+});
+
+test("a reader never sees half of the file", async () => {
+  const { apply, rollback, path } = await bench();
+  await apply(change("chg_0", { value: "x".repeat(50_000) }));
+  const reader = new Worker(
+    `const { readFileSync } = require("node:fs");
+     const { parentPort, workerData } = require("node:worker_threads");
+     let stop = false, reads = 0, newest = 0;
+     parentPort.on("message", () => (stop = true));
+     (function read() {
+       for (let i = 0; i < 20; i++) {
+         const { revision } = JSON.parse(readFileSync(workerData, "utf8"));
+         if (revision < newest) throw new Error("revision " + revision + " after " + newest);
+         newest = revision;
+         reads++;
+       }
+       if (reads === 20) parentPort.postMessage("reading");
+       if (stop) { parentPort.postMessage({ reads, newest }); parentPort.close(); } else setImmediate(read);
+     })();`,
+    { eval: true, workerData: path },
+  );
+  const next = () => new Promise((resolve, reject) => reader.once("message", resolve).once("error", reject));
+  await next();
+  const finished = next();
+  for (let i = 1; i <= 150; i++) {
+    await apply(change(`chg_${i}`, { value: "y".repeat(i * 300) }));
+    await rollback(change(`chg_${i}`, { value: "y".repeat(i * 300) }));
+  }
+  reader.postMessage("stop");
+  expect(await finished).toMatchObject({ newest: 301 });
+});
+
+test("the text lies beside the file, synced, before it is renamed; then the folder is synced", async () => {
+  const calls: string[] = [];
+  const traced: Files = {
+    ...fs,
+    open: async (path, flags, mode) => {
+      const handle = await fs.open(path, flags, mode);
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        calls.push(flags === "wx" ? "sync aside" : `sync ${basename(String(path))}`);
+        await sync();
+      };
+      return handle;
+    },
+    rename: async (from, to) => {
+      calls.push(`rename to ${basename(String(to))}`);
+      await fs.rename(from, to);
+    },
+  };
+  const { adapter } = await bench({ path: "new/deep/product.json", files: traced });
+  await adapter.apply(a, calm);
+  expect(calls.slice(0, 5)).toEqual([
+    "sync aside",
+    "rename to product.json",
+    "sync deep",
+    "sync new",
+    expect.stringMatching(/^sync file-adapter-/),
+  ]);
+  await adapter.rollback(a, calm);
+  expect(calls.slice(5)).toEqual(["sync aside", "rename to product.json", "sync deep"]);
+});
