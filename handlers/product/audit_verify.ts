@@ -25,7 +25,16 @@ export const auditVerify = endpoint(
       first_invalid: z.number().int().nullable(),
       reason: z.string().nullable(),
       /** What this answer cannot show; a kept length and head take both off the list. */
-      not_checked: z.array(z.enum(["tail_truncation", "full_rewrite"])),
+      not_checked: z.array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"])),
+      /** How the stored changes compare with what the log says of them; `null` where the chain itself is broken. */
+      state: z
+        .object({
+          compared: z.number().int(),
+          mismatched: z.number().int(),
+          mismatches: z.array(z.object({ change_id: z.string(), fields: z.array(z.string()) })),
+          unsettled: z.number().int(),
+        })
+        .nullable(),
     }),
   },
   async (kept, { deps }) => answer(await holdAgainst(deps, kept)),

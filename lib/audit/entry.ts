@@ -3,9 +3,15 @@ import * as z from "zod";
 import type { Sha256 } from "../deps.ts";
 
 export const EVENT_TYPES = [
-  "kpi_refreshed", "change_proposed", "consent_decision", "change_applied", "change_rolled_back",
-  "change_apply_failed", "change_rollback_failed", "change_drifted",
-] as const; // prettier-ignore
+  "kpi_refreshed",
+  "change_proposed",
+  "consent_decision",
+  "change_applied",
+  "change_rolled_back",
+  "change_apply_failed",
+  "change_rollback_failed",
+  "change_drifted",
+] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** As answered, exported and hashed: an absent change or tenant is `""`, `id` counts from 1 without gaps. */
@@ -34,9 +40,15 @@ const TAG = encoder.encode("countersign-audit/v1\n");
  */
 export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha256): string {
   const fields = [
-    entry.origin, entry.previous_hash, String(entry.id), entry.timestamp, entry.event_type, entry.change_id,
-    entry.tenant, entry.detail,
-  ]; // prettier-ignore
+    entry.origin,
+    entry.previous_hash,
+    String(entry.id),
+    entry.timestamp,
+    entry.event_type,
+    entry.change_id,
+    entry.tenant,
+    entry.detail,
+  ];
   let worst = TAG.length;
   for (const field of fields) worst += 4 + field.length * 3;
   const bytes = new Uint8Array(worst);

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { entryKey } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH } from "./entry.ts";
+import { refold, type StateReport } from "./refold.ts";
 import { verifyChain } from "./verify.ts";
 
 /** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
@@ -9,8 +10,30 @@ export interface Kept {
   expected_head?: string | undefined;
 }
 
-/** Verifies the chain and holds it against what was kept. A log that has grown since still holds. */
-export async function holdAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
+/** What verification found; `state` tells how the stored changes compare with what the log says of them. */
+export interface VerifyReport {
+  valid: boolean;
+  length: number;
+  head: string;
+  /** `null` also where the chain holds and only the changes differ from it. */
+  first_invalid: number | null;
+  reason: string | null;
+  not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
+  state: StateReport | null;
+}
+
+/** Verifies the log against what was kept of it, then the stored changes against the log. */
+export async function holdAgainst(deps: Deps, kept: Kept): Promise<VerifyReport> {
+  const chain = await chainAgainst(deps, kept);
+  if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
+  const state = await refold(deps);
+  if (state.mismatched === 0) return { ...chain, state };
+  const reason = `state_mismatch: ${state.mismatched} changes are not what the log says of them`;
+  return { ...chain, valid: false, reason, state };
+}
+
+/** A log that has grown since it was kept still holds. */
+async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
   const { length, head, breach } = await verifyChain(deps);
   const at = expected_length ?? length;
   const report = {

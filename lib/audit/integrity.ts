@@ -1,3 +1,4 @@
+import type { RefoldMemory } from "./refold.ts";
 import type { Verified } from "./verify.ts";
 
 /** Where the chain first fails to hold, and how. */
@@ -14,4 +15,6 @@ export interface Integrity {
   running?: Promise<Verified>;
   /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */
   last?: { verified: Verified; ended: number; took: number };
+  /** The comparison of the changes with the log. */
+  refold?: RefoldMemory;
 }

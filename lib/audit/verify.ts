@@ -2,8 +2,11 @@
 import type { Deps } from "../deps.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
-import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
+import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
 import type { Breach } from "./integrity.ts";
+
+/** What the hash does not cover must not pass for a part of the record. */
+const strictEntry = entrySchema.strict();
 
 const SLICE = 1000;
 /** A pass that ended this recently is extended by what came since; an older one is made anew. */
@@ -42,8 +45,9 @@ async function pass({
 }: Pick<Deps, "store" | "sha256" | "clock" | "integrity" | "log">): Promise<Verified> {
   const started = clock.now();
   const { last } = integrity;
-  const fresh = last && !integrity.breach && started - last.ended < Math.max(FRESH_MS, 10 * last.took);
-  const verified = await verifyFrom(store, sha256, fresh ? last.verified : BEGINNING);
+  const age = last ? started - last.ended : Infinity;
+  const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);
+  const verified = await verifyFrom(store, sha256, fresh ? last.verified : BEGINNING, last?.verified);
   if (verified.breach) reportBreach({ integrity, log }, verified.breach);
   else {
     const ended = clock.now();
@@ -63,35 +67,53 @@ export async function verifyTail(
   deps: Pick<Deps, "store" | "sha256" | "integrity" | "log">,
   count: number,
 ): Promise<void> {
-  const head = await readHead(deps.store);
-  if (!head) return;
-  const start = Math.max(0, head.length - count);
+  const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get<AuditEntry>("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
   const { breach } = await verifyFrom(deps.store, deps.sha256, from);
   if (breach) reportBreach(deps, breach);
 }
 
-async function verifyFrom(store: Store, sha256: Deps["sha256"], from: Link): Promise<Verified> {
+/** Checks on from a link that holds; `known` is what this process saw earlier, which no honest log takes back. */
+async function verifyFrom(store: Store, sha256: Deps["sha256"], from: Link, known?: Link): Promise<Verified> {
   const head = await readHead(store);
-  if (!head) return { origin: "", ...BEGINNING };
+  if (!head) return withoutHead(store);
   let link = from;
+  const broken = (first_invalid: number, reason: string): Verified => ({
+    origin: head.origin,
+    ...link,
+    breach: { first_invalid, reason },
+  });
+  if (known && head.length < known.length)
+    return broken(head.length + 1, `the log had ${known.length} entries: its tail was cut`);
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));
     for (const entry of slice) {
       const reason = whyInvalid(entry, link, head, sha256);
-      if (reason) return { origin: head.origin, ...link, breach: { first_invalid: link.length + 1, reason } };
+      if (reason) return broken(link.length + 1, reason);
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
+      if (link.length === known?.length && link.head !== known.head)
+        return broken(link.length, "it is not the entry that stood here before: the log was rewritten");
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
   if (link.length === head.length && link.head !== head.head)
-    return {
-      origin: head.origin,
-      ...link,
-      breach: { first_invalid: head.length, reason: "the last entry is not the one the head was made for" },
-    };
+    return broken(head.length, "the last entry is not the one the head was made for");
+  if (await hasMore(store, head)) return broken(head.length + 1, "it lies beyond the end of the log");
   return { origin: head.origin, ...link };
+}
+
+/** A log without its head is damaged, unless it was never begun. */
+async function withoutHead(store: Store): Promise<Verified> {
+  const none = { origin: "", ...BEGINNING };
+  const [first] = await store.list("audit", { limit: 1 });
+  return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
+}
+
+/** Whether there are entries beyond a head that has not moved on meanwhile. */
+async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
+  const next = await store.get("audit", entryKey(length + 1));
+  return next !== undefined && (await readHead(store))?.length === length;
 }
 
 /** A damaged record must not hide where it lies: a page that cannot be read is read entry by entry. */
@@ -118,6 +140,7 @@ function whyInvalid(
   sha256: Deps["sha256"],
 ): string | undefined {
   if (!entry) return "the entry is missing or cannot be read";
+  if (!strictEntry.safeParse(entry).success) return "it is not an entry: a field is missing, added or of another type";
   if (entry.id !== link.length + 1) return `its id is ${entry.id}`;
   if (entry.origin !== head.origin) return "it belongs to another log";
   if (entry.previous_hash !== link.head) return "its previous_hash is not the hash of the entry before it";

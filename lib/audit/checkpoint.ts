@@ -1,0 +1,194 @@
+/**
+ * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. One is kept before it is served, and none
+ * is made that does not continue the last.
+ */
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+import { RevisionConflict, StoreUnavailable, type Stored } from "../store/store.ts";
+import { type ChainHead, readHead } from "./chain.ts";
+import { bytesOf, hexOf, rootOf } from "./merkle.ts";
+import {
+  base64Bytes,
+  base64Of,
+  formatNote,
+  formatVerifierKey,
+  isSignedBy,
+  keyIdOf,
+  keyName,
+  noteLine,
+  parseNote,
+  type VerifierKey,
+} from "./note.ts";
+import { rangeHash } from "./proofs.ts";
+import { growTree, nodeReader } from "./tree.ts";
+import { reportBreach } from "./verify.ts";
+
+/** Signs checkpoints with Ed25519, wherever the private key is: a file, a key service. */
+export interface CheckpointSigner {
+  /** The 32 bytes of RFC 8032. */
+  publicKey: Uint8Array<ArrayBuffer>;
+  /** The signature's 64 bytes. */
+  sign(text: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> | Uint8Array<ArrayBuffer>;
+  /** The key name in the note; the log's origin unless given. */
+  name?: string;
+}
+
+/** Keeps checkpoints where the holder of the store cannot change them. */
+export interface CheckpointAnchor {
+  /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
+  keep(note: string, signal: AbortSignal): Promise<void>;
+  /** The last one kept, where the anchor can be read back. */
+  last(): Promise<string | undefined>;
+}
+
+/** What checkpoints need. */
+export type CheckpointDeps = Pick<Deps, "store" | "sha256" | "clock" | "log" | "integrity" | "turns"> & {
+  checkpointSigner?: CheckpointSigner | undefined;
+  anchor?: CheckpointAnchor | undefined;
+};
+
+/** What a checkpoint says; `root` is hex. */
+export interface TreeHead {
+  origin: string;
+  length: number;
+  root: string;
+}
+
+/** `meta/checkpoint`: the last one made. */
+export interface KeptCheckpoint {
+  note: string;
+  /** The verifier key it is signed for, `null` when it is not signed. */
+  key: string | null;
+  at: string;
+}
+
+/** A checkpoint with what it says. */
+export interface Checkpoint extends KeptCheckpoint, TreeHead {}
+
+const TRIES = 8;
+
+/** The checkpoint of the log as it is now: the last one if nothing has been added since, else a new one. */
+export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
+  return deps.turns("checkpoint", async () => {
+    try {
+      return await renew(deps);
+    } catch (error) {
+      const last = error instanceof StoreUnavailable ? await lastCheckpoint(deps) : undefined;
+      if (!last) throw error;
+      deps.log.warn("the store cannot write: the last checkpoint is answered");
+      return last;
+    }
+  });
+}
+
+/** The last checkpoint made, if there is one. */
+export async function lastCheckpoint({ store }: Pick<Deps, "store">): Promise<Checkpoint | undefined> {
+  return opened(await store.get<KeptCheckpoint>("meta", "checkpoint"));
+}
+
+const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefined => {
+  if (!stored) return undefined;
+  const head = parseCheckpoint(stored.value.note);
+  if (!head) throw new Error("the checkpoint in the store is not a checkpoint");
+  return { ...stored.value, ...head };
+};
+
+/** What a note says when it is a checkpoint; its signatures are not looked at. */
+export function parseCheckpoint(note: string): TreeHead | undefined {
+  const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
+  const bytes = root === undefined ? undefined : base64Bytes(root);
+  if (!origin || !length || !/^(?:0|[1-9]\d{0,14})$/.test(length) || bytes?.length !== 32) return undefined;
+  return extensions.includes("") ? undefined : { origin, length: Number(length), root: hexOf(bytes) };
+}
+
+async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
+  for (let tries = 1; ; tries++) {
+    const log = await readHead(deps.store);
+    if (!log) throw new Error("a checkpoint needs an opened product runtime");
+    const stored = await deps.store.get<KeptCheckpoint>("meta", "checkpoint");
+    const last = opened(stored);
+    const key = verifierKeyOf(deps, log.origin);
+    const next = await nextHead(deps, log, last, key);
+    if (!next) return lastBeforeBreach(deps, last);
+    const keyLine = key ? formatVerifierKey(key, deps.sha256) : null;
+    if (last?.length === next.length && last.key === keyLine) return last;
+    const note = await formCheckpoint(deps, next, key);
+    const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(deps.clock.now()).toISOString() };
+    try {
+      await deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0));
+      return { ...kept, ...next };
+    } catch (error) {
+      // Another process made one meanwhile; the next round continues from it.
+      if (!(error instanceof RevisionConflict) || tries === TRIES) throw error;
+    }
+  }
+}
+
+const verifierKeyOf = ({ checkpointSigner: signer }: CheckpointDeps, origin: string): VerifierKey | undefined =>
+  signer && { name: keyName(signer.name ?? origin), publicKey: signer.publicKey };
+
+/** The tree head to sign next; undefined when the log is broken, which is reported if it was not known. */
+async function nextHead(
+  deps: CheckpointDeps,
+  { origin }: ChainHead,
+  last: Checkpoint | undefined,
+  key: VerifierKey | undefined,
+): Promise<TreeHead | undefined> {
+  if (deps.integrity.breach) return undefined;
+  const { tree, breach } = await growTree(deps);
+  const next = tree && { origin: noteLine(origin), length: tree.length, root: rootOf(tree, deps.sha256) };
+  const contradiction = breach ?? (last && next && (await whyNotContinued(deps, last, next, key)));
+  if (contradiction) reportBreach(deps, contradiction);
+  return contradiction ? undefined : next;
+}
+
+async function whyNotContinued(
+  deps: CheckpointDeps,
+  last: Checkpoint,
+  next: TreeHead,
+  key: VerifierKey | undefined,
+): Promise<{ first_invalid: number; reason: string } | undefined> {
+  const ownKey = key && last.key === formatVerifierKey(key, deps.sha256);
+  if (ownKey && !(await isSignedBy(parseNote(last.note)!, key, deps.sha256)))
+    return { first_invalid: last.length, reason: "the last checkpoint in the store does not bear its signature" };
+  return whyNotExtended(deps, last, next);
+}
+
+/** Why the log does not continue a checkpoint of it; undefined when it does. `log` is the tree as it was grown last. */
+export async function whyNotExtended(
+  deps: Pick<Deps, "store" | "sha256">,
+  checkpoint: TreeHead,
+  log: TreeHead,
+): Promise<{ first_invalid: number; reason: string } | undefined> {
+  const { origin, length, root } = checkpoint;
+  if (origin !== log.origin) return { first_invalid: 1, reason: `the checkpoint is of another log, ${origin}` };
+  if (length > log.length)
+    return {
+      first_invalid: log.length + 1,
+      reason: `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
+    };
+  const now = await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
+  if (now === root) return undefined;
+  return { first_invalid: length, reason: `the log does not continue its checkpoint of ${length} entries` };
+}
+
+/** A broken log gets no new checkpoint; the last one stays readable. */
+function lastBeforeBreach({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {
+  if (last) return last;
+  throw new AppError(
+    "chain_broken",
+    `the audit chain does not hold at entry ${integrity.breach?.first_invalid}; no checkpoint is made of it`,
+    { ...integrity.breach },
+  );
+}
+
+async function formCheckpoint(
+  { checkpointSigner: signer, sha256 }: CheckpointDeps,
+  { origin, length, root }: TreeHead,
+  key: VerifierKey | undefined,
+): Promise<string> {
+  const text = `${origin}\n${length}\n${base64Of(bytesOf(root))}\n`;
+  if (!signer || !key) return formatNote({ text, signatures: [] });
+  const signature = await signer.sign(new TextEncoder().encode(text));
+  return formatNote({ text, signatures: [{ name: key.name, keyId: keyIdOf(key, sha256), signature }] });
+}

@@ -1,0 +1,94 @@
+/** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
+import type { Sha256 } from "../deps.ts";
+import { bytesOf, hexOf } from "./merkle.ts";
+
+/** A signature line; `keyId` is 8 hex digits. */
+export interface NoteSignature {
+  name: string;
+  keyId: string;
+  signature: Uint8Array<ArrayBuffer>;
+}
+
+/** A note taken apart; `text` ends with its line break, and is what was signed. */
+export interface Note {
+  text: string;
+  signatures: NoteSignature[];
+}
+
+/** A key that notes are verified with. */
+export interface VerifierKey {
+  name: string;
+  /** The 32 bytes of RFC 8032. */
+  publicKey: Uint8Array<ArrayBuffer>;
+}
+
+/** The signature type of C2SP. */
+const ED25519 = 1;
+const MOST_SIGNATURES = 100;
+const SIGNATURE_LINE = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
+
+/** Text as a line of a note can carry it: its control characters percent-encoded. */
+export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
+
+/** Text as a key name: spaces and plus signs are percent-encoded too. */
+export const keyName = (text: string): string => noteLine(text).replace(/[\s+]/gu, encodeURIComponent);
+
+/** The first four bytes of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key), as hex. */
+export function keyIdOf({ name, publicKey }: VerifierKey, sha256: Sha256): string {
+  const named = new TextEncoder().encode(`${name}\n`);
+  return sha256(new Uint8Array([...named, ED25519, ...publicKey])).slice(0, 8);
+}
+
+/** `<name>+<key id>+<base64(0x01 ‖ public key)>`: the key in one line, as verifiers take it. */
+export const formatVerifierKey = (key: VerifierKey, sha256: Sha256): string =>
+  `${key.name}+${keyIdOf(key, sha256)}+${base64Of(new Uint8Array([ED25519, ...key.publicKey]))}`;
+
+/** A note; without signatures it ends with the empty line that signatures would follow. */
+export function formatNote({ text, signatures }: Note): string {
+  const lines = signatures.map(
+    ({ name, keyId, signature }) => `— ${name} ${base64Of(new Uint8Array([...bytesOf(keyId), ...signature]))}\n`,
+  );
+  return `${text}\n${lines.join("")}`;
+}
+
+/** Takes a note apart; undefined when it is none. */
+export function parseNote(note: string): Note | undefined {
+  const end = note.lastIndexOf("\n\n");
+  if (end === -1 || !note.endsWith("\n") || /(?!\n)\p{Cc}/u.test(note)) return undefined;
+  const lines = note.slice(end + 2).split("\n");
+  lines.pop();
+  if (lines.length > MOST_SIGNATURES) return undefined;
+  const signatures: NoteSignature[] = [];
+  for (const line of lines) {
+    const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
+    const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
+    if (name === undefined || !bytes || bytes.length < 5) return undefined;
+    signatures.push({ name, keyId: hexOf(bytes.slice(0, 4)), signature: bytes.slice(4) });
+  }
+  return { text: note.slice(0, end + 1), signatures };
+}
+
+/** Whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
+export async function isSignedBy(note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> {
+  const keyId = keyIdOf(key, sha256);
+  const own = note.signatures.filter((signature) => signature.name === key.name && signature.keyId === keyId);
+  const publicKey = await crypto.subtle.importKey("raw", key.publicKey, "Ed25519", false, ["verify"]);
+  const text = new TextEncoder().encode(note.text);
+  const verified = await Promise.all(
+    own.map(({ signature }) => crypto.subtle.verify("Ed25519", publicKey, signature, text)),
+  );
+  return verified.length > 0 && verified.every(Boolean);
+}
+
+/** Standard base64 with padding. */
+export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
+
+/** The bytes of base64; undefined unless it is written in the one way that `base64Of` writes. */
+export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return base64Of(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}

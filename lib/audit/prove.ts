@@ -1,0 +1,40 @@
+/** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
+import type { Deps } from "../deps.ts";
+import { entryKey } from "./chain.ts";
+import type { AuditEntry } from "./entry.ts";
+import { bytesOf } from "./merkle.ts";
+import { base64Of } from "./note.ts";
+import { consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./proofs.ts";
+import { nodeReader } from "./tree.ts";
+
+type Reading = Pick<Deps, "store" | "sha256">;
+
+const encoded = (hash: string): string => base64Of(bytesOf(hash));
+
+/** That entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
+export async function proveInclusion(deps: Reading, id: number, length: number) {
+  const node = nodeReader(deps);
+  const entry = (await deps.store.get<AuditEntry>("audit", entryKey(id)))?.value;
+  if (!entry) throw new Error(`audit entry ${id} is missing from the store`);
+  return {
+    kind: "inclusion" as const,
+    id,
+    leaf: entry.current_hash,
+    length,
+    root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
+    proof: (await proofHashes(inclusionRanges(id - 1, length), node, deps.sha256)).map(encoded),
+  };
+}
+
+/** That the log of `length` entries continues the one of `from` entries, 1 ≤ from ≤ length. */
+export async function proveConsistency(deps: Reading, from: number, length: number) {
+  const node = nodeReader(deps);
+  return {
+    kind: "consistency" as const,
+    from,
+    from_root: encoded(await rangeHash({ start: 0, end: from }, node, deps.sha256)),
+    length,
+    root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
+    proof: (await proofHashes(consistencyRanges(from, length), node, deps.sha256)).map(encoded),
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * The tree as it is kept. Leaves are not stored again: the entries hold them. What is stored are the roots of the
+ * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
+ */
+import type { Deps } from "../deps.ts";
+import { RevisionConflict, type Store, type Stored } from "../store/store.ts";
+import { type ChainHead, entryKey, readHead } from "./chain.ts";
+import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
+import type { Breach } from "./integrity.ts";
+import { EMPTY_TREE, type Frontier, leafHash, nodeHash, withLeaf } from "./merkle.ts";
+import type { NodeReader } from "./proofs.ts";
+
+const TILE_HEIGHT = 6;
+const TILE_WIDTH = 2 ** TILE_HEIGHT;
+const SLICE = 1024;
+const TRIES = 8;
+
+/** `meta/merkle`: how far the tree has grown. */
+interface StoredTree extends Frontier {
+  /** `current_hash` of the last entry in it. */
+  head: string;
+}
+
+/** `merkle/<tile>`: the roots of up to 64 neighbouring subtrees, lowest first. */
+type Tile = string[];
+
+/** The tree up to the log's end, or where the log does not continue what the tree was grown from. */
+export type Grown = { tree: Frontier; breach?: never } | { tree?: never; breach: Breach };
+
+/** A tile's record id: its level (1: subtrees of 64 leaves) and its place among those of the level. */
+const tileKey = (level: number, place: number): string => `${level}/${entryKey(place)}`;
+
+/** Grows the stored tree up to the log's end, in slices, each one transaction; what is grown once is never made again. */
+export async function growTree({ store, sha256 }: Pick<Deps, "store" | "sha256">): Promise<Grown> {
+  for (let lost = 0; ;) {
+    // The tree first: the log may grow between the two reads, and is never behind its tree.
+    const stored = await store.get<StoredTree>("meta", "merkle");
+    const head = await readHead(store);
+    const tree = stored?.value ?? { ...EMPTY_TREE, head: FIRST_PREVIOUS_HASH };
+    if (!head) return { tree };
+    if (tree.length > head.length)
+      return broken(head.length + 1, `the log has ${head.length} entries and its tree ${tree.length}`);
+    if (tree.length === head.length)
+      return tree.head === head.head
+        ? { tree }
+        : broken(tree.length, "it is not the entry that the tree was grown from");
+    const grown = await growSlice(store, sha256, head, tree);
+    if ("breach" in grown) return grown;
+    try {
+      await store.transact((tx) => {
+        tx.put("meta", "merkle", grown.tree, stored?.revision ?? 0);
+        for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
+      });
+    } catch (error) {
+      // Another process grew it first; its tree is the same.
+      if (!(error instanceof RevisionConflict) || ++lost === TRIES) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+const broken = (first_invalid: number, reason: string): { breach: Breach } => ({ breach: { first_invalid, reason } });
+
+/** The tree over the next slice of entries, each checked as it is taken in, and the tiles that changed. */
+async function growSlice(
+  store: Store,
+  sha256: Deps["sha256"],
+  log: ChainHead,
+  from: StoredTree,
+): Promise<{ tree: StoredTree; tiles: Map<string, Tile> } | { breach: Breach }> {
+  const limit = Math.min(SLICE, log.length - from.length);
+  const slice = await store.list<AuditEntry>("audit", { after: entryKey(from.length), limit });
+  const completed: { level: number; place: number; root: string }[] = [];
+  let tree = from;
+  for (const { value: entry } of slice) {
+    const follows =
+      entry.id === tree.length + 1 &&
+      entry.origin === log.origin &&
+      entry.previous_hash === tree.head &&
+      entry.current_hash === entryHash(entry, sha256);
+    if (!follows) return broken(tree.length + 1, "it does not continue the entries that the tree was grown from");
+    const grown = withLeaf(tree, entry.current_hash, sha256, (height, root) => {
+      if (height > 0 && height % TILE_HEIGHT === 0)
+        completed.push({ level: height / TILE_HEIGHT, place: entry.id / 2 ** height - 1, root });
+    });
+    tree = { ...grown, head: entry.current_hash };
+  }
+  if (slice.length < limit) return broken(tree.length + 1, "the entry is missing or cannot be read");
+  return { tree, tiles: await withRoots(store, completed) };
+}
+
+async function withRoots(
+  store: Store,
+  completed: readonly { level: number; place: number; root: string }[],
+): Promise<Map<string, Tile>> {
+  const tiles = new Map<string, Tile>();
+  for (const { level, place, root } of completed) {
+    const offset = place % TILE_WIDTH;
+    const key = tileKey(level, (place - offset) / TILE_WIDTH);
+    const tile = tiles.get(key) ?? (offset === 0 ? [] : await readTile(store, key));
+    tile[offset] = root;
+    tiles.set(key, tile);
+  }
+  return tiles;
+}
+
+async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
+  const stored: Stored<Tile> | undefined = await store.get<Tile>("merkle", key);
+  if (!stored) throw new Error(`the audit tree's tile ${key} is missing from the store`);
+  return stored.value;
+}
+
+/** Reads nodes of the stored tree, each tile once: one list of 64 entries and one record a level. */
+export function nodeReader({ store, sha256 }: Pick<Deps, "store" | "sha256">): NodeReader {
+  const tiles = new Map<string, Promise<Tile>>();
+  const tile = (level: number, place: number): Promise<Tile> => {
+    const key = tileKey(level, place);
+    const known = tiles.get(key);
+    if (known) return known;
+    const read = level === 0 ? leaves(store, sha256, place * TILE_WIDTH) : readTile(store, key);
+    tiles.set(key, read);
+    return read;
+  };
+  return async (height, index) => {
+    const within = height % TILE_HEIGHT;
+    const width = 2 ** within;
+    const first = index * width;
+    const offset = first % TILE_WIDTH;
+    const hashes = await tile((height - within) / TILE_HEIGHT, (first - offset) / TILE_WIDTH);
+    const under = hashes.slice(offset, offset + width);
+    if (under.length < width) throw new Error(`the audit tree has no node ${index} of height ${height}`);
+    return join(under, sha256);
+  };
+}
+
+async function leaves(store: Store, sha256: Deps["sha256"], start: number): Promise<Tile> {
+  const entries = await store.list<AuditEntry>("audit", { after: entryKey(start), limit: TILE_WIDTH });
+  return entries.map(({ value }) => leafHash(value.current_hash, sha256));
+}
+
+/** The root over a power of two of neighbouring nodes. */
+function join(nodes: readonly string[], sha256: Deps["sha256"]): string {
+  if (nodes.length === 1) return nodes[0]!;
+  const half = nodes.length / 2;
+  return nodeHash(join(nodes.slice(0, half), sha256), join(nodes.slice(half), sha256), sha256);
+}

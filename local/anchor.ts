@@ -1,0 +1,81 @@
+/** Where `--audit-anchor` keeps checkpoints: appended to a file as JSON lines, or posted to a URL as text. */
+import { open, type FileHandle } from "node:fs/promises";
+import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
+import type { Clock } from "../lib/deps.ts";
+
+const LAST_READ = 64 * 1024;
+
+/** An anchor at a URL or in a file; throws with one line for people when neither can be used. */
+export async function openAnchor(target: string, clock: Clock): Promise<CheckpointAnchor> {
+  if (/^https?:/i.test(target)) return urlAnchor(target);
+  try {
+    await (await open(target, "a+")).close();
+  } catch (error) {
+    throw new Error(`--audit-anchor ${target} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  return fileAnchor(target, clock);
+}
+
+/** Lines of `{"at", "checkpoint"}`. The file is best on another machine's disk, append-only. */
+function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
+  return {
+    async keep(note) {
+      const line = `${JSON.stringify({ at: new Date(clock.now()).toISOString(), checkpoint: note })}\n`;
+      await using(path, async (file) => {
+        // A line that a crash cut short must not swallow this one.
+        const end = await readEnd(file, 1);
+        await file.appendFile(end === "" || end === "\n" ? line : `\n${line}`);
+        await file.datasync();
+      });
+    },
+    last: () =>
+      using(path, async (file) => {
+        const lines = (await readEnd(file, LAST_READ)).split("\n").reverse();
+        return lines.map(checkpointOf).find((checkpoint) => checkpoint !== undefined);
+      }),
+  };
+}
+
+async function using<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, "a+");
+  try {
+    return await run(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function readEnd(file: FileHandle, length: number): Promise<string> {
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, Math.max(0, size - length));
+  return buffer.toString("utf8", 0, bytesRead);
+}
+
+function checkpointOf(line: string): string | undefined {
+  try {
+    const { checkpoint } = JSON.parse(line) as { checkpoint?: unknown };
+    return typeof checkpoint === "string" ? checkpoint : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The note is the body of a POST; any 2xx means kept. It cannot be read back. */
+function urlAnchor(target: string): CheckpointAnchor {
+  if (!URL.canParse(target)) throw new Error(`--audit-anchor ${target} is not a URL`);
+  if (new URL(target).password !== "") throw new Error("--audit-anchor must not carry a password in its URL");
+  return {
+    async keep(note, signal) {
+      const response = await fetch(target, {
+        method: "POST",
+        headers: { "content-type": "text/plain; charset=utf-8" },
+        body: note,
+        redirect: "error",
+        signal,
+      });
+      await response.body?.cancel();
+      if (!response.ok) throw new Error(`the anchor answered ${response.status}`);
+    },
+    last: async () => undefined,
+  };
+}

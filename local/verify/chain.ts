@@ -1,0 +1,72 @@
+/** Follows the chain line by line, and says where a line does not follow from the one before. */
+import { type Entry, hasHashes, parseLine } from "./line.ts";
+
+/** What a line, or the whole log, fails. */
+export type Rule =
+  | "form"
+  | "origin"
+  | "id"
+  | "previous_hash"
+  | "timestamp"
+  | "current_hash"
+  | "tail_truncation"
+  | "full_rewrite"
+  | "signature";
+
+/** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */
+export interface Finding {
+  line: number | null;
+  entry: number | null;
+  rule: Rule;
+  message: string;
+}
+
+/** How far the chain was followed. Text is one character a byte. */
+export interface Chain {
+  lines: number;
+  origin: string | undefined;
+  /** What the next line continues; undefined behind a line that could not be read. */
+  last: { id: number; hash: string; timestamp: string } | undefined;
+}
+
+/** The chain before its first entry. */
+export const beginning = (): Chain => ({
+  lines: 0,
+  origin: undefined,
+  last: { id: 0, hash: "0".repeat(64), timestamp: "" },
+});
+
+/** Follows one line. What comes behind a broken line is held to what that line states, so that one fault shows once. */
+export function follow(chain: Chain, line: string): Finding | undefined {
+  const number = ++chain.lines;
+  const entry = parseLine(line);
+  const { last } = chain;
+  const hashed = entry && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
+  if (!entry || !(hashed || hasHashes(entry))) {
+    chain.last = undefined;
+    return { line: number, entry: null, rule: "form", message: whyNoEntry(line) };
+  }
+  chain.origin ??= entry.origin;
+  chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };
+  const broken = whyBroken(entry, chain.origin, last);
+  return broken && { line: number, entry: entry.id, rule: broken[0], message: broken[1] };
+}
+
+function whyBroken(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
+  if (entry.origin !== origin) return ["origin", "the entry belongs to another log than the first one"];
+  if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
+  if (last && entry.previousHash !== last.hash)
+    return ["previous_hash", "it is not the current_hash of the entry before"];
+  if (last && entry.timestamp < last.timestamp) return ["timestamp", "it is earlier than that of the entry before"];
+  if (entry.currentHash !== entry.computedHash) return ["current_hash", "it does not cover the entry's fields"];
+  return undefined;
+}
+
+function whyNoEntry(line: string): string {
+  try {
+    JSON.parse(line);
+    return "the line is not an entry in the exact form that the service writes";
+  } catch {
+    return "the line is not JSON";
+  }
+}

@@ -1,0 +1,83 @@
+/** What was kept outside the service, to hold an export against. */
+import { existsSync, readFileSync } from "node:fs";
+import type { Finding } from "./chain.ts";
+import { type Checkpoint, type Key, parseCheckpoint, parseKey, signerOf } from "./note.ts";
+
+/** A length the log had, and what it was then: the last entry's hash, or the tree's root. */
+export interface Kept {
+  length: number;
+  head?: string;
+  root?: string;
+  /** The log's origin, where it is known. */
+  origin?: string;
+  /** What it is, for people. */
+  what: string;
+}
+
+/** All that was kept, what is wrong with it, and what was passed over. */
+export interface Evidence {
+  kept: Kept[];
+  findings: Finding[];
+  remarks: string[];
+}
+
+/** Something that had to be read and cannot be. */
+export class Unreadable extends Error {
+  override readonly name = "Unreadable";
+}
+
+/** Reads a public key from a file, or takes the text itself for a verifier key. */
+export function readKey(fileOrKey: string): Key {
+  const key = parseKey(existsSync(fileOrKey) ? readText(fileOrKey) : fileOrKey);
+  if (!key) throw new Unreadable(`${fileOrKey} is neither a verifier key nor an Ed25519 public key in PEM`);
+  return key;
+}
+
+/** Reads checkpoints from a file: one note, or an anchor's JSON lines. With a key, each must bear its signature. */
+export function readCheckpoints(file: string, key: Key | undefined): Evidence {
+  const text = readText(file);
+  const single = parseCheckpoint(text);
+  const evidence: Evidence = { kept: [], findings: [], remarks: [] };
+  if (single) addCheckpoint(evidence, single, file, key);
+  else
+    for (const [index, line] of text.split("\n").entries()) {
+      const place = `line ${index + 1} of ${file}`;
+      const checkpoint = parseCheckpoint(noteIn(line));
+      if (checkpoint) addCheckpoint(evidence, checkpoint, place, key);
+      else if (line !== "") evidence.remarks.push(`${place} is not a checkpoint and was passed over`);
+    }
+  if (evidence.kept.length === 0 && evidence.findings.length === 0) throw new Unreadable(`${file} holds no checkpoint`);
+  return evidence;
+}
+
+function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string, key: Key | undefined): void {
+  const { origin, length, root } = checkpoint;
+  const what = `the checkpoint of ${length} entries in ${place}`;
+  const signer = key && signerOf(checkpoint, key);
+  if (key && signer === undefined)
+    return void evidence.findings.push({
+      line: null,
+      entry: null,
+      rule: "signature",
+      message: `${what} does not bear the signature of the given key`,
+    });
+  const trust = key ? `signed by ${signer}` : "signature not checked, no --key was given";
+  evidence.kept.push({ length, root, origin, what: `${what} (${trust})` });
+}
+
+function noteIn(line: string): string {
+  try {
+    const { checkpoint } = JSON.parse(line) as { checkpoint?: unknown };
+    return typeof checkpoint === "string" ? checkpoint : "";
+  } catch {
+    return "";
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Unreadable(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}

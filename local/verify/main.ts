@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+/** `countersign-verify`: checks an export of the audit log offline, with code of its own. */
+import { createReadStream } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
+import { reportText } from "./report.ts";
+import { verifyExport } from "./verify.ts";
+
+const HELP = `Usage: countersign-verify FILE [--key KEY] [--checkpoint NOTE]… [--expected-length N --expected-head HEX] [--json]
+
+Checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service.
+
+  --checkpoint NOTE   a checkpoint kept outside the service, or the file of --audit-anchor; may be repeated
+  --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file
+  --expected-length N, --expected-head HEX
+                      a receipt: the id and the current_hash of an entry that was answered once
+  --json              one JSON object instead of lines
+  --help              this text
+
+Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
+1 bad; 3 unreadable, or wrongly called.`;
+
+const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;
+const UNREADABLE = 3;
+const CHUNK = 64 * 1024;
+
+const OPTIONS = {
+  key: { type: "string" },
+  checkpoint: { type: "string", multiple: true },
+  "expected-length": { type: "string" },
+  "expected-head": { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
+/** Runs the program and resolves to its exit code. */
+async function main(argv: string[]): Promise<number> {
+  try {
+    const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+    if (values.help) return say(HELP, 0);
+    const [file, ...others] = positionals;
+    if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
+    const evidence = readEvidence(values);
+    const report = await verifyExport(createReadStream(file, { highWaterMark: CHUNK }), evidence);
+    return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
+  } catch (error) {
+    const { syscall, code, message } = error as NodeJS.ErrnoException;
+    const reason = syscall === undefined ? message : `the export cannot be read: ${code}`;
+    process.stderr.write(`countersign-verify: ${reason}\n`);
+    return UNREADABLE;
+  }
+}
+
+function say(text: string, exit: number): number {
+  process.stdout.write(`${text}\n`);
+  return exit;
+}
+
+interface Given {
+  key?: string;
+  checkpoint?: string[];
+  "expected-length"?: string;
+  "expected-head"?: string;
+}
+
+function readEvidence({ key, checkpoint = [], ...receipt }: Given): Evidence {
+  if (key !== undefined && checkpoint.length === 0) throw new Unreadable("--key needs a --checkpoint to verify");
+  const parsed = key === undefined ? undefined : readKey(key);
+  const evidence = checkpoint.map((file) => readCheckpoints(file, parsed));
+  return {
+    kept: [...evidence.flatMap(({ kept }) => kept), ...readReceipt(receipt)],
+    findings: evidence.flatMap(({ findings }) => findings),
+    remarks: evidence.flatMap(({ remarks }) => remarks),
+  };
+}
+
+function readReceipt({ "expected-length": length, "expected-head": head }: Given): Evidence["kept"] {
+  if (length === undefined && head === undefined) return [];
+  if (!/^(?:0|[1-9]\d{0,14})$/.test(length ?? "") || !/^[0-9a-f]{64}$/.test(head ?? ""))
+    throw new Unreadable(
+      "--expected-length N and --expected-head HEX go together: a number, and 64 lower-case hex digits",
+    );
+  return [{ length: Number(length), head: head!, what: `the receipt of entry ${length}` }];
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,78 @@
+/** Checkpoints in signed notes (C2SP), and the keys that verify them. */
+import { createPublicKey, hash, type KeyObject, verify } from "node:crypto";
+
+/** What a checkpoint says; `root` is base64. */
+export interface Checkpoint {
+  origin: string;
+  length: number;
+  root: string;
+  /** What its signatures cover. */
+  text: string;
+  signatures: { name: string; keyId: string; signature: Buffer }[];
+}
+
+/** A public key; without a name it stands for every name. */
+export interface Key {
+  name: string | undefined;
+  raw: Buffer;
+  key: KeyObject;
+}
+
+const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
+
+/** Reads a checkpoint; undefined when it is none. The empty line may be missing where there are no signatures. */
+export function parseCheckpoint(note: string): Checkpoint | undefined {
+  const end = note.lastIndexOf("\n\n");
+  const text = end === -1 ? note : note.slice(0, end + 1);
+  const lines =
+    end === -1
+      ? []
+      : note
+          .slice(end + 2)
+          .split("\n")
+          .slice(0, -1);
+  const [, origin, length, root] = CHECKPOINT.exec(text) ?? [];
+  const signatures = lines.map(parseSignature);
+  if (!origin || !length || !root || !note.endsWith("\n") || !signatures.every((signature) => signature !== undefined))
+    return undefined;
+  return { origin, length: Number(length), root, text, signatures };
+}
+
+function parseSignature(line: string) {
+  const [, name, encoded] = /^— ([^\s+]+) (\S+)$/u.exec(line) ?? [];
+  const bytes = Buffer.from(encoded ?? "", "base64");
+  if (name === undefined || bytes.length < 5 || bytes.toString("base64") !== encoded) return undefined;
+  return { name, keyId: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };
+}
+
+/** Reads a public key: a verifier key (`name+id+base64`) or PEM; undefined when it is neither, or not Ed25519. */
+export function parseKey(text: string): Key | undefined {
+  const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u.exec(text) ?? [];
+  if (name === undefined) return pemKey(text);
+  const bytes = Buffer.from(encoded!, "base64");
+  const raw = bytes.subarray(1);
+  if (bytes[0] !== 1 || keyIdOf(name, raw) !== id) return undefined;
+  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
+  return { name, raw, key };
+}
+
+function pemKey(text: string): Key | undefined {
+  try {
+    const key = createPublicKey(text);
+    if (key.asymmetricKeyType !== "ed25519") return undefined;
+    return { name: undefined, raw: Buffer.from(key.export({ format: "jwk" }).x!, "base64url"), key };
+  } catch {
+    return undefined;
+  }
+}
+
+const keyIdOf = (name: string, raw: Buffer): string =>
+  hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(1), raw]), "hex").slice(0, 8);
+
+/** The name under which the key signed a checkpoint; undefined when it did not, or when such a signature does not hold. */
+export function signerOf({ text, signatures }: Checkpoint, { name, raw, key }: Key): string | undefined {
+  const own = signatures.filter(
+    (signature) => signature.name === (name ?? signature.name) && signature.keyId === keyIdOf(signature.name, raw),
+  );
+  return own.every(({ signature }) => verify(null, Buffer.from(text), key, signature)) ? own[0]?.name : undefined;
+}

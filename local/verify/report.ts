@@ -1,0 +1,32 @@
+/** A report as lines for people. */
+import type { Report } from "./verify.ts";
+
+/** Findings first, the verdict last. */
+export function reportText(file: string, report: Report): string {
+  const { entries, origin, head, findings, findings_total: total } = report;
+  const log = origin === "" ? "" : ` of ${JSON.stringify(origin)}, head ${head}`;
+  return [
+    `${file}: ${entries} entries${log}`,
+    ...findings.map(({ line, entry, rule, message }) => `${place(line, entry)}${rule}: ${message}`),
+    ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
+    ...report.held_against.map((what) => `held against ${what}`),
+    ...report.remarks,
+    verdictLine(report),
+  ].join("\n");
+}
+
+function place(line: number | null, entry: number | null): string {
+  if (line === null) return "";
+  return entry === null ? `line ${line}: ` : `line ${line}, entry ${entry}: `;
+}
+
+function verdictLine({ verdict, findings_total: total }: Report): string {
+  switch (verdict) {
+    case "valid":
+      return "valid: every entry holds, and the log continues what was kept outside";
+    case "consistent":
+      return "consistent: every entry holds; without a receipt or checkpoint kept outside, a cut tail or a rewritten log would not show";
+    case "bad":
+      return `bad: ${total} ${total === 1 ? "finding" : "findings"}`;
+  }
+}

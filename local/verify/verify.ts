@@ -1,0 +1,108 @@
+/** Verifies an export in one pass: the chain by itself, then against what was kept of it outside. */
+import { isUtf8 } from "node:buffer";
+import { beginning, type Chain, type Finding, follow } from "./chain.ts";
+import type { Evidence, Kept } from "./kept.ts";
+import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
+
+/** `valid`: held against something kept outside; `consistent`: nothing outside to hold it against. */
+export type Verdict = "valid" | "consistent" | "bad";
+
+/** What was found. */
+export interface Report {
+  verdict: Verdict;
+  entries: number;
+  origin: string;
+  /** `current_hash` of the last entry, 64 zeros without entries. */
+  head: string;
+  /** The first hundred. */
+  findings: Finding[];
+  findings_total: number;
+  /** What the log was held against, in words. */
+  held_against: string[];
+  /** What nothing given here could show. */
+  not_checked: ("tail_truncation" | "full_rewrite")[];
+  remarks: string[];
+}
+
+const MOST_LISTED = 100;
+const LONGEST_LINE = 16 * 1024 * 1024;
+const NEWLINE = 10;
+const NO_HASH = "0".repeat(64);
+
+/** Verifies the bytes of an export. Memory stays flat: a chunk, a line, and one hash a bit of the log's length. */
+export async function verifyExport(chunks: AsyncIterable<Buffer>, evidence: Evidence): Promise<Report> {
+  const chain = beginning();
+  const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
+  const byLength = new Map<number, typeof kept>();
+  for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
+  const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
+  const findings: Finding[] = [];
+  let total = 0;
+  const found = (finding: Finding | undefined): void => {
+    if (finding && ++total <= MOST_LISTED) findings.push(finding);
+  };
+  const reach = (): void => {
+    for (const item of byLength.get(chain.lines) ?? []) item.seen = stateOf(item, chain, tree);
+  };
+
+  reach();
+  for await (const lines of wholeLines(chunks))
+    for (const line of lines) {
+      found(follow(chain, line));
+      if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
+      if (byLength.size > 0) reach();
+    }
+
+  const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
+  for (const finding of evidence.findings) found(finding);
+  for (const item of kept) found(whyNotHeld(item, origin, chain.lines));
+  return {
+    verdict: total > 0 ? "bad" : kept.length > 0 ? "valid" : "consistent",
+    entries: chain.lines,
+    origin,
+    head: chain.last?.hash ?? "",
+    findings,
+    findings_total: total,
+    held_against: kept.map(({ what }) => what),
+    not_checked: kept.length > 0 ? [] : ["tail_truncation", "full_rewrite"],
+    remarks: evidence.remarks,
+  };
+}
+
+const stateOf = ({ head }: Kept, chain: Chain, tree: Tree | undefined): string | undefined =>
+  head === undefined ? tree && rootOf(tree) : chain.last?.hash;
+
+function whyNotHeld(item: Kept & { seen: string | undefined }, origin: string, entries: number): Finding | undefined {
+  const broken = (rule: Finding["rule"], message: string): Finding => ({ line: null, entry: null, rule, message });
+  if (item.origin !== undefined && entries > 0 && item.origin !== noteLine(origin))
+    return broken("origin", `${item.what} is of another log, ${item.origin}`);
+  if (item.length > entries)
+    return broken("tail_truncation", `the log has ${entries} entries, and ${item.what} was kept of it`);
+  if (item.seen === (item.head ?? item.root)) return undefined;
+  return broken("full_rewrite", `the log does not continue ${item.what}`);
+}
+
+/** A line of a note carries no control characters. */
+const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
+
+/** Whole lines, one character a byte; a line that is not UTF-8, or not ended, comes out as one that fits no form. */
+async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const begin = chunk.indexOf(NEWLINE) + 1;
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (begin > 0) yield linesOf(Buffer.concat([rest, chunk.subarray(0, begin)]));
+    if (end > begin) yield linesOf(chunk.subarray(begin, end));
+    rest = end > 0 ? chunk.subarray(end) : Buffer.concat([rest, chunk]);
+    if (rest.length > LONGEST_LINE) break;
+  }
+  if (rest.length > 0) yield [`not ended: ${rest.toString("latin1", 0, 100)}`];
+}
+
+function linesOf(bytes: Buffer): string[] {
+  const lines = bytes.toString("latin1").split("\n");
+  lines.pop();
+  return isUtf8(bytes)
+    ? lines
+    : lines.map((line) => (isUtf8(Buffer.from(line, "latin1")) ? line : `not UTF-8: ${line}`));
+}

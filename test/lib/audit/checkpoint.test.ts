@@ -1,0 +1,255 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { expect, test } from "vitest";
+import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
+import { auditProof } from "../../../handlers/product/audit_proof.ts";
+import { entryKey } from "../../../lib/audit/chain.ts";
+import { type CheckpointSigner, currentCheckpoint, parseCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { base64Bytes, isSignedBy, parseNote } from "../../../lib/audit/note.ts";
+import type { Log } from "../../../lib/deps.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { TestDeps } from "../../support/deps.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { get } from "../../support/requests.ts";
+import { data, MTH } from "./reference_tree.ts";
+import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+
+function newSigner(): CheckpointSigner {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return {
+    publicKey: new Uint8Array(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url")),
+    sign: (text) => new Uint8Array(sign(null, text, privateKey)),
+  };
+}
+
+/** The same process with a key. */
+const signing = (deps: TestDeps, checkpointSigner = newSigner()) => ({ ...deps, checkpointSigner });
+
+const ask = async (deps: TestDeps, headers: HeadersInit = {}) =>
+  auditCheckpoint(deps)(get("audit/checkpoint", headers));
+const originOf = async ({ store }: TestDeps) => (await store.get<{ origin: string }>("meta", "chain"))!.value.origin;
+const rootAt = async (deps: TestDeps, length: number) =>
+  MTH((await leavesOf(deps)).map(data), 0, length).toString("base64");
+
+test("an unsigned checkpoint says so: origin, length and root, and no signature", async () => {
+  const deps = await logOf(3);
+  const response = await ask(deps);
+  const [origin, root] = [await originOf(deps), await rootAt(deps, 3)];
+  expect(await response.json()).toEqual({
+    checkpoint: `${origin}\n3\n${root}\n\n`,
+    origin,
+    length: 3,
+    root,
+    signed: false,
+    key: null,
+    at: deps.clock.iso(),
+  });
+});
+
+test("a signed checkpoint verifies under its key, whose name is the origin", async () => {
+  const deps = signing(await logOf(3));
+  const body = (await (await ask(deps)).json()) as { checkpoint: string; key: string; signed: boolean };
+  const origin = await originOf(deps);
+  expect(body).toMatchObject({
+    signed: true,
+    length: 3,
+    key: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{32}\+[0-9a-f]{8}\+/),
+  });
+  expect(body.checkpoint).toContain(`\n\n— ${origin} `);
+  const publicKey = base64Bytes(body.key.split("+").slice(2).join("+"))!.slice(1);
+  expect(await isSignedBy(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
+});
+
+test("Accept: text/plain gives the note itself", async () => {
+  const deps = signing(await logOf(2));
+  const response = await ask(deps, { accept: "text/plain" });
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  expect(await response.text()).toBe((await currentCheckpoint(deps)).note);
+  expect((await ask(deps, { accept: "text/plain, application/json" })).headers.get("content-type")).toBe(
+    "application/json",
+  );
+});
+
+test("an empty log has the empty tree's root", async () => {
+  const { checkpoint } = (await (await ask(await logOf(0))).json()) as { checkpoint: string };
+  expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
+});
+
+test("a checkpoint covers what was written, and is the same until something is", async () => {
+  const deps = signing(await logOf(5));
+  const first = await currentCheckpoint(deps);
+  deps.clock.advance(1000);
+  expect(await currentCheckpoint(deps)).toEqual(first);
+  await lengthen(deps, 1);
+  const second = await currentCheckpoint(deps);
+  expect(second).toMatchObject({ length: 6, at: deps.clock.iso() });
+  expect(second.note.split("\n")[2]).toBe(await rootAt(deps, 6));
+});
+
+test("a checkpoint is durable before it is answered: what cannot be kept is not shown, and the last one is", async () => {
+  const store = failingStore(memoryStore());
+  const deps = await logOf(5, { store });
+  store.fail();
+  expect((await ask(deps)).status).toBe(503);
+  store.mend();
+  const first = await currentCheckpoint(deps);
+  store.fail();
+  expect(await currentCheckpoint(signing(deps)), "a signature that could not be kept").toEqual(first);
+  store.mend();
+  await lengthen(deps, 5);
+  store.fail();
+  expect(await (await ask(deps)).json()).toMatchObject({ length: 5, checkpoint: first.note });
+});
+
+test("asked for at once, one checkpoint is made and signed", async () => {
+  const deps = await logOf(100);
+  let signed = 0;
+  const signer = newSigner();
+  const counting = signing(deps, { ...signer, sign: (text) => (signed++, signer.sign(text)) });
+  const all = await Promise.all(Array.from({ length: 20 }, () => currentCheckpoint(counting)));
+  expect(new Set(all.map(({ note }) => note)).size).toBe(1);
+  expect(signed).toBe(1);
+});
+
+test("two processes on one store agree", async () => {
+  const deps = await logOf(300);
+  const signer = newSigner();
+  const processes = [
+    signing(deps, signer),
+    signing({ ...(await logOf(0, { store: deps.store, clock: deps.clock })) }, signer),
+  ];
+  for (let round = 0; round < 5; round++) {
+    const [one, two] = await Promise.all(processes.map(currentCheckpoint));
+    expect(one!.note).toBe(two!.note);
+    await lengthen(deps, 70);
+  }
+});
+
+test("a key that is new signs the same tree again; a name of its own stands in the line", async () => {
+  const deps = await logOf(4);
+  const unsigned = await currentCheckpoint(deps);
+  const signer = newSigner();
+  const signed = await currentCheckpoint(signing(deps, signer));
+  expect(signed).toMatchObject({ length: 4, root: unsigned.root, key: expect.any(String) });
+  expect(await currentCheckpoint(signing(deps, { ...signer, name: "acme log" }))).toMatchObject({
+    key: expect.stringMatching(/^acme%20log\+/),
+    note: expect.stringContaining("\n— acme%20log "),
+  });
+  expect((await currentCheckpoint(deps)).key).toBeNull();
+});
+
+/** Writes the log anew from entry `from` on, with all hashes right, as somebody with the store's file could. */
+async function rewrite(deps: TestDeps, from: number): Promise<void> {
+  const other = await logOf(from - 1, { clock: deps.clock });
+  const { store } = deps;
+  const head = (await store.get<{ origin: string; length: number }>("meta", "chain"))!.value;
+  await other.store.transact(async (tx) => {
+    for (let id = 1; id < from; id++) tx.put("audit", entryKey(id), (await store.get("audit", entryKey(id)))!.value);
+    const last = (await store.get<{ current_hash: string; timestamp: string }>("audit", entryKey(from - 1)))?.value;
+    tx.put("meta", "chain", {
+      origin: head.origin,
+      length: from - 1,
+      head: last?.current_hash ?? "0".repeat(64),
+      at: last?.timestamp ?? "",
+    });
+  });
+  other.clock.advance(1);
+  await lengthen(other, head.length - from + 1);
+  const entries = await other.store.list<object>("audit", { limit: 100_000 });
+  const chain = (await other.store.get("meta", "chain"))!.value;
+  await store.transact((tx) => {
+    for (const { id, value } of entries) tx.put("audit", id, value);
+    tx.put("meta", "chain", chain);
+  });
+}
+
+function remembering(): Log & { lines: string[] } {
+  const lines: string[] = [];
+  const line = (message: string) => void lines.push(message);
+  return { lines, info: line, warn: line, error: line };
+}
+
+test.each([1, 40, 64, 128])(
+  "a log rewritten from entry %i gets no checkpoint, and the breach is reported",
+  async (from) => {
+    const deps = { ...signing(await logOf(128)), log: remembering() };
+    const kept = await currentCheckpoint(deps);
+    await rewrite(deps, from);
+    expect(await currentCheckpoint(deps)).toEqual(kept);
+    expect(deps.integrity.breach).toBeDefined();
+    expect(deps.log.lines).toContain("audit chain broken");
+    delete deps.integrity.breach;
+    await lengthen(deps, 3);
+    expect(await currentCheckpoint(deps), "nor when it has grown since").toEqual(kept);
+    expect(deps.integrity.breach).toBeDefined();
+  },
+);
+
+test("a log rewritten in the store together with its tree does not continue its last checkpoint", async () => {
+  const deps = signing(await logOf(100));
+  const kept = await currentCheckpoint(deps);
+  await rewrite(deps, 30);
+  await deps.store.transact((tx) => tx.delete("meta", "merkle"));
+  await lengthen(deps, 10);
+  expect(await currentCheckpoint(deps)).toEqual(kept);
+  expect(deps.integrity.breach).toMatchObject({
+    first_invalid: 100,
+    reason: expect.stringContaining("does not continue"),
+  });
+});
+
+test("with a key, a checkpoint forged in the store is no cover for a rewritten log either", async () => {
+  const deps = signing(await logOf(100));
+  const { note, key } = await currentCheckpoint(deps);
+  await rewrite(deps, 30);
+  const forged = note.replace(/\n.{44}\n/, `\n${await rootAt(deps, 100)}\n`);
+  await deps.store.transact((tx) => {
+    tx.delete("meta", "merkle");
+    tx.put("meta", "checkpoint", { note: forged, key, at: deps.clock.iso() });
+  });
+  await lengthen(deps, 1);
+  await currentCheckpoint(deps);
+  expect(deps.integrity.breach?.reason).toContain("signature");
+});
+
+test("a log whose tail was cut gets no shorter checkpoint", async () => {
+  const deps = signing(await logOf(100));
+  const kept = await currentCheckpoint(deps);
+  const last = (await deps.store.get<{ current_hash: string }>("audit", entryKey(90)))!.value;
+  const head = (await deps.store.get<object>("meta", "chain"))!.value;
+  await deps.store.transact((tx) => {
+    for (let id = 91; id <= 100; id++) tx.delete("audit", entryKey(id));
+    tx.put("meta", "chain", { ...head, length: 90, head: last.current_hash });
+  });
+  expect(await currentCheckpoint(deps)).toEqual(kept);
+  expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
+});
+
+test("a broken chain without any checkpoint is answered with 503 chain_broken, and proofs likewise", async () => {
+  const deps = await logOf(10);
+  deps.integrity.breach = { first_invalid: 4, reason: "its current_hash does not cover its fields" };
+  for (const response of [await ask(deps), await auditProof(deps)(get("audit/proof?id=1"))]) {
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ code: "chain_broken", first_invalid: 4 });
+  }
+});
+
+test("without a product the endpoints answer 503", async () => {
+  const { product: _, ...deps } = await logOf(1);
+  expect((await auditCheckpoint(deps)(get("audit/checkpoint"))).status).toBe(503);
+  expect((await auditProof(deps)(get("audit/proof?id=1"))).status).toBe(503);
+});
+
+test.each([
+  ["a text that is no note", "a\n1\n"],
+  ["a missing root", "a\n1\n\n"],
+  ["a length with leading zeros", `a\n01\n${"A".repeat(43)}=\n\n`],
+  ["a root of another size", `a\n1\n${"A".repeat(42)}==\n\n`],
+  ["an empty origin", `\n1\n${"A".repeat(43)}=\n\n`],
+  ["an empty line among its extensions", `a\n1\n${"A".repeat(43)}=\n\nx\n\n`],
+])("%s is no checkpoint", (_, note) => {
+  expect(parseCheckpoint(note)).toBeUndefined();
+});
+
+test("extension lines are passed over", () => {
+  expect(parseCheckpoint(`a\n1\n${"A".repeat(43)}=\nx\n\n`)).toEqual({ origin: "a", length: 1, root: "0".repeat(64) });
+});

@@ -1,0 +1,281 @@
+/** What somebody who can write the store may do to the log, and what verify says of it. */
+import { expect, test } from "vitest";
+import { type ChainHead, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
+import { type AuditEntry, entryHash } from "../../../lib/audit/entry.ts";
+import { portableSha256 } from "../../../lib/compose.ts";
+import type { Store, Tx } from "../../../lib/store/store.ts";
+import { PROPOSAL, type Reply } from "../../support/client.ts";
+import { restarted } from "../../support/deps.ts";
+import { service, serviceOf } from "../../support/service.ts";
+
+const LENGTH = 9;
+
+/** A log of nine entries, with what a careful reader kept of it. */
+async function logged() {
+  const api = await service();
+  await api.bring("rolled_back");
+  await api.bring("applied");
+  await api.post("kpi", { csat: 4 });
+  await api.propose({ tenant_id: "t2" });
+  const entries: AuditEntry[] = await api.audit();
+  expect(entries).toHaveLength(LENGTH);
+  return { api, entries, kept: `?expected_length=${LENGTH}&expected_head=${entries.at(-1)!.current_hash}` };
+}
+
+const put = (tx: Tx, id: number, entry: unknown): void => tx.put("audit", entryKey(id), entry);
+const damage = (store: Store, deed: (tx: Tx) => unknown): Promise<unknown> => store.transact((tx) => void deed(tx));
+const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: entryHash(entry, portableSha256) });
+
+/** The same events as one chain, each changed by `edit`, with a head that fits. */
+function rewrite(tx: Tx, entries: readonly AuditEntry[], edit: (entry: AuditEntry) => AuditEntry): void {
+  let head: ChainHead = { origin: entries[0]!.origin, length: 0, head: "0".repeat(64), at: "" };
+  for (const old of entries) {
+    const edited = edit(old);
+    const { entry, head: after } = nextEntry(head, edited, edited.timestamp, portableSha256);
+    put(tx, entry.id, entry);
+    head = after;
+  }
+  tx.put("meta", "chain", head);
+}
+
+/** What a process that was started after the damage answers. */
+async function verdict(api: Awaited<ReturnType<typeof service>>, query = ""): Promise<Reply["body"]> {
+  return (await serviceOf(await restarted(api.deps)).get(`audit/verify${query}`)).body;
+}
+
+/** What a process that was started after the damage answers to a write. */
+const serveAgain = async (api: Awaited<ReturnType<typeof service>>): Promise<Reply> =>
+  serviceOf(await restarted(api.deps)).post("propose", PROPOSAL);
+
+const EDITS: [what: string, edit: Record<string, unknown>][] = [
+  ["origin", { origin: "acme-crm/audit/00" }],
+  ["id", { id: 40 }],
+  ["id as text", { id: "4" }],
+  ["timestamp", { timestamp: "2026-01-02T03:04:05.679Z" }],
+  ["timestamp, to before its time", { timestamp: "2020-01-02T03:04:05.678Z" }],
+  ["event_type", { event_type: "change_drifted" }],
+  ["change_id", { change_id: "chg_2" }],
+  ["tenant", { tenant: "t9" }],
+  ["detail", { detail: '{"status":"denied"}' }],
+  ["previous_hash", { previous_hash: "a".repeat(64) }],
+  ["current_hash", { current_hash: "a".repeat(64) }],
+  ...[
+    "origin",
+    "id",
+    "timestamp",
+    "event_type",
+    "change_id",
+    "tenant",
+    "detail",
+    "previous_hash",
+    "current_hash",
+  ].flatMap((field): [string, Record<string, unknown>][] => [
+    [`${field} to null`, { [field]: null }],
+    [`${field} away`, { [field]: undefined }],
+    [`${field} to an object`, { [field]: {} }],
+  ]),
+];
+
+test.each(EDITS)("editing %s is found where it was done", async (_, edit) => {
+  const { api, entries } = await logged();
+  for (const at of [1, 4, LENGTH]) {
+    await damage(api.deps.store, (tx) => put(tx, at, { ...entries[at - 1]!, ...edit }));
+    expect(await verdict(api), `entry ${at}`).toMatchObject({ valid: false, first_invalid: at });
+    await damage(api.deps.store, (tx) => put(tx, at, entries[at - 1]));
+  }
+  expect(await verdict(api)).toMatchObject({ valid: true });
+});
+
+test("a member that the hash does not cover is found", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, note: "approved by the board" }));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+});
+
+test("an edit with its own hash made to fit is found at the next entry", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => put(tx, 4, rehashed({ ...entries[3]!, tenant: "t9" })));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+});
+
+test("the last entry edited, with its own hash made to fit, is found by the head", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => put(tx, LENGTH, rehashed({ ...entries.at(-1)!, tenant: "t9" })));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
+});
+
+test.each([1, 5, LENGTH])("a deleted entry %i is found", async (at) => {
+  const { api } = await logged();
+  await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(at)));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: at });
+});
+
+test("a deleted entry is found when those after it move up", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => {
+    for (let id = 5; id < LENGTH; id++) put(tx, id, { ...entries[id]!, id });
+    tx.delete("audit", entryKey(LENGTH));
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+});
+
+test("swapped entries are found, renumbered or not", async () => {
+  const { api, entries } = await logged();
+  for (const renumbered of [true, false]) {
+    await damage(api.deps.store, (tx) => {
+      put(tx, 4, renumbered ? { ...entries[4]!, id: 4 } : entries[4]);
+      put(tx, 5, renumbered ? { ...entries[3]!, id: 5 } : entries[3]);
+    });
+    expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+  }
+});
+
+test("an inserted entry is found", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => {
+    const head = { origin: entries[0]!.origin, length: 4, head: entries[3]!.current_hash, at: entries[3]!.timestamp };
+    const { entry } = nextEntry(head, { event_type: "change_applied", detail: "" }, head.at, portableSha256);
+    put(tx, 5, entry);
+    for (let id = 6; id <= LENGTH + 1; id++) put(tx, id, { ...entries[id - 2]!, id });
+    tx.put("meta", "chain", { ...head, length: LENGTH + 1, head: entries.at(-1)!.current_hash });
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 6 });
+});
+
+test("entries of another log are found, one or all of them", async () => {
+  const { api, entries } = await logged();
+  const other = await logged();
+  await damage(api.deps.store, (tx) => put(tx, 4, other.entries[3]));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 4 });
+  await damage(api.deps.store, (tx) => {
+    for (const entry of other.entries) put(tx, entry.id, entry);
+    const { id: length, current_hash: head, timestamp: at } = other.entries.at(-1)!;
+    tx.put("meta", "chain", { origin: entries[0]!.origin, length, head, at });
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
+});
+
+test("a cut tail whose head was made to fit is found by the changes it leaves, and against what was kept", async () => {
+  const { api, entries, kept } = await logged();
+  await damage(api.deps.store, (tx) => {
+    for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
+    tx.put("meta", "chain", { origin, length, head, at });
+  });
+  expect(await verdict(api)).toMatchObject({
+    valid: false,
+    length: 5,
+    first_invalid: null,
+    reason: expect.stringContaining("state_mismatch"),
+    not_checked: ["tail_truncation", "full_rewrite"],
+  });
+  expect(await verdict(api, `?expected_length=${LENGTH}`)).toMatchObject({ valid: false, first_invalid: 6 });
+  expect(await verdict(api, kept)).toMatchObject({ valid: false });
+});
+
+test("a cut tail without the head made to fit is found", async () => {
+  const { api } = await logged();
+  await damage(api.deps.store, (tx) => tx.delete("audit", entryKey(LENGTH)));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: LENGTH });
+});
+
+test("a full rewrite is found only against the head that was kept", async () => {
+  const { api, entries, kept } = await logged();
+  await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
+  expect(await verdict(api)).toMatchObject({ valid: true, length: LENGTH });
+  expect(await verdict(api, `?expected_length=${LENGTH}`)).toMatchObject({
+    valid: true,
+    not_checked: ["full_rewrite"],
+  });
+  expect(await verdict(api, kept)).toMatchObject({ valid: false });
+});
+
+test("time that runs backwards is found, also where every hash fits", async () => {
+  const { api, entries } = await logged();
+  const back = (entry: AuditEntry): AuditEntry =>
+    entry.id === 5 ? { ...entry, timestamp: "2026-01-02T03:04:05.677Z" } : entry;
+  await damage(api.deps.store, (tx) => rewrite(tx, entries, back));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+});
+
+test("a process that has seen the log longer says that its tail was cut", async () => {
+  const { api, entries } = await logged();
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
+  await damage(api.deps.store, (tx) => {
+    for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
+    tx.put("meta", "chain", { origin, length, head, at });
+  });
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 6 });
+});
+
+test("a process that has seen the log says that it was rewritten, also later", async () => {
+  const { api, entries } = await logged();
+  expect((await api.get("audit/verify")).body.valid).toBe(true);
+  await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
+  api.deps.clock.advance(60_000);
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: LENGTH });
+});
+
+test("entries beyond the head are found", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => {
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
+    tx.put("meta", "chain", { origin, length, head, at });
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 6 });
+  const { status, body } = await serveAgain(api);
+  expect([status, body.code]).toEqual([503, "chain_broken"]);
+});
+
+test("a head that is gone is found, and no new log is begun over the old one", async () => {
+  const { api } = await logged();
+  await damage(api.deps.store, (tx) => tx.delete("meta", "chain"));
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 1 });
+  const { status, body } = await serveAgain(api);
+  expect([status, body.code]).toEqual([503, "chain_broken"]);
+});
+
+test("a breach refuses writes and fails readiness; reads go on; a restart finds it too", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
+  const { change_id } = entries.at(-1)!;
+  const found = serviceOf(await restarted(api.deps));
+  for (const one of [found, await verified(api)]) {
+    for (const [path, fields] of [
+      ["propose", PROPOSAL],
+      ["kpi", { csat: 1 }],
+    ] as const)
+      expect(await one.post(path, fields)).toMatchObject({
+        status: 503,
+        body: { code: "chain_broken", first_invalid: 4 },
+      });
+    for (const action of ["approve", "deny", "withdraw"] as const)
+      expect((await one.act(action, change_id)).body.code).toBe("chain_broken");
+    expect(await one.get("/readyz")).toMatchObject({
+      status: 503,
+      body: { ready: false, checks: { chain: { ok: false } } },
+    });
+    for (const path of [
+      "runtime",
+      "audit",
+      "audit?format=jsonl",
+      "approvals",
+      `changes/${change_id}`,
+      "/livez",
+      "/api/state",
+    ])
+      expect((await one.get(path)).status, path).toBe(200);
+    expect((await one.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 4 });
+    const { capabilities } = (await one.get("/api/capabilities")).body;
+    expect(capabilities.find(({ id }: { id: string }) => id === "audit_chain")).toMatchObject({ status: "failing" });
+  }
+  expect((await api.deps.store.get<ChainHead>("meta", "chain"))?.value.length).toBe(LENGTH);
+});
+
+/** A service that was running when the damage was done, and has been asked to verify since. */
+async function verified(api: Awaited<ReturnType<typeof service>>) {
+  api.deps.clock.advance(6000);
+  await api.get("audit/verify");
+  return api;
+}

@@ -1,0 +1,176 @@
+import { EventEmitter, once } from "node:events";
+import { expect, test } from "vitest";
+import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { type Anchored, holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/maintain.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { createBell, ringing } from "../../../lib/pulse/bell.ts";
+import { SECOND } from "../../support/clock.ts";
+import { opened, type TestDeps } from "../../support/deps.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { lengthen, logOf } from "./synthetic_log.ts";
+
+/** An anchor in memory that can be told to fail. */
+function testAnchor(...kept: string[]) {
+  const state = { kept, problem: undefined as string | undefined };
+  const anchor: CheckpointAnchor = {
+    keep: async (note) => {
+      if (state.problem) throw new Error(state.problem);
+      state.kept.push(note);
+    },
+    last: async () => {
+      if (state.problem) throw new Error(state.problem);
+      return state.kept.at(-1);
+    },
+  };
+  return { ...state, state, anchor };
+}
+
+const lengthCovered = async (deps: TestDeps) => (await lastCheckpoint(deps))?.length;
+
+test("a checkpoint is made at first, then after 64 entries or a minute, and not before", async () => {
+  const deps = await logOf(1);
+  await maintainCheckpoint(deps);
+  expect(await lengthCovered(deps)).toBe(1);
+  await lengthen(deps, 63);
+  deps.clock.advance(60 * SECOND - 1);
+  await maintainCheckpoint(deps);
+  expect(await lengthCovered(deps)).toBe(1);
+  await lengthen(deps, 1);
+  await maintainCheckpoint(deps);
+  expect(await lengthCovered(deps)).toBe(65);
+  await lengthen(deps, 1);
+  deps.clock.advance(60 * SECOND);
+  await maintainCheckpoint(deps);
+  expect(await lengthCovered(deps)).toBe(66);
+});
+
+test("nothing is made of an empty log, without a product, or of a broken chain", async () => {
+  const empty = await logOf(0);
+  await maintainCheckpoint(empty);
+  expect(await lengthCovered(empty)).toBeUndefined();
+  const without = await opened({ intent: null });
+  await maintainCheckpoint(without);
+  expect(await lengthCovered(without)).toBeUndefined();
+  const broken = await logOf(70);
+  broken.integrity.breach = { first_invalid: 1, reason: "broken" };
+  await maintainCheckpoint(broken);
+  expect(await lengthCovered(broken)).toBeUndefined();
+});
+
+test("each new checkpoint goes to the anchor once", async () => {
+  const { anchor, kept } = testAnchor();
+  const deps = { ...(await logOf(1)), anchor };
+  for (const entries of [0, 0, 64, 0, 64]) {
+    await lengthen(deps, entries);
+    await maintainCheckpoint(deps);
+  }
+  expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
+});
+
+test("an anchor that fails is tried again after a minute, with the newest checkpoint; nothing else waits for it", async () => {
+  const { anchor, state } = testAnchor();
+  const deps = { ...(await logOf(1)), anchor };
+  state.problem = "the anchor answered 500";
+  await maintainCheckpoint(deps);
+  const anchored = async () => (await deps.store.get<Anchored>("meta", "anchor"))!.value;
+  expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
+  await lengthen(deps, 64);
+  expect(await currentCheckpoint(deps)).toMatchObject({ length: 65 });
+  state.problem = undefined;
+  await maintainCheckpoint(deps);
+  expect(state.kept).toEqual([]);
+  deps.clock.advance(60 * SECOND);
+  await maintainCheckpoint(deps);
+  expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["65"]);
+  expect(await anchored()).toMatchObject({ length: 65, last_error: null });
+});
+
+test("an anchor that never answers holds up no checkpoint", async () => {
+  const deps = {
+    ...(await logOf(1)),
+    anchor: { keep: () => new Promise<void>(() => {}), last: async () => undefined },
+  };
+  void maintainCheckpoint(deps);
+  await lengthen(deps, 9);
+  expect(await currentCheckpoint(deps)).toMatchObject({ length: 10 });
+});
+
+test("a store that cannot write is logged, and nothing is thrown", async () => {
+  const store = failingStore(memoryStore());
+  const deps = { ...(await logOf(3, { store })), anchor: testAnchor().anchor };
+  const warnings: string[] = [];
+  deps.log = { ...deps.log, warn: (message) => void warnings.push(message) };
+  store.fail();
+  await maintainCheckpoint(deps);
+  expect(warnings).toEqual(["no checkpoint could be made"]);
+});
+
+test("in a process that stays, commits bring checkpoints about, until the bell is closed", async () => {
+  const bell = createBell();
+  const deps = await logOf(1, { store: ringing(memoryStore(), bell) });
+  const made: string[] = [];
+  const events = new EventEmitter();
+  const anchor: CheckpointAnchor = {
+    ...testAnchor().anchor,
+    keep: async (note) => {
+      made.push(note.split("\n")[1]!);
+      events.emit("kept");
+    },
+  };
+  const first = once(events, "kept");
+  const running = keepCheckpoints({ ...deps, anchor }, bell);
+  await first;
+  const second = once(events, "kept");
+  await lengthen(deps, 10);
+  await lengthen(deps, 54);
+  await second;
+  bell.close();
+  await running;
+  expect(made).toEqual(["1", "65"]);
+});
+
+test("at start the log must continue what its anchor kept last", async () => {
+  const { anchor, state } = testAnchor();
+  const deps = { ...(await logOf(10)), anchor };
+  await holdAgainstAnchor(deps);
+  await maintainCheckpoint(deps);
+  await lengthen(deps, 5);
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toBeUndefined();
+
+  const setBack = { ...(await logOf(4)), anchor };
+  await holdAgainstAnchor(setBack);
+  expect(setBack.integrity.breach?.reason, "another log").toContain("against the anchor");
+
+  state.kept.push((await currentCheckpoint(deps)).note.replace("\n15\n", "\n16\n"));
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toMatchObject({
+    first_invalid: 16,
+    reason: expect.stringContaining("its tail was cut"),
+  });
+});
+
+test("a rewritten log does not get past its anchor", async () => {
+  const { anchor, state } = testAnchor();
+  const deps = { ...(await logOf(10)), anchor };
+  state.kept.push((await currentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toMatchObject({
+    first_invalid: 10,
+    reason: expect.stringContaining("does not continue"),
+  });
+});
+
+test.each([
+  ["that cannot be read", "gone"],
+  ["that holds no checkpoint", undefined],
+])("an anchor %s is told of, and refuses nothing", async (_, problem) => {
+  const { anchor, state } = testAnchor("nonsense");
+  state.problem = problem;
+  const deps = { ...(await logOf(10)), anchor };
+  const warnings: string[] = [];
+  deps.log = { ...deps.log, warn: (message) => void warnings.push(message) };
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toBeUndefined();
+  expect(warnings).toHaveLength(1);
+});

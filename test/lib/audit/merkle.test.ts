@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { entryKey } from "../../../lib/audit/chain.ts";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { bytesOf, EMPTY_TREE, hexOf, rootOf, splitOf, withLeaf } from "../../../lib/audit/merkle.ts";
+import { rangeHash } from "../../../lib/audit/proofs.ts";
+import { growTree, nodeReader } from "../../../lib/audit/tree.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { hashOf } from "../../support/independent_chain.ts";
+import { data, MTH } from "./reference_tree.ts";
+import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+
+const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest("hex"));
+const grown = (leaves: readonly string[]) =>
+  leaves.reduce((tree, leaf) => withLeaf(tree, leaf, sha256, () => {}), EMPTY_TREE);
+const reference = (leaves: readonly string[]) => MTH(leaves.map(data)).toString("hex");
+
+test("the root of the two entries of the format's vector", () => {
+  const root = rootOf(
+    grown([
+      "3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906",
+      "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
+    ]),
+    sha256,
+  );
+  expect(Buffer.from(root, "hex").toString("base64")).toBe("Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=");
+});
+
+test("the root at every size up to 130 is RFC 6962's", () => {
+  for (let size = 0; size <= LEAVES.length; size++)
+    expect(rootOf(grown(LEAVES.slice(0, size)), sha256), `size ${size}`).toBe(reference(LEAVES.slice(0, size)));
+});
+
+test("a growing tree tells of every subtree it completes, with its root", () => {
+  const told: string[] = [];
+  LEAVES.reduce(
+    (tree, leaf) =>
+      withLeaf(tree, leaf, sha256, (height, root) => {
+        const size = 2 ** height;
+        const end = tree.length + 1;
+        expect(root).toBe(reference(LEAVES.slice(end - size, end)));
+        told.push(`${height}/${end / size - 1}`);
+      }),
+    EMPTY_TREE,
+  );
+  const expected = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((height) =>
+    Array.from({ length: Math.floor(130 / 2 ** height) }, (_, place) => `${height}/${place}`),
+  );
+  expect(told.sort()).toEqual(expected.sort());
+});
+
+test("splitOf is the greatest power of two below", () => {
+  expect([2, 3, 4, 5, 8, 9, 2 ** 40 + 1].map(splitOf)).toEqual([1, 2, 2, 4, 4, 8, 2 ** 40]);
+});
+
+test("hex and bytes", () => {
+  expect(hexOf(bytesOf("00ff10"))).toBe("00ff10");
+  expect([...bytesOf("00ff10")]).toEqual([0, 255, 16]);
+});
+
+test("the stored tree gives the root at every length it has passed, however it was grown", async () => {
+  const deps = await logOf(0);
+  for (const entries of [1, 62, 1, 1, 130, 4096, 5, 700]) {
+    await lengthen(deps, entries);
+    expect((await growTree(deps)).breach).toBeUndefined();
+  }
+  const leaves = (await leavesOf(deps)).map(data);
+  for (const length of [1, 2, 63, 64, 65, 128, 195, 4096, 4097, 4160, 4291, leaves.length]) {
+    const root = await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
+    expect(root, `length ${length}`).toBe(MTH(leaves.slice(0, length)).toString("hex"));
+  }
+});
+
+test("what was grown is not read or made again: an entry more reads an entry", async () => {
+  const deps = await logOf(3000);
+  await growTree(deps);
+  await lengthen(deps, 1);
+  const reads: unknown[] = [];
+  let hashes = 0;
+  const { store, sha256 } = deps;
+  await growTree({
+    store: {
+      ...store,
+      list: (collection, options) => (reads.push([collection, options]), store.list(collection, options)),
+    },
+    sha256: (bytes) => (hashes++, sha256(bytes)),
+  });
+  expect(reads).toEqual([["audit", { after: entryKey(3000), limit: 1 }]]);
+  expect(hashes).toBeLessThan(16);
+});
+
+test("a proof reads a list of entries and one tile a level, however long the log", async () => {
+  const deps = await logOf(5000);
+  await growTree(deps);
+  let reads = 0;
+  const node = nodeReader({
+    ...deps,
+    store: {
+      ...deps.store,
+      list: (collection, options) => (reads++, deps.store.list(collection, options)),
+      get: (collection, id) => (reads++, deps.store.get(collection, id)),
+    },
+  });
+  await rangeHash({ start: 0, end: 4999 }, node, deps.sha256);
+  expect(reads).toBeLessThanOrEqual(4);
+});
+
+const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: hashOf(entry) });
+
+test.each([
+  ["an entry whose hash does not cover it", 70, (entry: AuditEntry) => ({ ...entry, tenant: "other" })],
+  ["an entry of another log", 70, (entry: AuditEntry) => rehashed({ ...entry, origin: "acme-crm/audit/ff" })],
+  ["an entry that does not continue", 65, (entry: AuditEntry) => rehashed({ ...entry, previous_hash: "0".repeat(64) })],
+  ["an entry under another id", 66, (entry: AuditEntry) => rehashed({ ...entry, id: 67 })],
+])("%s is not taken into the tree, and is named", async (_, id, edit) => {
+  const deps = await logOf(64);
+  await growTree(deps);
+  await lengthen(deps, 20);
+  const entry = (await deps.store.get<AuditEntry>("audit", entryKey(id)))!.value;
+  await deps.store.transact((tx) => tx.put("audit", entryKey(id), edit(entry)));
+  expect((await growTree(deps)).breach).toMatchObject({ first_invalid: id });
+});
+
+test("a log shorter than its tree, another end, and a gap are breaches", async () => {
+  const cut = await logOf(10);
+  await growTree(cut);
+  const head = (await cut.store.get<object>("meta", "chain"))!.value;
+  await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, length: 9 }));
+  expect((await growTree(cut)).breach).toMatchObject({ first_invalid: 10 });
+  await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, head: "1".repeat(64) }));
+  expect((await growTree(cut)).breach).toMatchObject({ first_invalid: 10 });
+
+  const gap = await logOf(10);
+  await gap.store.transact((tx) => tx.delete("audit", entryKey(10)));
+  expect((await growTree(gap)).breach).toMatchObject({ first_invalid: 10 });
+});
+
+test("two processes that grow the tree at once make one tree", async () => {
+  const deps = await logOf(2500);
+  const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
+  for (const { tree } of both) expect(tree).toMatchObject({ length: 2500 });
+  const root = await rangeHash({ start: 0, end: 2500 }, nodeReader(deps), deps.sha256);
+  expect(root).toBe(MTH((await leavesOf(deps)).map(data)).toString("hex"));
+});

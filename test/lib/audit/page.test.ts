@@ -1,0 +1,70 @@
+/** Filters look at 5,000 entries a page, however long the log is. */
+import { beforeAll, expect, test } from "vitest";
+import { auditExport, auditPage } from "../../../lib/audit/page.ts";
+import { type ChainHead, createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
+import { portableSha256 } from "../../../lib/compose.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import { countedIds } from "../../support/ids.ts";
+
+const LENGTH = 10_020;
+const store = memoryStore();
+
+/** Tenant `first` at the beginning, `last` at the end, nothing of either between. */
+beforeAll(() =>
+  store.transact((tx) => {
+    let head: ChainHead = createChain(tx, "p", { ids: countedIds(), sha256: portableSha256 }, 0);
+    for (let id = 1; id <= LENGTH; id++) {
+      const tenant = id <= 10 ? "first" : id > LENGTH - 10 ? "last" : "other";
+      const event = { event_type: "change_proposed" as const, tenant, detail: "" };
+      const next = nextEntry(head, event, "2026-01-02T03:04:05.678Z", portableSha256);
+      tx.put("audit", entryKey(id), next.entry);
+      head = next.head;
+    }
+    tx.put("meta", "chain", head);
+  }),
+);
+
+async function pages(query: { tenant?: string; after?: number; limit: number }): Promise<number[][]> {
+  const found: number[][] = [];
+  let at: { after?: number; before?: number } = query.after === undefined ? {} : { after: query.after };
+  for (;;) {
+    const page = await auditPage(store, { ...query, ...at });
+    found.push(page.entries.map(({ id }) => id));
+    if (page.next === null || found.length > 30) return found;
+    at = query.after === undefined ? { before: page.next } : { after: page.next };
+  }
+}
+
+test("a filter gives next after 5,000 entries without a match", async () => {
+  const first = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+  expect(await pages({ tenant: "first", limit: 100 })).toEqual([[], [], first]);
+  expect(await pages({ tenant: "first", limit: 100, after: 0 })).toEqual([first, [], []]);
+  const last = first.map((id) => LENGTH - 10 + id);
+  expect(await pages({ tenant: "last", limit: 100 })).toEqual([last, [], []]);
+  expect(await pages({ tenant: "last", limit: 100, after: 0 })).toEqual([[], [], last]);
+});
+
+test("a filter that matches more than a page goes on where the page ended", async () => {
+  const seen = await pages({ tenant: "other", limit: 1000 });
+  expect(seen.reverse().flat()).toEqual(Array.from({ length: LENGTH - 20 }, (_, index) => index + 11));
+});
+
+test("the export streams page by page, and is the whole chain", async () => {
+  const text = await new Response(auditExport(store, 100)).text();
+  const entries = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(entries).toHaveLength(LENGTH);
+  expect(chainFault(entries)).toBeNull();
+});
+
+test("a reader that goes away ends the export", async () => {
+  let listed = 0;
+  const counting: typeof store = { ...store, list: (...args) => (listed++, store.list(...args)) };
+  const reader = auditExport(counting, 10).getReader();
+  await reader.read();
+  await reader.cancel();
+  expect(listed).toBeLessThan(5);
+});

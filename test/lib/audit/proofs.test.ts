@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { consistencyRanges, inclusionRanges, type NodeReader, proofHashes } from "../../../lib/audit/proofs.ts";
+import { auditProof } from "../../../handlers/product/audit_proof.ts";
+import type { TestDeps } from "../../support/deps.ts";
+import { get } from "../../support/requests.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { continues, data, includes, MTH, PATH, PROOF } from "./reference_tree.ts";
+import { leavesOf, lengthen, logOf } from "./synthetic_log.ts";
+
+const LEAVES = Array.from({ length: 130 }, (_, i) => createHash("sha256").update(`leaf ${i}`).digest());
+const node: NodeReader = async (height, index) =>
+  MTH(LEAVES, index * 2 ** height, (index + 1) * 2 ** height).toString("hex");
+const hex = (hashes: Buffer[]) => hashes.map((hash) => hash.toString("hex"));
+
+test("every inclusion proof up to 130 leaves is PATH of RFC 6962", async () => {
+  for (let length = 1; length <= 130; length++)
+    for (let index = 0; index < length; index++)
+      expect(await proofHashes(inclusionRanges(index, length), node, sha256), `${index} of ${length}`).toEqual(
+        hex(PATH(index, LEAVES, 0, length)),
+      );
+});
+
+test("every consistency proof up to 130 leaves is PROOF of RFC 6962", async () => {
+  for (let length = 1; length <= 130; length++)
+    for (let from = 1; from <= length; from++)
+      expect(await proofHashes(consistencyRanges(from, length), node, sha256), `${from} to ${length}`).toEqual(
+        hex(PROOF(from, LEAVES, length)),
+      );
+});
+
+// oxlint-disable-next-line no-explicit-any -- whatever the service answered
+async function ask(deps: TestDeps, query: string): Promise<{ status: number; body: any }> {
+  const response = await auditProof(deps)(get(`audit/proof${query}`));
+  return { status: response.status, body: await response.json() };
+}
+
+const bytes = (hashes: string[]) => hashes.map((hash) => Buffer.from(hash, "base64"));
+
+test("proofs out of a long stored tree lead to the checkpoint's root, and to no other", async () => {
+  const deps = await logOf(4500);
+  const leaves = (await leavesOf(deps)).map(data);
+  const { note } = await currentCheckpoint(deps);
+  const cases = [
+    [1, 1],
+    [1, 4500],
+    [4500, 4500],
+    [64, 4500],
+    [65, 4097],
+    [4096, 4096],
+    [4097, 4500],
+    [3001, 3500],
+  ] as const;
+  for (const [id, length] of cases) {
+    const { status, body } = await ask(deps, `?id=${id}&length=${length}`);
+    expect(status).toBe(200);
+    const root = MTH(leaves, 0, length);
+    expect(body).toMatchObject({
+      kind: "inclusion",
+      id,
+      length,
+      leaf: leaves[id - 1]!.toString("hex"),
+      root: root.toString("base64"),
+    });
+    expect(body.checkpoint).toBe(length === 4500 ? note : null);
+    const leaf = data(body.leaf);
+    const path = bytes(body.proof);
+    expect(includes(leaf, id - 1, length, path, root)).toBe(true);
+    expect(includes(leaf, id - 1, length, path, MTH(leaves, 0, length - 1))).toBe(false);
+    expect(includes(leaves[id % 4500]!, id - 1, length, path, root)).toBe(false);
+  }
+  for (const [from, length] of [
+    [1, 1],
+    [1, 4500],
+    [64, 65],
+    [100, 4500],
+    [4096, 4500],
+    [4095, 4096],
+    [4500, 4500],
+  ] as const) {
+    const { body } = await ask(deps, `?from=${from}&length=${length}`);
+    const [first, second] = [MTH(leaves, 0, from), MTH(leaves, 0, length)];
+    expect(body).toMatchObject({
+      kind: "consistency",
+      from,
+      length,
+      from_root: first.toString("base64"),
+      root: second.toString("base64"),
+    });
+    expect(continues(from, first, length, second, bytes(body.proof))).toBe(true);
+    if (from < length) expect(continues(from, second, length, second, bytes(body.proof))).toBe(false);
+  }
+});
+
+test("without a length the proof is for the log as it is now, and carries its checkpoint", async () => {
+  const deps = await logOf(3);
+  await currentCheckpoint(deps);
+  await lengthen(deps, 4);
+  const { body } = await ask(deps, "?id=7");
+  expect(body).toMatchObject({ length: 7, checkpoint: (await currentCheckpoint(deps)).note });
+  expect((await ask(deps, "?from=3")).body).toMatchObject({ from: 3, length: 7, checkpoint: body.checkpoint });
+});
+
+test.each([
+  ["", "id"],
+  ["?id=1&from=1", "id"],
+  ["?length=2", "id"],
+  ["?id=0", "id"],
+  ["?id=4", "id"],
+  ["?id=3&length=2", "id"],
+  ["?from=3&length=2", "from"],
+  ["?from=9", "from"],
+  ["?id=1&length=4", "length"],
+  ["?id=1&length=0", "length"],
+  ["?id=x", "id"],
+])("audit/proof%s is refused, and %s is named", async (query, field) => {
+  const { status, body } = await ask(await logOf(3), query);
+  expect({ status, code: body.code, field: body.fields[0].field }).toEqual({
+    status: 400,
+    code: "invalid_field",
+    field,
+  });
+});

@@ -1,0 +1,107 @@
+/** How verify goes about it: in slices, incrementally, one pass at a time. */
+import { expect, test } from "vitest";
+import { type ChainHead, createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { type TestDeps, testDeps } from "../../support/deps.ts";
+
+/** A log of `length` entries, on a store that counts what is read of it. */
+async function longLog(
+  length: number,
+): Promise<{ deps: TestDeps; reads: number[]; grow: (more: number) => Promise<void> }> {
+  const store = memoryStore();
+  const reads: number[] = [];
+  const list: typeof store.list = (collection, options) => {
+    if (collection === "audit") reads.push(options.limit);
+    return store.list(collection, options);
+  };
+  const deps = testDeps({ store: { ...store, list } });
+  const grow = (more: number) =>
+    store.transact(async (tx) => {
+      let head = (await tx.get<ChainHead>("meta", "chain"))?.value ?? createChain(tx, "p", deps, deps.clock.now());
+      for (let made = 0; made < more; made++) {
+        const next = nextEntry(head, { event_type: "kpi_refreshed", detail: "" }, deps.clock.iso(), deps.sha256);
+        tx.put("audit", entryKey(next.entry.id), next.entry);
+        head = next.head;
+      }
+      tx.put("meta", "chain", head);
+    });
+  await grow(length);
+  return { deps, reads, grow };
+}
+
+const spoil = (deps: TestDeps, id: number) =>
+  deps.store.transact(async (tx) => {
+    const { value } = (await tx.get<AuditEntry>("audit", entryKey(id)))!;
+    tx.put("audit", entryKey(id), { ...value, detail: "x" });
+  });
+
+test("a long chain is read in slices, and other work goes on between them", async () => {
+  const { deps, reads } = await longLog(2500);
+  const order: string[] = [];
+  const verifying = verifyChain(deps).then(() => order.push("verified"));
+  await new Promise((resolve) => setTimeout(resolve)).then(() => order.push("other work"));
+  await verifying;
+  expect(order).toEqual(["other work", "verified"]);
+  expect(reads).toEqual([1000, 1000, 500]);
+});
+
+test("callers at the same time share one pass", async () => {
+  const { deps, reads } = await longLog(1500);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => verifyChain(deps)));
+  expect(reads).toEqual([1000, 500]);
+  expect(new Set(answers).size).toBe(1);
+});
+
+test("soon after, only what was added is read; later, all of it", async () => {
+  const { deps, reads, grow } = await longLog(30);
+  await verifyChain(deps);
+  await grow(5);
+  expect(await verifyChain(deps)).toMatchObject({ length: 35 });
+  expect(reads).toEqual([30, 5]);
+  deps.clock.advance(60_000);
+  await verifyChain(deps);
+  expect(reads).toEqual([30, 5, 35]);
+});
+
+test("damage done after a pass is found when the next full pass is due", async () => {
+  const { deps } = await longLog(30);
+  expect((await verifyChain(deps)).breach).toBeUndefined();
+  await spoil(deps, 7);
+  deps.clock.advance(60_000);
+  expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 7 });
+});
+
+test("the start checks the tail it is asked for, and no more", async () => {
+  const { deps, reads } = await longLog(30);
+  await spoil(deps, 20);
+  await verifyTail(deps, 10);
+  expect(deps.integrity.breach).toBeUndefined();
+  expect(reads).toEqual([10]);
+  await verifyTail(deps, 11);
+  expect(deps.integrity.breach).toMatchObject({ first_invalid: 20 });
+});
+
+test("a breach is logged once, and stays until a restart", async () => {
+  const { deps } = await longLog(3);
+  const errors: string[] = [];
+  deps.log = { ...deps.log, error: (message) => void errors.push(message) };
+  await spoil(deps, 2);
+  await verifyChain(deps);
+  await verifyChain(deps);
+  expect(errors).toHaveLength(1);
+  expect(deps.integrity.breach).toMatchObject({ first_invalid: 2 });
+});
+
+test("a page that cannot be read is a breach at the record that cannot", async () => {
+  const { deps } = await longLog(5);
+  const { store } = deps;
+  deps.store = {
+    ...store,
+    list: () => Promise.reject(new Error("bad block")),
+    get: (collection, id) =>
+      collection === "audit" && id === entryKey(4) ? Promise.reject(new Error("bad block")) : store.get(collection, id),
+  };
+  expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
+});

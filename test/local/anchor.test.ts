@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { openAnchor } from "../../local/anchor.ts";
+import { testClock } from "../support/clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "countersign-anchor-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const clock = testClock();
+const { signal } = new AbortController();
+const NOTES = ["a\n1\nroot\n\n— a signature\n", "a\n2\nroot\n\n"];
+
+test("a file keeps every checkpoint as a line, and gives back the last", async () => {
+  const path = join(folder, "kept.jsonl");
+  const anchor = await openAnchor(path, clock);
+  expect(await anchor.last()).toBeUndefined();
+  for (const note of NOTES) await anchor.keep(note, signal);
+  const lines = readFileSync(path, "utf8").split("\n");
+  expect(lines.pop()).toBe("");
+  expect(lines.map((line) => JSON.parse(line))).toEqual(NOTES.map((checkpoint) => ({ at: clock.iso(), checkpoint })));
+  expect(await (await openAnchor(path, clock)).last()).toBe(NOTES[1]);
+});
+
+test("a line that was cut short swallows nothing: the last whole one counts, and the next begins anew", async () => {
+  const path = join(folder, "torn.jsonl");
+  const anchor = await openAnchor(path, clock);
+  await anchor.keep(NOTES[0]!, signal);
+  appendFileSync(path, '{"at":"2026');
+  expect(await anchor.last()).toBe(NOTES[0]);
+  await anchor.keep(NOTES[1]!, signal);
+  expect(await anchor.last()).toBe(NOTES[1]);
+  expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
+});
+
+test("the last checkpoint of a long file is found, and other lines are passed over", async () => {
+  const path = join(folder, "long.jsonl");
+  const anchor = await openAnchor(path, clock);
+  writeFileSync(path, `${JSON.stringify({ checkpoint: "x".repeat(1000) })}\n`.repeat(500));
+  await anchor.keep(NOTES[0]!, signal);
+  appendFileSync(path, "not JSON\nnull\n{}\n7\n");
+  expect(await anchor.last()).toBe(NOTES[0]);
+});
+
+test("a file that cannot be written is refused at start, in one line that names it", async () => {
+  const path = join(folder, "none", "kept.jsonl");
+  await expect(openAnchor(path, clock)).rejects.toThrow(`--audit-anchor ${path} cannot be written: ENOENT`);
+});
+
+/** A server that answers with a status and remembers what it got. */
+async function witness(status: number, headers: Record<string, string> = {}) {
+  const got: { method: string | undefined; type: string | undefined; body: string }[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      got.push({ method: request.method, type: request.headers["content-type"], body });
+      response.writeHead(status, headers).end("thanks");
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close().closeAllConnections());
+  return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/checkpoints` };
+}
+
+test("a URL gets the note as text, and is not read back", async () => {
+  const { got, url } = await witness(202);
+  const anchor = await openAnchor(url, clock);
+  await anchor.keep(NOTES[0]!, signal);
+  expect(got).toEqual([{ method: "POST", type: "text/plain; charset=utf-8", body: NOTES[0] }]);
+  expect(await anchor.last()).toBeUndefined();
+});
+
+test.each([
+  [500, {}, "the anchor answered 500"],
+  [302, { location: "http://127.0.0.1:1/" }, "fetch failed"],
+])("an answer of %i is a failure: nothing counts as kept but a 2xx", async (status, headers, message) => {
+  const { url } = await witness(status, headers);
+  await expect((await openAnchor(url, clock)).keep(NOTES[0]!, signal)).rejects.toThrow(message);
+});
+
+test("a URL that answers nothing is given up when the signal says so", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close().closeAllConnections());
+  const anchor = await openAnchor(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, clock);
+  const aborting = new AbortController();
+  server.once("request", () => aborting.abort());
+  await expect(anchor.keep(NOTES[0]!, aborting.signal)).rejects.toThrow();
+});
+
+test("a URL that is none is refused at start", async () => {
+  await expect(openAnchor("https://", clock)).rejects.toThrow("is not a URL");
+});
+
+test("a password in the URL is refused, and not repeated", async () => {
+  await expect(openAnchor("https://me:hunter2@witness.example/", clock)).rejects.toThrow(
+    /^--audit-anchor must not carry a password in its URL$/,
+  );
+});

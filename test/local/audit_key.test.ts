@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { isSignedBy } from "../../lib/audit/note.ts";
+import { keyIdOf } from "../../lib/audit/note.ts";
+import { loadAuditKey } from "../../local/audit_key.ts";
+import { sha256 } from "../../local/node_ports.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "countersign-key-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function keyFile(name: string, content: string, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+const pem = (type: "ed25519" | "ed448") =>
+  generateKeyPairSync(type as "ed25519")
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString();
+const never = (message: string) => expect.unreachable(message);
+
+test("a key signs what its public key verifies", async () => {
+  const signer = loadAuditKey(keyFile("key.pem", pem("ed25519")), never);
+  const text = "log\n1\nroot\n";
+  const key = { name: "log", publicKey: signer.publicKey };
+  const signature = await signer.sign(new TextEncoder().encode(text));
+  const note = { text, signatures: [{ name: "log", keyId: keyIdOf(key, sha256), signature }] };
+  expect(await isSignedBy(note, key, sha256)).toBe(true);
+});
+
+const openssl = ((): boolean => {
+  try {
+    execFileSync("openssl", ["version"]);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+test.skipIf(!openssl)("a key made with openssl is loaded (skipped where openssl is absent)", () => {
+  const path = join(folder, "openssl.pem");
+  execFileSync("openssl", ["genpkey", "-algorithm", "ed25519", "-out", path]);
+  const der = execFileSync("openssl", ["pkey", "-in", path, "-pubout", "-outform", "DER"]);
+  chmodSync(path, 0o600);
+  expect(Buffer.from(loadAuditKey(path, never).publicKey)).toEqual(der.subarray(12));
+});
+
+test.skipIf(process.platform === "win32")("a key that others can read is told of", () => {
+  const warnings: string[] = [];
+  loadAuditKey(keyFile("open.pem", pem("ed25519"), 0o640), (message) => void warnings.push(message));
+  expect(warnings).toEqual([expect.stringContaining("set its mode to 600")]);
+});
+
+test.each([
+  ["is not there", join(folder, "none.pem"), "cannot be read: ENOENT"],
+  ["is a folder", folder, "cannot be read: EISDIR"],
+  ["is no key", keyFile("text.pem", "hello"), "holds no private key"],
+  ["is of another kind", keyFile("ed448.pem", pem("ed448")), "the key is ed448, Ed25519 is needed"],
+])("a file that %s is refused in one line that names it", (_, path, why) => {
+  expect(() => loadAuditKey(path, never)).toThrow(`--audit-key ${path}`);
+  expect(() => loadAuditKey(path, never)).toThrow(why);
+});

@@ -1,0 +1,262 @@
+/** `countersign-verify` as a program, and `verify_audit.py` beside it: the same answers to the same questions. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as esbuild from "esbuild";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { parseCheckpoint, parseKey, signerOf } from "../../local/verify/note.ts";
+import type { Report } from "../../local/verify/verify.ts";
+import { flipped } from "../tamper/damage.ts";
+import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
+import { checkpointOf, makeWorld, newKey, parse, rehashed, type World, write } from "../tamper/world.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const SOURCES = join(import.meta.dirname, "../../local/verify");
+const folder = mkdtempSync(join(tmpdir(), "countersign-verify-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = (name: string): string => join(folder, name);
+const file = (name: string, content: string | Buffer): string => {
+  writeFileSync(path(name), content);
+  return path(name);
+};
+
+let world: World;
+let log: string;
+let verifierKey: string;
+beforeAll(async () => {
+  await esbuild.build({
+    entryPoints: [join(SOURCES, "main.ts")],
+    outfile: path("countersign-verify.mjs"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+  });
+  world = await makeWorld();
+  log = file("audit.jsonl", write(world.entries));
+  verifierKey = vkey(world.note);
+  keepEvidence();
+});
+
+function run(args: readonly string[], node: readonly string[] = []) {
+  return spawnSync(process.execPath, [...node, path("countersign-verify.mjs"), ...args], { encoding: "utf8" });
+}
+
+const json = (args: readonly string[]): Report => JSON.parse(run([...args, "--json"]).stdout) as Report;
+
+/** Files that the cases name. */
+function keepEvidence(): void {
+  const { entries, key, otherKey, note } = world;
+  file("public.pem", key.pem);
+  file("other.pem", otherKey.pem);
+  file("key.txt", `${verifierKey}\n`);
+  file("note", note);
+  file("unsigned", checkpointOf(entries, 200));
+  file("unended", checkpointOf(entries, 200).slice(0, -1));
+  file("early", checkpointOf(entries, 100, key));
+  file("forged", checkpointOf(entries, 200, otherKey));
+  file("later", checkpointOf([...entries, entries[0]!], 201, key));
+  const lines = [1, 64, 128, 200].map((length) =>
+    JSON.stringify({ at: "", checkpoint: checkpointOf(entries, length, key) }),
+  );
+  file("anchor.jsonl", `${lines.join("\n")}\n{"at":"2026-01\n`);
+  const wrong = JSON.stringify({
+    at: "",
+    checkpoint: checkpointOf(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
+  });
+  file("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
+  file("cut.jsonl", write(entries.slice(0, -5)));
+  file("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
+  file("rewritten.jsonl", write(rehashed(entries.with(149, { ...entries[149]!, tenant: "x" }), 149)));
+  file("empty.jsonl", "");
+  file("text.txt", "hello\n");
+  mkdirSync(path("folder"));
+}
+
+/** The verifier key of the world's key, as the service answers it. */
+function vkey(note: string): string {
+  const [, name, encoded] = /— (\S+) (\S+)\n$/.exec(note)!;
+  const id = Buffer.from(encoded!, "base64").toString("hex", 0, 4);
+  return `${name}+${id}+${Buffer.concat([Buffer.of(1), world.key.raw]).toString("base64")}`;
+}
+
+const CASES: [name: string, exit: number, args: string][] = [
+  ["an export and nothing else", 2, "audit.jsonl"],
+  ["a checkpoint", 0, "audit.jsonl --checkpoint note"],
+  ["a checkpoint and its key", 0, "audit.jsonl --checkpoint note --key public.pem"],
+  ["a verifier key in a file", 0, "audit.jsonl --checkpoint note --key key.txt"],
+  ["a verifier key itself", 0, "audit.jsonl --checkpoint note --key VKEY"],
+  ["an unsigned checkpoint", 0, "audit.jsonl --checkpoint unsigned"],
+  ["an unsigned checkpoint without its empty line", 0, "audit.jsonl --checkpoint unended"],
+  ["an earlier checkpoint", 0, "audit.jsonl --checkpoint early --key public.pem"],
+  ["two checkpoints", 0, "audit.jsonl --checkpoint early --checkpoint note --key public.pem"],
+  ["an anchor's file", 0, "audit.jsonl --checkpoint anchor.jsonl --key public.pem"],
+  ["a receipt", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77"],
+  ["a receipt and a checkpoint", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77 --checkpoint note"],
+  ["an empty export", 2, "empty.jsonl"],
+  ["an edited entry", 1, "edited.jsonl"],
+  ["an edited entry and a checkpoint", 1, "edited.jsonl --checkpoint note"],
+  ["a rewritten log alone", 2, "rewritten.jsonl"],
+  ["a rewritten log and a checkpoint", 1, "rewritten.jsonl --checkpoint note --key public.pem"],
+  ["a rewritten log and a checkpoint from before", 0, "rewritten.jsonl --checkpoint early --key public.pem"],
+  ["a cut log alone", 2, "cut.jsonl"],
+  ["a cut log and a checkpoint", 1, "cut.jsonl --checkpoint note"],
+  ["a cut log and a receipt", 1, "cut.jsonl --expected-length 200 --expected-head HEAD200"],
+  ["an empty export and a receipt", 1, "empty.jsonl --expected-length 200 --expected-head HEAD200"],
+  ["another receipt", 1, "audit.jsonl --expected-length 76 --expected-head HEAD77"],
+  ["a checkpoint under another key", 1, "audit.jsonl --checkpoint forged --key public.pem"],
+  ["the key of another log", 1, "audit.jsonl --checkpoint note --key other.pem"],
+  ["an unsigned checkpoint and a key", 1, "audit.jsonl --checkpoint unsigned --key public.pem"],
+  ["a checkpoint beyond the log", 1, "audit.jsonl --checkpoint later --key public.pem"],
+  ["an anchor with one wrong line", 1, "audit.jsonl --checkpoint wrong-anchor.jsonl --key public.pem"],
+  ["no export", 3, ""],
+  ["two exports", 3, "audit.jsonl cut.jsonl"],
+  ["an export that is not there", 3, "none.jsonl"],
+  ["a folder", 3, "folder"],
+  ["a checkpoint that is not there", 3, "audit.jsonl --checkpoint none"],
+  ["a checkpoint that is none", 3, "audit.jsonl --checkpoint text.txt"],
+  ["a key that is none", 3, "audit.jsonl --checkpoint note --key text.txt"],
+  ["a private name for a key", 3, "audit.jsonl --checkpoint note --key none.pem"],
+  ["a key and no checkpoint", 3, "audit.jsonl --key public.pem"],
+  ["a length without a head", 3, "audit.jsonl --expected-length 77"],
+  ["a head without a length", 3, "audit.jsonl --expected-head HEAD77"],
+  ["a length that is none", 3, "audit.jsonl --expected-length x --expected-head HEAD77"],
+  ["an unknown option", 3, "audit.jsonl --expect 77"],
+];
+
+/** The arguments of a case, with files in the folder and the world's values in place. */
+function argsOf(text: string): string[] {
+  return text
+    .split(" ")
+    .filter(Boolean)
+    .map((word) => {
+      const head = /^HEAD(\d+)$/.exec(word);
+      if (head) return world.entries[Number(head[1]) - 1]!.current_hash;
+      if (word === "VKEY") return verifierKey;
+      return word.startsWith("--") || /^(?:\d+|x)$/.test(word) ? word : path(word);
+    });
+}
+
+/** The last line of a program that answered, or its only line on standard error. */
+function checkRun({ status, stdout, stderr }: ReturnType<typeof runPython>, exit: number, name: string): void {
+  expect({ status, stderr: stderr === "" }).toEqual({ status: exit, stderr: exit !== 3 });
+  if (exit === 3) {
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(new RegExp(`^${name}: [^\n]+\n$`));
+  } else expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^(?:valid|bad|consistent): /);
+}
+
+test.each(CASES)("countersign-verify with %s: exit %i", (_, exit, text) => {
+  checkRun(run(argsOf(text)), exit, "countersign-verify");
+});
+
+test.skipIf(pythonMissing)(
+  `verify_audit.py ends the same in every case (${pythonMissing ?? "python3 is here"})`,
+  () => {
+    const ends = runPythonOften(CASES.map(([, , text]) => argsOf(text)));
+    for (const [index, [what, exit]] of CASES.entries()) {
+      expect(ends[index]!.status, what).toBe(exit);
+      checkRun(ends[index]!, exit, "verify_audit.py");
+    }
+    checkRun(runPython([log]), 2, "verify_audit.py");
+  },
+);
+
+test("every flipped bit of a signed checkpoint costs its signature", () => {
+  const key = parseKey(verifierKey)!;
+  const note = Buffer.from(world.note);
+  expect(signerOf(parseCheckpoint(world.note)!, key)).toBe(key.name);
+  for (let bit = 0; bit < note.length * 8; bit++) {
+    const checkpoint = parseCheckpoint(flipped(note, bit).toString());
+    expect(checkpoint && signerOf(checkpoint, key), `bit ${bit}`).toBeUndefined();
+  }
+});
+
+test.skipIf(pythonMissing)("and in verify_audit.py, for a sample of them", () => {
+  const note = Buffer.from(world.note);
+  const flips = Array.from({ length: 24 }, (_, i) => Math.floor((i * note.length * 8) / 24) + (i % 8));
+  const calls = flips.map((bit) => [
+    log,
+    "--checkpoint",
+    file(`flip-${bit}`, flipped(note, bit)),
+    "--key",
+    verifierKey,
+  ]);
+  for (const [index, { status }] of runPythonOften(calls).entries())
+    expect(status, `bit ${flips[index]}`).toBeOneOf([1, 3]);
+});
+
+test("one fault shows once, with line, entry and rule", () => {
+  const { entries } = world;
+  expect(json([path("edited.jsonl")])).toMatchObject({
+    verdict: "bad",
+    entries: 200,
+    findings: [{ line: 50, entry: 50, rule: "current_hash" }],
+    findings_total: 1,
+  });
+  const removed = file("removed.jsonl", write(entries.toSpliced(70, 1)));
+  expect(json([removed]).findings).toMatchObject([{ line: 71, entry: 72, rule: "id" }]);
+  const lines = run([path("edited.jsonl")]).stdout.split("\n");
+  expect(lines[0]).toMatch(/^.*edited\.jsonl: 200 entries of "acme-crm\/audit\/[0-9a-f]{32}", head [0-9a-f]{64}$/);
+  expect(lines[1]).toMatch(/^line 50, entry 50: current_hash: /);
+});
+
+test("what was held against, what was not, and what was passed over are told", () => {
+  const report = json([log, "--checkpoint", path("anchor.jsonl"), "--key", path("public.pem")]);
+  expect(report.held_against).toHaveLength(4);
+  expect(report.held_against[1]).toMatch(
+    /^the checkpoint of 64 entries in line 2 of .*anchor\.jsonl \(signed by acme-crm\/audit\//,
+  );
+  expect(report.remarks).toEqual([expect.stringMatching(/^line 5 of .* is not a checkpoint/)]);
+  expect(json([log, "--checkpoint", path("note")]).held_against[0]).toContain("signature not checked");
+  expect(json([log])).toMatchObject({ not_checked: ["tail_truncation", "full_rewrite"], held_against: [] });
+});
+
+test("of a log that is bad throughout the first hundred findings are listed, and all are counted", () => {
+  const bad = file("throughout.jsonl", write(world.entries.map((entry) => ({ ...entry, tenant: "x" }))));
+  const report = json([bad]);
+  expect([report.findings.length, report.findings_total]).toEqual([100, 200]);
+  expect(run([bad]).stdout).toContain("\nand 100 more\n");
+});
+
+test("an origin with a line break is one line in its checkpoint", () => {
+  const entries = rehashed(
+    world.entries.map((entry) => ({ ...entry, origin: "two\nlines/audit/0f" })),
+    0,
+  );
+  const note = checkpointOf(entries, 200).replace("two\nlines", "two%0Alines");
+  const args = [file("origin.jsonl", write(entries)), "--checkpoint", file("origin-note", note)];
+  expect(run(args).status).toBe(0);
+  if (!pythonMissing) expect(runPython(args).status).toBe(0);
+});
+
+test("memory stays flat: a log larger than the heap is verified", () => {
+  const entries = Array.from({ length: 100 }, (_, i) => ({ ...world.entries[i]!, detail: "x".repeat(500_000) }));
+  const large = file("large.jsonl", write(rehashed(entries, 0)));
+  expect(run([large, "--json"], ["--max-old-space-size=20"]).status).toBe(2);
+  rmSync(large);
+});
+
+test("--help tells the exit codes", () => {
+  const { status, stdout } = run(["--help"]);
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Exit codes: 0 valid")]);
+});
+
+test("the verifier is code of its own: it imports Node's modules and itself", () => {
+  for (const name of readdirSync(SOURCES)) {
+    const source = readFileSync(join(SOURCES, name), "utf8");
+    for (const [, from] of source.matchAll(/from "([^"]+)"/g)) expect(from, name).toMatch(/^(?:node:|\.\/[a-z]+\.ts$)/);
+  }
+});
+
+test("a key is only ever the log's own: another name, another id", () => {
+  const other = newKey();
+  const forged = checkpointOf(world.entries, 200, { ...world.key, privateKey: other.privateKey });
+  expect(run([log, "--checkpoint", file("same-id", forged), "--key", path("public.pem")]).status).toBe(1);
+  const renamed = vkey(world.note).replace("acme-crm", "acme-crn");
+  expect(run([log, "--checkpoint", path("note"), "--key", renamed]).status).toBe(3);
+  expect(parse(readFileSync(log, "utf8"))).toHaveLength(200);
+});

@@ -1,0 +1,79 @@
+/** A real log of 200 entries, made by requests alone: every event type, and text of every kind. */
+import { readHead } from "../../lib/audit/chain.ts";
+import { auditExport } from "../../lib/audit/page.ts";
+import { runCycle } from "../../lib/pulse/cycle.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { TestOptions } from "../support/deps.ts";
+import { fails, scriptedAdapter } from "../support/scripted_adapter.ts";
+import { service, type TestService } from "../support/service.ts";
+
+const NOTES = [
+  "",
+  "fine",
+  "d'accord – “été”",
+  "三番目の承認",
+  'tab\tline\nquote " back \\ slash',
+  "\u0001\u001f\u007f\u2028🙂",
+  "x".repeat(900),
+];
+const INTENT = {
+  kpis: { incident_rate: { baseline: 0.04, target: 0.01 } },
+  policy: { required_approvers: { major: 2 } },
+};
+
+/** A service whose log has the given length, 200 unless told; `after` is called every few entries. */
+export async function realLog(
+  length = 200,
+  options: TestOptions = {},
+  after: (api: TestService) => Promise<void> = async () => {},
+): Promise<TestService> {
+  const adapter = scriptedAdapter();
+  const api = await service({ intent: INTENT, adapter, ...options });
+  const { clock, store } = api.deps;
+  for (let round = 0; (await readHead(store))!.length < length; round++) {
+    clock.advance(977);
+    const note = NOTES[round % NOTES.length]!;
+    const of = {
+      tenant_id: `tenant-${round % 5}`,
+      target: `ui.banner/${round % 11}`,
+      rationale: note,
+      kpi: "incident_rate",
+    };
+    const { change_id } = await api.propose({
+      ...of,
+      tier: round % 3 === 0 ? "major" : "standard",
+      value: JSON.stringify({ round }),
+    });
+    if (round % 7 === 6) await api.post("deny", { change_id, approver: "ana", note });
+    else if (round % 7 === 5) await api.post("withdraw", { change_id, proposer: "pat", note });
+    else if (round % 7 === 4) await api.post("kpi", { incident_rate: 0.04 + round / 1000, csat: 4.5 });
+    else await decideAndApply(api, change_id, round, note, adapter);
+    await after(api);
+    if ((await readHead(store))!.length > length - 8)
+      while ((await readHead(store))!.length < length) await api.post("kpi", { csat: 4 });
+  }
+  return api;
+}
+
+async function decideAndApply(
+  api: TestService,
+  change_id: string,
+  round: number,
+  note: string,
+  adapter: ReturnType<typeof scriptedAdapter>,
+): Promise<void> {
+  for (const approver of round % 3 === 0 ? ["ana", "Bo ✓"] : ["ana"])
+    await api.post("approve", { change_id, approver, note });
+  if (round % 4 === 1) adapter.on("apply", fails(`disk "full" at \\share\\${round}`), 1);
+  await api.post("apply", { change_id });
+  if (round % 4 === 1) await api.post("apply", { change_id });
+  if (round % 4 === 2) {
+    adapter.host.set(change_id, "absent");
+    await runCycle(api.deps);
+  }
+  if (round % 8 === 3) adapter.on("rollback", fails("the host is away"), 1);
+  if (round % 4 === 3) for (const _ of [1, 2]) await api.post("rollback", { change_id });
+}
+
+/** The export of a store's log, as `format=jsonl` streams it. */
+export const exportOf = async (store: Store): Promise<string> => new Response(auditExport(store)).text();

@@ -1,0 +1,99 @@
+/** What each defence catches, found out by doing it; `docs/evidence.md` holds the same table. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test, vi } from "vitest";
+import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { holdAgainstAnchor } from "../../lib/audit/maintain.ts";
+import { refold } from "../../lib/audit/refold.ts";
+import { verifyChain } from "../../lib/audit/verify.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Kept } from "../../local/verify/kept.ts";
+import { parseCheckpoint, parseKey, signerOf as signatureOf } from "../../local/verify/note.ts";
+import { opened } from "../support/deps.ts";
+import { type Attack, ATTACKS, offered, storeAfter } from "./attacks.ts";
+import { exportOf } from "./real_log.ts";
+import { verify } from "./verifiers.ts";
+import { checkpointOf, makeWorld, parse, receiptOf, signerOf, type World, write } from "./world.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+let world: World;
+beforeAll(async () => void (world = await makeWorld()));
+
+/** What a defence is given: the log as it is afterwards, and the store it lies in. */
+interface Scene {
+  attack: Attack;
+  log: string;
+  store: Store;
+}
+
+const bad = async (log: string, kept: Kept[] = []) => (await verify(log, kept)).verdict === "bad";
+
+/** A checkpoint as the verifier takes it, or undefined when it does not bear the service's signature. */
+function signed(note: string): Kept | undefined {
+  const checkpoint = parseCheckpoint(note)!;
+  const signer = signatureOf(checkpoint, parseKey(world.key.pem)!);
+  return signer === undefined ? undefined : { ...checkpoint, what: "a checkpoint" };
+}
+
+/** A service started on the store: does it notice, by its own means? */
+async function noticed(store: Store, note?: string): Promise<boolean> {
+  const { clock, ids } = world.deps;
+  const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: signerOf(world.key) };
+  if (note === undefined) {
+    await verifyChain(deps);
+    const { mismatched } = await refold(deps).catch(() => ({ mismatched: 1 }));
+    await currentCheckpoint(deps).catch(() => undefined);
+    return deps.integrity.breach !== undefined || mismatched > 0;
+  }
+  delete deps.integrity.breach;
+  await holdAgainstAnchor({ ...deps, anchor: { keep: async () => {}, last: async () => note } });
+  return deps.integrity.breach !== undefined;
+}
+
+/** The columns. An answer is whether the defence says that something is wrong. */
+const DEFENCES: Record<string, (scene: Scene) => Promise<boolean>> = {
+  "the export alone": ({ log }) => bad(log),
+  "an early receipt": ({ log }) => bad(log, [receiptOf(world.entries, 60)]),
+  "the last receipt": ({ log }) => bad(log, [receiptOf(world.entries, 200)]),
+  "an early checkpoint": ({ log }) => bad(log, [signed(checkpointOf(world.entries, 100, world.key))!]),
+  "the last checkpoint": ({ log }) => bad(log, [signed(world.note)!]),
+  "a signed checkpoint fetched afterwards": async ({ attack, log }) => {
+    const caught = offered(attack, world, parse(log)).map(async (note) => {
+      const kept = signed(note);
+      return kept ? bad(log, [kept]) : true;
+    });
+    return (await Promise.all(caught)).every(Boolean);
+  },
+  "the service itself": ({ store }) => noticed(store),
+  "its anchor, at start": ({ store }) => noticed(store, world.note),
+};
+
+/** The table as Markdown. */
+async function makeTable(): Promise<string> {
+  const rows: string[][] = [];
+  for (const attack of ATTACKS) {
+    const scene = async (): Promise<Scene> => {
+      const store = await storeAfter(attack, world);
+      return { attack, store, log: await exportOf(store) };
+    };
+    const cells: string[] = [];
+    for (const defence of Object.values(DEFENCES)) cells.push((await defence(await scene())) ? "caught" : "–");
+    rows.push([attack.what, ...cells]);
+  }
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  const head = ["what was done", ...Object.keys(DEFENCES)];
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+test("the table in docs/evidence.md is what happens", async () => {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/evidence.md"), "utf8");
+  const [, documented = ""] = /<!-- tamper table -->\n+([^]*?)\n+<!-- end of tamper table -->/.exec(text) ?? [];
+  const plain = (table: string) => table.replace(/ +\|/g, " |").replace(/-{3,}/g, "---");
+  expect(plain(documented)).toBe(await makeTable());
+});
+
+test("the untampered log passes whole, and is what the checkpoints written here say", async () => {
+  expect(write(world.entries)).toBe(await exportOf(world.deps.store));
+  expect(world.note).toBe(checkpointOf(world.entries, 200, world.key));
+});

@@ -1,0 +1,98 @@
+/** What a tampering is done to: a real log, what was kept of it outside, and the means of whoever tampers. */
+import { generateKeyPairSync, hash, type KeyObject, sign } from "node:crypto";
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+import { type CheckpointSigner, currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Kept } from "../../local/verify/kept.ts";
+import { data, MTH } from "../lib/audit/reference_tree.ts";
+import { hashOf } from "../support/independent_chain.ts";
+import { exportOf, realLog } from "./real_log.ts";
+
+/** An Ed25519 key, as its owner has it. */
+export interface SigningKey {
+  privateKey: KeyObject;
+  raw: Buffer;
+  pem: string;
+}
+
+/** Makes a key. */
+export function newKey(): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const raw = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
+  return { privateKey, raw, pem: publicKey.export({ type: "spki", format: "pem" }).toString() };
+}
+
+/** The port through which the service signs. */
+export const signerOf = ({ privateKey, raw }: SigningKey): CheckpointSigner => ({
+  publicKey: new Uint8Array(raw),
+  sign: (text) => new Uint8Array(sign(null, text, privateKey)),
+});
+
+export type World = Awaited<ReturnType<typeof makeWorld>>;
+
+/** A log of 200 entries under a key, an older copy of its store, another log, and a key that is not the service's. */
+export async function makeWorld() {
+  const [key, otherKey] = [newKey(), newKey()];
+  let older: Store | undefined;
+  const { deps } = await realLog(200, {}, async ({ deps }) => {
+    const { length } = await currentCheckpoint({ ...deps, checkpointSigner: signerOf(key) });
+    if (length <= 180) older = await copyOf(deps.store);
+  });
+  const { note } = await currentCheckpoint({ ...deps, checkpointSigner: signerOf(key) });
+  const entries = parse(await exportOf(deps.store));
+  const other = parse(await exportOf((await realLog()).deps.store));
+  return { key, otherKey, deps, note, entries, other, older: older! };
+}
+
+/** A store that holds what audit and governance keep in another. */
+export async function copyOf(store: Store): Promise<Store> {
+  const copy = memoryStore();
+  for (const collection of ["meta", "audit", "merkle", "changes"]) {
+    const records = await store.list(collection, { limit: 10_000 });
+    await copy.transact((tx) => records.forEach(({ id, value }) => tx.put(collection, id, value)));
+  }
+  return copy;
+}
+
+/** The entries of an export. */
+export const parse = (log: string): AuditEntry[] =>
+  log
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as AuditEntry);
+
+/** An export of entries, as the service writes it. */
+export const write = (entries: readonly AuditEntry[]): string =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+
+/** The entries with all hashes made right again from the given place on, as whoever can write the file can. */
+export function rehashed(entries: readonly AuditEntry[], from: number): AuditEntry[] {
+  let previous_hash = entries[from - 1]?.current_hash ?? "0".repeat(64);
+  return entries.map((entry, index) => {
+    if (index < from) return entry;
+    const linked = { ...entry, id: index + 1, previous_hash };
+    previous_hash = hashOf(linked);
+    return { ...linked, current_hash: previous_hash };
+  });
+}
+
+/** A checkpoint of the first `length` entries, written here; unsigned without a key. */
+export function checkpointOf(entries: readonly AuditEntry[], length: number, key?: SigningKey): string {
+  const origin = entries[0]!.origin;
+  const root = MTH(entries.slice(0, length).map((entry) => data(entry.current_hash)));
+  const text = `${origin}\n${length}\n${root.toString("base64")}\n`;
+  if (!key) return `${text}\n`;
+  const id = Buffer.from(
+    hash("sha256", Buffer.concat([Buffer.from(`${origin}\n\u0001`), key.raw]), "hex"),
+    "hex",
+  ).subarray(0, 4);
+  return `${text}\n— ${origin} ${Buffer.concat([id, sign(null, Buffer.from(text), key.privateKey)]).toString("base64")}\n`;
+}
+
+/** A receipt as it is kept. */
+export const receiptOf = (entries: readonly AuditEntry[], id: number): Kept => ({
+  length: id,
+  head: entries[id - 1]!.current_hash,
+  what: `the receipt of entry ${id}`,
+});
