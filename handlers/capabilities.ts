@@ -2,19 +2,21 @@ import * as z from "zod";
 import { endpoint } from "../lib/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { capabilitiesOf, capabilitySchema } from "../lib/pulse/capabilities.ts";
+import { phaseSchema, phasesOf } from "../lib/pulse/phases.ts";
 
-/** GET /api/capabilities: what this instance can do, and for what it cannot, why and what would switch it on. */
+/** GET /api/capabilities: what this instance can do, for what it cannot why, and how far its use has come. */
 export const capabilities = endpoint(
   {
     method: "GET",
     path: "/api/capabilities",
-    summary: "The capability map",
+    summary: "The capability map and the phases",
     input: z.object({}),
     output: z.object({
       capabilities: z.array(capabilitySchema),
-      phases: z.array(z.unknown()),
+      phases: z.array(phaseSchema),
+      /** The first phase that is not complete; `null` when all are. */
       current_phase: z.string().nullable(),
     }),
   },
-  async (_input, { deps }) => answer({ capabilities: await capabilitiesOf(deps), phases: [], current_phase: null }),
+  async (_input, { deps }) => answer({ capabilities: await capabilitiesOf(deps), ...(await phasesOf(deps)) }),
 );

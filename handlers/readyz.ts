@@ -9,6 +9,7 @@ export const readyz = endpoint(
     method: "GET",
     path: "/readyz",
     summary: "Readiness",
+    also: [503],
     input: z.object({}),
     output: z.object({
       ready: z.boolean(),

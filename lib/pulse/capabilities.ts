@@ -1,6 +1,7 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import * as z from "zod";
-import type { Capability, Deps } from "../deps.ts";
+import type { Capability } from "../deps.ts";
+import type { Deps } from "../deps.ts";
 
 export const capabilitySchema = z.object({
   id: z.string(),
@@ -10,47 +11,49 @@ export const capabilitySchema = z.object({
   enable_with: z.string().nullable(),
 });
 
-/** The capabilities of the service itself, then those the host adds. */
-export async function capabilitiesOf({
-  store,
-  product,
-  integrity,
-  adminToken,
-  capabilities = [],
-}: Deps): Promise<Capability[]> {
+/** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
+export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
+  const { store, product, integrity, adminToken, evolved, notifier, link, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
   const failure =
     product?.adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
   const { breach } = integrity;
-  return [
-    {
-      id: "product_runtime",
-      group: "product",
-      status: product ? "available" : "disabled",
-      reason: off,
-      enable_with: product ? null : "--product-intent PATH",
-    },
-    {
-      id: "product_adapter",
-      group: "product",
-      status: !product?.adapter ? "disabled" : failure ? "failing" : "available",
-      reason: !product?.adapter ? "approved changes are recorded and not carried anywhere" : (failure ?? null),
-      enable_with: product?.adapter ? null : "--product-config PATH",
-    },
-    {
-      id: "audit_chain",
-      group: "audit",
-      status: breach ? "failing" : product ? "available" : "disabled",
-      reason: breach ? `entry ${breach.first_invalid}: ${breach.reason}` : off,
-      enable_with: product ? null : "--product-intent PATH",
-    },
-    {
-      id: "admin_token",
-      group: "access",
-      status: adminToken ? "available" : "disabled",
-      reason: adminToken ? null : "writes need no token",
-      enable_with: adminToken ? null : "SVC_ADMIN_TOKEN",
-    },
-    ...capabilities,
+  const unheard = notifier?.problem() ?? null;
+  const own = [
+    capability("product_runtime", "product", off, "--product-intent PATH"),
+    product?.adapter
+      ? working("product_adapter", "product", failure ?? null)
+      : capability(
+          "product_adapter",
+          "product",
+          "approved changes are recorded and not carried anywhere",
+          "--product-config PATH",
+        ),
+    breach
+      ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
+      : capability("audit_chain", "audit", off, "--product-intent PATH"),
+    capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
+    capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
+    notifier
+      ? working("notifications", "host", unheard)
+      : capability("notifications", "host", "not configured", "--notify-url URL"),
+    ...(link ? [link.capability()] : []),
   ];
+  const added = new Set(capabilities.map(({ id }) => id));
+  return [...own.filter(({ id }) => !added.has(id)), ...capabilities];
 }
+
+/** Available, or disabled for a reason and until something switches it on. */
+const capability = (id: string, group: string, reason: string | null, enable_with: string): Capability =>
+  reason === null
+    ? { id, group, status: "available", reason, enable_with: null }
+    : { id, group, status: "disabled", reason, enable_with };
+
+/** Switched on, and available or failing. */
+const working = (id: string, group: string, problem: string | null): Capability => ({
+  id,
+  group,
+  status: problem === null ? "available" : "failing",
+  reason: problem,
+  enable_with: null,
+});

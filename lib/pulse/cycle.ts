@@ -1,14 +1,17 @@
 /** The cycle: what time alone makes due. Serialised; it applies nothing to the host but a guardrail rollback. */
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { expireDue } from "../governance/expire_due.ts";
-import { closeDueOutcomes } from "../governance/close_outcomes.ts";
-import { operate } from "../governance/operate.ts";
-import type { GuardrailEvidence } from "../governance/records.ts";
 import { resolveAbandoned } from "../governance/resolve.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
-import { addGrowth } from "./growth_log.ts";
+import { closeDueOutcomes } from "./close_outcomes.ts";
+import { evaluate } from "./evaluate.ts";
+import { rollBackCondemned } from "./guardrail_rollback.ts";
+import type { SyncReport } from "../link/port.ts";
+import { keepLearning } from "./learning.ts";
+import { tickOf } from "./state.ts";
+import { runNextTask } from "./task_runner.ts";
+import { noticeVerdicts } from "./verdicts.ts";
 
 /** What a cycle did. */
 export interface CycleReport {
@@ -17,53 +20,121 @@ export interface CycleReport {
   resolved: number;
   rolled_back: string | null;
   outcomes_closed: number;
+  verdicts: number;
+  /** The task it ran. */
+  task: string | null;
+  peers_synced: boolean;
+  files_written: number;
+  /** The steps that failed; the others were taken all the same. */
+  failed_steps: string[];
+  /** False for a quick cycle whose time was over before it ended. */
+  complete: boolean;
 }
 
-/** The name under which the intent's guardrails roll back. */
-export const POLICY_GUARDRAIL = "policy:guardrail";
-const GUARDRAIL_TRIES = 5;
+/** How long a quick cycle keeps its caller waiting, and how long peers may keep a whole one, in milliseconds. */
+const QUICK_MS = 200;
+const SYNC_MS = 10_000;
 
-/** Runs one cycle after those already asked for. */
-export function runCycle(deps: Deps): Promise<CycleReport> {
-  return deps.turns("cycle", async () => {
-    const due = deps.product && !deps.integrity.breach;
-    const expired = due ? await expireDue(deps) : 0;
-    const resolved = due ? await resolveAbandoned(deps) : 0;
-    const rolledBack = due ? await rollBackOne(deps) : null;
-    const closed = due ? await closeDueOutcomes(deps) : 0;
-    if (due) await checkDrift(deps);
-    const tick = await deps.store.transact(async (tx) => {
-      await forgetOldAnswers(tx, deps.clock.now());
-      const next = ((await tx.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0) + 1;
-      tx.put("meta", "tick", { tick: next, at: new Date(deps.clock.now()).toISOString() });
-      return next;
-    });
-    return { tick, expired, resolved, rolled_back: rolledBack, outcomes_closed: closed };
+/**
+ * Runs one cycle after those already asked for. A quick one, for a caller who waits for an answer, touches neither host
+ * nor network, runs no task, and resolves within 200 ms: when others are in its way, without having run.
+ */
+export async function runCycle(deps: Deps, { quick = false }: { quick?: boolean } = {}): Promise<CycleReport> {
+  if (!quick) return deps.turns("cycle", () => wholeCycle(deps));
+  const report = emptyReport();
+  let late = false;
+  const turn = deps.turns("cycle", async () => {
+    if (!late) await quickCycle(deps, report);
   });
+  late = await isLate(turn, QUICK_MS);
+  if (!late) return { ...report, complete: true };
+  deps.wake?.();
+  return { ...report, tick: await tickOf(deps) };
 }
 
-/** Rolls back the oldest change that a guardrail condemned; one a cycle, five tries. */
-async function rollBackOne(deps: Deps): Promise<string | null> {
-  const [due] = await deps.store.list<GuardrailEvidence & { tries?: number }>("guardrail_due", { limit: 1 });
-  if (!due) return null;
-  const { tries = 0, ...evidence } = due.value;
-  try {
-    await operate({ deps }, { change_id: due.id, operation: "rollback", by: POLICY_GUARDRAIL, evidence });
-    return due.id;
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const given = error.code !== "illegal_transition" && tries + 1 < GUARDRAIL_TRIES;
-    await deps.store.transact(async (tx) => {
-      if (given) return tx.put("guardrail_due", due.id, { ...evidence, tries: tries + 1 });
-      tx.delete("guardrail_due", due.id);
-      await addGrowth(tx, {
-        at: new Date(deps.clock.now()).toISOString(),
-        kind: "guardrail",
-        title: `The guardrail's rollback of ${due.id} is given up`,
-        detail: error.message,
-        ref: due.id,
-      });
-    });
-    return null;
+async function wholeCycle(deps: Deps): Promise<CycleReport> {
+  const report = emptyReport();
+  const step = stepper(deps, report);
+  const governing = deps.product !== undefined && !deps.integrity.breach;
+  if (governing) {
+    report.expired = (await step("expire", () => expireDue(deps))) ?? 0;
+    report.resolved = (await step("resolve", () => resolveAbandoned(deps))) ?? 0;
+    report.rolled_back = (await step("guardrail", () => rollBackCondemned(deps))) ?? null;
+    report.outcomes_closed = (await step("outcomes", () => closeDueOutcomes(deps))) ?? 0;
+    report.verdicts = (await step("verdicts", () => noticeVerdicts(deps))) ?? 0;
+    await step("drift", () => checkDrift(deps));
   }
+  report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
+  report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
+  await step("evaluate", () => evaluate(deps, 100));
+  report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
+  report.tick = await raiseTick(deps);
+  return { ...report, complete: true };
+}
+
+async function quickCycle(deps: Deps, report: CycleReport): Promise<void> {
+  const step = stepper(deps, report);
+  if (deps.product && !deps.integrity.breach) {
+    report.expired = (await step("expire", () => expireDue(deps))) ?? 0;
+    report.outcomes_closed = (await step("outcomes", () => closeDueOutcomes(deps, 20))) ?? 0;
+    report.verdicts = (await step("verdicts", () => noticeVerdicts(deps, 1))) ?? 0;
+  }
+  await step("evaluate", () => evaluate(deps, 1));
+  report.tick = await raiseTick(deps);
+}
+
+const emptyReport = (): CycleReport => ({
+  tick: 0,
+  expired: 0,
+  resolved: 0,
+  rolled_back: null,
+  outcomes_closed: 0,
+  verdicts: 0,
+  task: null,
+  peers_synced: false,
+  files_written: 0,
+  failed_steps: [],
+  complete: false,
+});
+
+/** One step's failure must not keep the others from their work. */
+function stepper({ log }: Deps, report: CycleReport) {
+  return async <T>(name: string, run: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await run();
+    } catch (error) {
+      log.warn("a step of the cycle failed", { step: name, error: String(error), stack: (error as Error).stack });
+      report.failed_steps.push(name);
+      return undefined;
+    }
+  };
+}
+
+/** Asks the peers; one that hangs holds up no more than 10 s. */
+export async function syncPeers({ link }: Deps): Promise<SyncReport | undefined> {
+  if (!link) return undefined;
+  const syncing = link.sync();
+  if (await isLate(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
+  return syncing;
+}
+
+/** Waits for work, and says whether its time was over first. */
+async function isLate(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<true>((resolve) => (timer = setTimeout(() => resolve(true), ms)));
+  try {
+    return await Promise.race([work.then(() => false), timeUp]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}
+
+function raiseTick({ store, clock }: Deps): Promise<number> {
+  return store.transact(async (tx) => {
+    await forgetOldAnswers(tx, clock.now());
+    const tick = ((await tx.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0) + 1;
+    tx.put("meta", "tick", { tick, at: new Date(clock.now()).toISOString() });
+    return tick;
+  });
 }

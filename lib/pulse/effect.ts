@@ -1,24 +1,29 @@
 /** E, effect: the weighted mean of how far the KPIs are on their way from floor to target. */
+import * as z from "zod";
 import type { Intent } from "../governance/intent.ts";
 import { goalOf, type KpiState } from "../governance/kpi.ts";
 
-/** One KPI's share of E; `attainment` is `null` with a `reason` when it does not count. */
-export interface EffectPart {
-  kpi: string;
-  value: number;
-  at: string;
-  baseline: number | null;
-  target: number | null;
-  weight: number | null;
-  attainment: number | null;
-  reason: string | null;
-}
+export const effectSchema = z.object({
+  value: z.number().nullable(),
+  parts: z.array(
+    z.object({
+      kpi: z.string(),
+      value: z.number(),
+      at: z.string(),
+      baseline: z.number().nullable(),
+      target: z.number().nullable(),
+      weight: z.number().nullable(),
+      /** `null` with a `reason` when the KPI does not count. */
+      attainment: z.number().nullable(),
+      reason: z.string().nullable(),
+    }),
+  ),
+});
 
 /** 0 to 1, or `null` without data, and what it was worked out from. */
-export interface Effect {
-  value: number | null;
-  parts: EffectPart[];
-}
+export type Effect = z.infer<typeof effectSchema>;
+/** One KPI's share of E. */
+export type EffectPart = Effect["parts"][number];
 
 /** E from the newest values. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
 export function effectOf(state: KpiState, intent: Intent): Effect {
@@ -45,5 +50,7 @@ function partOf(kpi: string, state: KpiState, intent: Intent): EffectPart {
   if (target === floor)
     return { kpi, value, at, baseline, target, weight, attainment: null, reason: "its target is its baseline" };
   const attainment = Math.min(1, Math.max(0, (value - floor) / (target - floor)));
+  if (!Number.isFinite(attainment))
+    return { kpi, value, at, baseline, target, weight, attainment: null, reason: "its numbers are too large" };
   return { kpi, value, at, baseline, target, weight, attainment, reason: null };
 }

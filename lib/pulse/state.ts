@@ -1,10 +1,24 @@
 /** The system's state. No data gives `null`, never an invented 0. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { goalOf, type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { effectOf } from "./effect.ts";
+import { effectSchema } from "./effect.ts";
+import { figuresOf } from "./figures.ts";
+import { goalSchema, goalsOf } from "./goals.ts";
+import { needSchema } from "./need.ts";
+import { memorySchema } from "./record_keeping.ts";
+import { reliabilitySchema } from "./reliability.ts";
+import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
 
 const share = z.number().min(0).max(1).nullable();
+
+/** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
+const provenanceSchema = z.object({
+  injected: z.boolean(),
+  reply_id: z.string(),
+  memory_ids: z.array(z.string()),
+  mode: z.enum(["rules", "llm"]),
+  at: z.string(),
+});
 
 export const stateSchema = z.object({
   tick: z.number().int(),
@@ -12,58 +26,40 @@ export const stateSchema = z.object({
   M: share,
   R: share,
   N: share,
-  dimensions: z.object({ E: z.unknown(), M: z.unknown(), R: z.unknown(), N: z.unknown() }),
-  goals: z.array(
-    z.object({
-      kpi: z.string(),
-      baseline: z.number(),
-      target: z.number(),
-      current: z.number().nullable(),
-      /** 0 at the baseline, 1 at the target; not clamped. */
-      progress: z.number().nullable(),
-      status: z.enum(["no_data", "behind", "on_track", "met"]),
-    }),
-  ),
-  provenance: z.object({ chat: z.unknown() }),
-  tasks: z.object({
-    queued: z.number().int(),
-    running: z.number().int(),
-    completed: z.number().int(),
-    failed: z.number().int(),
-    rated: z.number().int(),
-    mean_rating: z.number().nullable(),
-  }),
+  /** What each value was worked out from. */
+  dimensions: z.object({ E: effectSchema, M: memorySchema, R: reliabilitySchema, N: needSchema }),
+  goals: z.array(goalSchema),
+  /** `null` before the first reply. */
+  provenance: z.object({ chat: provenanceSchema.nullable() }),
+  tasks: taskStatsSchema,
   as_of: z.string(),
 });
 export type State = z.infer<typeof stateSchema>;
 
+/** The number of cycles so far. */
+export const tickOf = async ({ store }: Pick<Deps, "store">): Promise<number> =>
+  (await store.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0;
+
 /** The state as the records tell it now. */
-export async function stateView({ store, clock, product }: Deps): Promise<State> {
-  const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
-  const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
+export async function stateView(deps: Deps): Promise<State> {
+  const { store, clock, product } = deps;
+  const [figures, tick, tasks, chat] = await Promise.all([
+    figuresOf(deps),
+    tickOf(deps),
+    taskCounts(store),
+    store.get<z.infer<typeof provenanceSchema>>("meta", "chat_provenance"),
+  ]);
+  const { kpis, effect, memory, reliability, need } = figures;
   return {
-    tick: (await store.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0,
+    tick,
     E: effect.value,
-    M: null,
-    R: null,
-    N: null,
-    dimensions: { E: effect, M: null, R: null, N: null },
-    goals: product
-      ? Object.keys(product.intent.kpis).map((kpi) => progressOf(kpi, kpis, goalOf(kpi, kpis, product.intent)!))
-      : [],
-    provenance: { chat: null },
-    tasks: { queued: 0, running: 0, completed: 0, failed: 0, rated: 0, mean_rating: null },
+    M: memory.value,
+    R: reliability.value,
+    N: need.value,
+    dimensions: { E: effect, M: memory, R: reliability, N: need },
+    goals: product ? goalsOf(kpis, product.intent) : [],
+    provenance: { chat: chat?.value ?? null },
+    tasks: taskStats(tasks),
     as_of: new Date(clock.now()).toISOString(),
   };
-}
-
-function progressOf(
-  kpi: string,
-  kpis: KpiState,
-  { baseline, target }: { baseline: number; target: number },
-): State["goals"][number] {
-  const current = kpis.values[kpi]?.value ?? null;
-  const progress = current === null || target === baseline ? null : (current - baseline) / (target - baseline);
-  const status = progress === null ? "no_data" : progress >= 1 ? "met" : progress >= 0 ? "on_track" : "behind";
-  return { kpi, baseline, target, current, progress, status };
 }

@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { wholeNumber } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/actions.ts";
+
+/** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
+export const actionList = endpoint(
+  {
+    method: "GET",
+    path: "/api/action/list",
+    summary: "Action history",
+    input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100) }),
+    output: z.object({ actions: z.array(actionSchema), available: z.array(z.enum(ACTIONS)) }),
+  },
+  async ({ limit }, { deps }) => answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),
+);

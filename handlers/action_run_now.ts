@@ -1,0 +1,19 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { word } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import { ACTIONS, actionSchema, runAction } from "../lib/pulse/actions.ts";
+
+/** POST /api/action/run-now: runs an action and answers with its result; one that failed says so in its status. */
+export const actionRunNow = endpoint(
+  {
+    method: "POST",
+    path: "/api/action/run-now",
+    summary: "Run an action now",
+    token: true,
+    input: z.object({ action: word(ACTIONS).default("cycle") }),
+    output: actionSchema,
+    errors: ["unauthorized", "operation_in_progress"],
+  },
+  async ({ action }, { deps }) => answer(await runAction(deps, action)),
+);

@@ -1,0 +1,49 @@
+import * as z from "zod";
+import type { Deps } from "../lib/deps.ts";
+import { endpoint } from "../lib/endpoint.ts";
+import { AppError, invalidField } from "../lib/errors.ts";
+import { type EventCursor, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
+import { eventStream } from "../lib/pulse/event_stream.ts";
+
+/** How many readers one process serves at a time. */
+const STREAMS_AT_MOST = 64;
+
+/**
+ * GET /api/events: server-sent events, one an audit entry, growth row and tick, from now on or from after a cursor.
+ * `Last-Event-ID` wins over `after`: a browser that comes back repeats the address it began with.
+ */
+export const events = endpoint(
+  {
+    method: "GET",
+    path: "/api/events",
+    summary: "Server-sent events",
+    input: z.object({ after: z.string().optional() }),
+    output: z.string().meta({ contentMediaType: "text/event-stream" }),
+    errors: ["too_many_streams"],
+  },
+  async ({ after }, { deps, request }) => {
+    const given = request.headers.get("last-event-id") || after;
+    const from = given === undefined ? await presentCursor(deps.store) : parseCursor(given);
+    if (!from) throw invalidField("after", "must be the id of an event");
+    return new Response(request.method === "HEAD" ? null : openStream(deps, from), {
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+        "x-content-type-options": "nosniff",
+      },
+    });
+  },
+);
+
+function openStream(deps: Deps, from: EventCursor): ReadableStream<Uint8Array> {
+  const leave = deps.bell?.join(STREAMS_AT_MOST);
+  if (deps.bell && !leave)
+    throw new AppError(
+      "too_many_streams",
+      `${STREAMS_AT_MOST} readers of events are connected, which is all that are served at a time; try again later`,
+      {},
+      { "retry-after": "30" },
+    );
+  return eventStream(deps, from, leave);
+}

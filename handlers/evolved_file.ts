@@ -1,0 +1,26 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { AppError } from "../lib/errors.ts";
+
+/** GET /api/evolved/<file>: one self-evolution file, as text that nothing interprets. */
+export const evolvedFile = endpoint(
+  {
+    method: "GET",
+    path: "/api/evolved/:file",
+    summary: "One self-evolution file",
+    input: z.object({ file: z.string() }),
+    output: z.string(),
+  },
+  async ({ file }, { deps }) => {
+    const text = await deps.evolved?.read(file);
+    if (text === undefined) throw new AppError("not_found", "there is no self-evolution file of this name");
+    return new Response(text, {
+      headers: {
+        "content-type": `text/${file.endsWith(".md") ? "markdown" : "plain"}; charset=utf-8`,
+        "content-security-policy": "default-src 'none'; sandbox",
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      },
+    });
+  },
+);

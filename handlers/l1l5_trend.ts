@@ -1,0 +1,18 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { wholeNumber } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import { DAYS_KEPT } from "../lib/pulse/tally.ts";
+import { trendOf, trendSchema } from "../lib/pulse/trend.ts";
+
+/** GET /api/l1l5_trend: decisions by level of autonomy and UTC day. */
+export const l1l5Trend = endpoint(
+  {
+    method: "GET",
+    path: "/api/l1l5_trend",
+    summary: "Levels of autonomy by day",
+    input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30) }),
+    output: trendSchema,
+  },
+  async ({ days }, { deps }) => answer(await trendOf(deps, days)),
+);

@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { line, wholeNumber } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import { growthPage, growthSchema } from "../lib/pulse/growth_log.ts";
+
+/** GET /api/log: what the service noticed, newest first. */
+export const log = endpoint(
+  {
+    method: "GET",
+    path: "/api/log",
+    summary: "The growth log",
+    input: z.object({
+      limit: wholeNumber(1, 500).default(50),
+      before: wholeNumber(0).optional(),
+      kind: line(200).optional(),
+    }),
+    output: z.object({ entries: z.array(growthSchema), next: z.number().int().nullable() }),
+  },
+  async (input, { deps }) => answer(await growthPage(deps.store, input)),
+);

@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { changeId, freeText, personName, wholeNumber } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import { rateTask } from "../lib/pulse/task_feedback.ts";
+import { feedbackSchema } from "../lib/pulse/tasks.ts";
+
+/** POST /api/task/feedback: a human's rating of a completed task. */
+export const taskFeedback = endpoint(
+  {
+    method: "POST",
+    path: "/api/task/feedback",
+    summary: "Rate a completed task",
+    token: "protect_all",
+    input: z.object({
+      task_id: changeId,
+      rating: wholeNumber(1, 5),
+      comment: freeText(4000).default(""),
+      rater: z.preprocess((given) => (given === "" ? undefined : given), personName.optional()),
+    }),
+    output: z.object({
+      task_id: z.string(),
+      feedback: feedbackSchema,
+      /** Of this task. */
+      mean_rating: z.number(),
+    }),
+    errors: ["task_not_found", "task_not_completed"],
+  },
+  async ({ rater, ...input }, { deps }) => answer(await rateTask(deps, { ...input, rater: rater ?? null })),
+);

@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+import {
+  dimensionOf,
+  PRIORITIES,
+  PRIORITY_BOUND,
+  type Priority,
+  submitTask,
+  TASK_STATUSES,
+  taskPage,
+  taskSchema,
+  taskStatsSchema,
+} from "../lib/pulse/tasks.ts";
+
+/** GET /api/tasks: tasks in running order: those running, queued ones by priority and age, then the newest that ended. */
+export const tasks = endpoint(
+  {
+    method: "GET",
+    path: "/api/tasks",
+    summary: "Tasks in running order",
+    input: z.object({
+      status: word(TASK_STATUSES).optional(),
+      limit: wholeNumber(1, 500).default(100),
+      after: changeId.optional(),
+    }),
+    output: z.object({ tasks: z.array(taskSchema), stats: taskStatsSchema, next: z.string().nullable() }),
+  },
+  async (input, { deps }) => answer(await taskPage(deps.store, input)),
+);
+
+const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
+const priorityNumber = finiteNumber.refine((rank) => Math.abs(rank) <= PRIORITY_BOUND);
+const lowered = (given: unknown): unknown => (typeof given === "string" ? given.trim().toLowerCase() : given);
+
+/** A field of a form that was left empty was not given. */
+const optional = <T extends z.ZodType>(field: T) =>
+  z.preprocess((given) => (given === "" ? undefined : given), field.optional());
+
+/** POST /api/tasks: queues a task for the service. */
+export const submit = endpoint(
+  {
+    method: "POST",
+    path: "/api/tasks",
+    summary: "Submit a task",
+    token: "protect_all",
+    input: z.object({
+      title: line(200),
+      description: freeText(8000).default(""),
+      required_dimension: optional(line(100)),
+      priority: optional(
+        z.preprocess(
+          lowered,
+          z.union(
+            [priorityName, priorityNumber],
+            "must be low, normal, high, urgent or a number within a million of 0",
+          ),
+        ),
+      ),
+    }),
+    output: taskSchema,
+    success: 201,
+    errors: ["unauthorized"],
+  },
+  async ({ title, description, required_dimension, priority }, { deps }) => {
+    const task = await submitTask(deps, {
+      title,
+      description,
+      required_dimension: dimensionOf(required_dimension ?? null),
+      priority: (priority ?? "normal") as Priority,
+    });
+    return answer(task, 201);
+  },
+);

@@ -1,0 +1,41 @@
+/** Days and weeks, all in UTC. */
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** `2026-01-02` */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** A window of whole days: `from` and `to` are its first and last. */
+export interface Window {
+  from: string;
+  to: string;
+}
+
+/** The window of `days` days that ends today. */
+export const lastDays = (now: number, days: number): Window => ({
+  from: dayOf(now - (days - 1) * DAY_MS),
+  to: dayOf(now),
+});
+
+/** Every day of a window, in order. */
+export function daysOf({ from, to }: Window): string[] {
+  const days: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) days.push(dayOf(at));
+  return days;
+}
+
+/** An ISO 8601 week: `2026-W01`, Monday to Sunday. */
+export interface Week extends Window {
+  name: string;
+}
+
+/** The week that a moment lies in; it belongs to the year that its Thursday is in. */
+export function weekOf(ms: number): Week {
+  const midnight = Date.parse(dayOf(ms));
+  const monday = midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * DAY_MS;
+  const thursday = new Date(monday + 3 * DAY_MS);
+  const year = thursday.getUTCFullYear();
+  const number = 1 + Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS));
+  return { name: `${year}-W${String(number).padStart(2, "0")}`, from: dayOf(monday), to: dayOf(monday + 6 * DAY_MS) };
+}

@@ -1,0 +1,83 @@
+/** What a cycle looks at anew: the values, and what has become noteworthy about them. */
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../store/store.ts";
+import { AGE_CLASSES, moveMark } from "./aging.ts";
+import { dayOf, DAY_MS } from "./days.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { addGrowth } from "./growth_log.ts";
+import { staleKpis } from "./need.ts";
+import { forgetOldGaps } from "./record_keeping.ts";
+import { DAYS_KEPT, forgetOldDays } from "./tally.ts";
+
+/** E is told of again when it has moved by this much. */
+const NOTEWORTHY = 0.05;
+
+/** The dimensions as they were last worked out: `meta/values`, and `values_days/<UTC day>` for the last of each day. */
+export interface Values {
+  E: number | null;
+  M: number | null;
+  R: number | null;
+  N: number;
+  at: string;
+}
+
+/** `meta/noticed`: what the growth log was told already. */
+interface Noticed {
+  E: number | null;
+  stale: string[];
+  breach: number | null;
+}
+
+/** Moves the marks of what ages on, at most `pages` pages of each kind; works the values out and keeps them. */
+export async function evaluate(deps: Deps, pages: number): Promise<Values> {
+  for (const ageClass of AGE_CLASSES) await moveMark(deps, ageClass, pages);
+  const figures = await figuresOf(deps);
+  const now = deps.clock.now();
+  const at = new Date(now).toISOString();
+  const { effect, memory, reliability, need } = figures;
+  const values: Values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value, at };
+  await deps.store.transact(async (tx) => {
+    tx.put("meta", "values", values);
+    tx.put("values_days", dayOf(now), values);
+    await notice(tx, deps, figures, at);
+    await forgetOldGaps(tx, memory.from);
+    await forgetOldDays(tx, dayOf(now - DAYS_KEPT * DAY_MS));
+  });
+  return values;
+}
+
+async function notice(tx: Tx, deps: Deps, { effect }: Figures, at: string): Promise<void> {
+  const before = (await tx.get<Noticed>("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
+  const stale = staleKpis(effect, deps.clock.now());
+  const breach = deps.integrity.breach?.first_invalid ?? null;
+  const moved = effect.value !== null && Math.abs(effect.value - (before.E ?? -1)) >= NOTEWORTHY;
+  if (moved) {
+    const from = before.E === null ? "" : ` from ${before.E.toFixed(3)}`;
+    const parts = effect.parts.map(
+      ({ kpi, value, attainment }) => `${kpi} ${value} (${attainment?.toFixed(3) ?? "not counted"})`,
+    );
+    await addGrowth(tx, {
+      at,
+      kind: "effect",
+      title: `E moved${from} to ${effect.value!.toFixed(3)}`,
+      detail: parts.join(", "),
+    });
+  }
+  for (const kpi of stale.filter((name) => !before.stale.includes(name)))
+    await addGrowth(tx, {
+      at,
+      kind: "stale_kpi",
+      title: `${kpi} was not fed for more than 7 days`,
+      detail: "E still counts its last value.",
+      ref: kpi,
+    });
+  if (breach !== null && breach !== before.breach)
+    await addGrowth(tx, {
+      at,
+      kind: "audit_chain",
+      title: `The audit chain does not hold at entry ${breach}`,
+      detail: deps.integrity.breach!.reason,
+    });
+  const noticed: Noticed = { E: moved ? effect.value : before.E, stale, breach };
+  if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
+}

@@ -1,0 +1,62 @@
+/** How far a reader of the service's events has come: over audit entries, growth rows and ticks. */
+import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import type { Store } from "../store/store.ts";
+import { growthAfter, type GrowthRow, newestGrowth } from "./growth_log.ts";
+
+/** The last entry, row and tick that were seen. */
+export interface EventCursor {
+  audit: number;
+  growth: number;
+  tick: number;
+}
+
+/** One thing that happened, and the cursor after it. */
+export type PulseEvent = { cursor: EventCursor } & (
+  | { type: "audit"; data: AuditEntry }
+  | { type: "growth"; data: GrowthRow }
+  | { type: "tick"; data: { tick: number; at: string } }
+);
+
+/** `12.7.3`: entry 12, row 7, tick 3. */
+export const cursorText = ({ audit, growth, tick }: EventCursor): string => `${audit}.${growth}.${tick}`;
+
+/** Reads a cursor's text; undefined when it is none. */
+export function parseCursor(text: string): EventCursor | undefined {
+  const parts = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/.exec(text);
+  return parts ? { audit: Number(parts[1]), growth: Number(parts[2]), tick: Number(parts[3]) } : undefined;
+}
+
+/** The cursor of a reader who has seen everything so far. */
+export async function presentCursor(store: Pick<Store, "get">): Promise<EventCursor> {
+  const [head, growth, tick] = await Promise.all([
+    readHead(store) as Promise<ChainHead | undefined>,
+    newestGrowth(store),
+    store.get<{ tick: number }>("meta", "tick"),
+  ]);
+  return { audit: head?.length ?? 0, growth, tick: tick?.value.tick ?? 0 };
+}
+
+/**
+ * The next events after a cursor, at most `limit`: entries, then rows, then the newest tick. Rows that are no longer kept
+ * are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
+ */
+export async function eventsAfter(store: Store, cursor: EventCursor, limit: number): Promise<PulseEvent[]> {
+  let at = cursor;
+  const events: PulseEvent[] = [];
+  const entries = await store.list<AuditEntry>("audit", { after: entryKey(at.audit), limit });
+  for (const { value } of entries) {
+    at = { ...at, audit: value.id };
+    events.push({ cursor: at, type: "audit", data: value });
+  }
+  const rows = events.length < limit ? await growthAfter(store, at.growth, limit - events.length) : [];
+  for (const row of rows) {
+    at = { ...at, growth: row.seq };
+    events.push({ cursor: at, type: "growth", data: row });
+  }
+  if (events.length === limit) return events;
+  const newest = (await store.get<{ tick: number; at: string }>("meta", "tick"))?.value;
+  if (newest && newest.tick > at.tick)
+    events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: { tick: newest.tick, at: newest.at } });
+  return events;
+}

@@ -1,0 +1,72 @@
+/** Server-sent events of what happens: resumable, and asleep while nothing does. */
+import type { Store } from "../store/store.ts";
+import { type Bell, createBell } from "./bell.ts";
+import { cursorText, type EventCursor, eventsAfter, type PulseEvent } from "./event_cursor.ts";
+
+const BATCH = 100;
+
+/** Times in milliseconds. */
+export interface StreamTimes {
+  /** A comment is sent when nothing else was for this long, so that proxies keep the connection. */
+  heartbeat: number;
+  /** A store that other processes write to is looked at this often. */
+  poll: number;
+  /** After this the reader is sent away, and comes back with its cursor. */
+  lifetime: number;
+}
+
+export const STREAM_TIMES: StreamTimes = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
+
+/** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
+export function eventStream(
+  { store, bell = createBell() }: { store: Store; bell?: Bell | undefined },
+  from: EventCursor,
+  onEnd: () => void = () => {},
+  { heartbeat, poll, lifetime }: StreamTimes = STREAM_TIMES,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const gone = new AbortController();
+  const ends = performance.now() + lifetime;
+  let cursor = from;
+  let started = false;
+
+  /** What to send next: events, a heartbeat, or nothing when the stream is over. */
+  const next = async (): Promise<string | undefined> => {
+    const asked = performance.now();
+    while (!gone.signal.aborted && !bell.closed && performance.now() < ends) {
+      const { rings } = bell;
+      const events = await eventsAfter(store, cursor, BATCH);
+      if (events.length > 0) {
+        cursor = events.at(-1)!.cursor;
+        return events.map(eventText).join("");
+      }
+      const idle = performance.now() - asked;
+      if (idle >= heartbeat) return ": \n\n";
+      await bell.wait(rings, Math.min(poll, heartbeat - idle), gone.signal);
+    }
+    return undefined;
+  };
+
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        // The first piece goes out at once: until then the reader would not even see the headers.
+        const text = started ? await next() : "retry: 3000\n\n";
+        started = true;
+        if (text !== undefined) controller.enqueue(encoder.encode(text));
+        else if (!gone.signal.aborted) {
+          onEnd();
+          controller.close();
+        }
+      },
+      cancel() {
+        onEnd();
+        gone.abort();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const eventText = ({ cursor, type, data }: PulseEvent): string =>
+  `id: ${cursorText(cursor)}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,0 +1,35 @@
+/** E, M, R and N as the records tell them now, each with what it was worked out from. */
+import type { Deps } from "../deps.ts";
+import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
+import { lastDays } from "./days.ts";
+import { type Effect, effectOf } from "./effect.ts";
+import { type Need, needOf } from "./need.ts";
+import { type Memory, memoryOf } from "./record_keeping.ts";
+import { type Reliability, reliabilityOf } from "./reliability.ts";
+import { sumWithin, tallyDays } from "./tally.ts";
+
+/** How many UTC days, today included, M and R look back. */
+export const MEMORY_DAYS = 90;
+export const RELIABILITY_DAYS = 30;
+
+/** The four dimensions. */
+export interface Figures {
+  kpis: KpiState;
+  effect: Effect;
+  memory: Memory;
+  reliability: Reliability;
+  need: Need;
+}
+
+/** Works the dimensions out, from small records only. */
+export async function figuresOf(deps: Deps): Promise<Figures> {
+  const { store, clock, product } = deps;
+  const now = clock.now();
+  const window = lastDays(now, MEMORY_DAYS);
+  const recent = lastDays(now, RELIABILITY_DAYS);
+  const [stored, days] = await Promise.all([store.get<KpiState>("kpi", "latest"), tallyDays(store, window)]);
+  const kpis = stored?.value ?? NO_KPIS;
+  const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
+  const [memory, need] = await Promise.all([memoryOf(store, sumWithin(days, window), window), needOf(deps, effect)]);
+  return { kpis, effect, memory, reliability: reliabilityOf(sumWithin(days, recent), recent), need };
+}

@@ -1,0 +1,62 @@
+/** Writes down what there is to learn: the retrospective of each closed change, the report of each week, the lessons. */
+import type { Deps } from "../deps.ts";
+import { DAY_MS, type Week, weekOf } from "./days.ts";
+import { figuresOf } from "./figures.ts";
+import { addGrowth } from "./growth_log.ts";
+import { lessonsOf } from "./learning/lessons.ts";
+import { retrospectiveOf } from "./learning/retrospective.ts";
+import { weeklyReport } from "./learning/weekly_report.ts";
+import { DIMENSIONS } from "./tasks.ts";
+
+const BATCH = 20;
+
+/** Writes what is due and returns how many files; without a place for files what is due is dropped. */
+export async function keepLearning(deps: Deps): Promise<number> {
+  return (await writeRetrospectives(deps)) + (await reportLastWeek(deps));
+}
+
+async function writeRetrospectives({ evolved, ...deps }: Deps): Promise<number> {
+  const due = (await deps.store.list("retrospectives_due", { limit: BATCH })).map(({ id }) => id);
+  if (due.length === 0) return 0;
+  if (evolved)
+    for (const changeId of due) await evolved.write(retrospectiveName(changeId), await retrospectiveOf(deps, changeId));
+  await deps.store.transact((tx) => {
+    for (const changeId of due) tx.delete("retrospectives_due", changeId);
+  });
+  return evolved ? due.length : 0;
+}
+
+/** The report of the week that ended last, once it has. */
+async function reportLastWeek(deps: Deps): Promise<number> {
+  const last = weekOf(deps.clock.now() - 7 * DAY_MS);
+  if (!deps.evolved || (await deps.store.get<{ week: string }>("meta", "reported"))?.value.week === last.name) return 0;
+  const written = await writeReport(deps, last);
+  await deps.store.transact(async (tx) => {
+    tx.put("meta", "reported", { week: last.name });
+    await addGrowth(tx, {
+      at: new Date(deps.clock.now()).toISOString(),
+      kind: "report_written",
+      title: `The report of ${last.name} was written`,
+      detail: written.join(", "),
+      ref: written[0]!,
+    });
+  });
+  return written.length;
+}
+
+/** Writes a week's report and today's lessons, and returns the names of the files. */
+export async function writeReport(
+  { evolved, ...deps }: Deps,
+  week: Week = weekOf(deps.clock.now()),
+): Promise<string[]> {
+  const figures = await figuresOf(deps);
+  const files: [name: string, text: string][] = [[`report-${week.name}.md`, await weeklyReport(deps, week, figures)]];
+  for (const dimension of DIMENSIONS)
+    files.push([`lessons-${dimension}.md`, await lessonsOf(deps, dimension, figures)]);
+  for (const [name, text] of files) await evolved?.write(name, text);
+  return files.map(([name]) => name);
+}
+
+/** Ids of this service fit a file name; one that came from elsewhere is made to. */
+const retrospectiveName = (changeId: string): string =>
+  `retrospective-${changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.md`;

@@ -1,0 +1,91 @@
+import type { Deps } from "../../deps.ts";
+import type { ChangeRecord } from "../../governance/records.ts";
+import type { Week } from "../days.ts";
+import type { Values } from "../evaluate.ts";
+import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
+import { goalsOf } from "../goals.ts";
+import { code, list, page, share, table } from "../reports/markdown.ts";
+import { sum, type Tally, tallyDays } from "../tally.ts";
+import { countsOf } from "../trend.ts";
+
+const PROPOSALS_COUNTED = 10_000;
+const PAGE = 500;
+
+/** What happened in a week, and how the values stand. */
+export async function weeklyReport(deps: Deps, week: Week, figures: Figures): Promise<string> {
+  const tally = sum([...(await tallyDays(deps.store, week)).values()]);
+  const { memory, reliability } = figures;
+  return page(
+    `# Week ${week.name} (${week.from} to ${week.to})`,
+    `Written ${new Date(deps.clock.now()).toISOString()}.`,
+    "## What happened",
+    list([`proposed: ${await proposedIn(deps, week)}`, ...happened(tally)]),
+    "## Who decided",
+    table(["level", "decisions"], Object.entries(countsOf(tally))),
+    "## Values",
+    table(["", "before the week", "at its end", "now"], await valueRows(deps, week, figures)),
+    `M looks back from ${memory.from}, R ${RELIABILITY_DAYS} days from ${reliability.from}.`,
+    "## Goals",
+    deps.product
+      ? table(
+          ["KPI", "baseline", "target", "current", "status"],
+          goalsOf(figures.kpis, deps.product.intent).map(({ kpi, baseline, target, current, status }) => [
+            code(kpi),
+            baseline,
+            target,
+            current ?? "no data",
+            status,
+          ]),
+        )
+      : undefined,
+    "Computed from the daily counts kept with the audit log, the changes, and the values as cycles found them.",
+  );
+}
+
+function happened(tally: Tally): string[] {
+  const of = (counter: keyof Tally): number => tally[counter] ?? 0;
+  return [
+    `decided: ${of("decided_approved")} approved, ${of("decided_denied")} denied, ${of("decided_withdrawn")} withdrawn, ${of("decided_expired")} expired, ${of("decided_minor")} minor`,
+    `apply attempts: ${of("attempts")}, of which ${of("attempts_failed")} failed since`,
+    `rollbacks: ${of("rollbacks_person")} by a person, ${of("rollbacks_guardrail")} by a guardrail, ${of("rollbacks_failed")} failed`,
+    `closed: ${of("closed")}; verdicts: ${of("verdict_met")} met, ${of("verdict_missed")} missed, ${of("verdict_regressed")} regressed, ${of("verdict_inconclusive")} inconclusive`,
+    `drift: ${of("drift_episodes")} episodes`,
+    `KPI feeds: ${of("kpi_feeds")}`,
+  ];
+}
+
+/** Proposals are not counted by day: they are the one step that must cost nothing extra. */
+async function proposedIn({ store }: Deps, { from, to }: Week): Promise<string> {
+  let counted = 0;
+  let before: string | undefined;
+  while (counted < PROPOSALS_COUNTED) {
+    const page = await store.list<ChangeRecord>("changes", {
+      ...(before ? { after: before } : {}),
+      limit: PAGE,
+      reverse: true,
+    });
+    for (const { value } of page) {
+      const day = value.change.created_at.slice(0, 10);
+      if (day < from) return String(counted);
+      if (day <= to) counted++;
+    }
+    if (page.length < PAGE) return String(counted);
+    before = page.at(-1)!.id;
+  }
+  return `${counted} or more`;
+}
+
+/** The last values that a cycle found before the week, and within it. */
+async function valueRows({ store }: Deps, { from, to }: Week, figures: Figures): Promise<string[][]> {
+  const [within] = await store.list<Values>("values_days", { after: `${to}~`, limit: 1, reverse: true });
+  const [before] = await store.list<Values>("values_days", { after: from, limit: 1, reverse: true });
+  const end = within && within.id >= from ? within.value : undefined;
+  const { effect, memory, reliability, need } = figures;
+  const now = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
+  return (["E", "M", "R", "N"] as const).map((name) => [
+    name,
+    share(before?.value[name] ?? null),
+    share(end?.[name] ?? null),
+    share(now[name]),
+  ]);
+}

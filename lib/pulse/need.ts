@@ -1,0 +1,69 @@
+/** N, need: of what is open, how much is overdue. */
+import * as z from "zod";
+import type { Deps } from "../deps.ts";
+import type { StatusCounts } from "../governance/records.ts";
+import { type AgeClass, AGE_CLASSES, overdueOf } from "./aging.ts";
+import { DAY_MS } from "./days.ts";
+import type { Effect } from "./effect.ts";
+import { taskCounts } from "./tasks.ts";
+
+/** A KPI that was not fed for this long is stale. */
+export const STALE_MS = 7 * DAY_MS;
+
+const DRIFT_COUNTED = 1000;
+
+const itemSchema = z.object({
+  item: z.enum([...AGE_CLASSES, "drift", "stale_kpis", "audit_chain"]),
+  open: z.number().int(),
+  overdue: z.number().int(),
+});
+
+export const needSchema = z.object({
+  value: z.number(),
+  open: z.number().int(),
+  overdue: z.number().int(),
+  /** Only what has open items. */
+  items: z.array(itemSchema),
+  /** True when cycles have not run for so long that not every overdue item was counted. */
+  at_least: z.boolean(),
+});
+export type Need = z.infer<typeof needSchema>;
+
+/** `overdue ÷ open`, 0 when nothing is open. What is wrong with the host, the KPIs or the chain is overdue at once. */
+export async function needOf(deps: Deps, effect: Effect): Promise<Need> {
+  const { store, clock, integrity } = deps;
+  const [statuses, tasks, drift, ...aged] = await Promise.all([
+    store.get<StatusCounts>("counts", "changes"),
+    taskCounts(store),
+    store.list("drift", { limit: DRIFT_COUNTED }),
+    ...AGE_CLASSES.map((ageClass) => overdueOf(deps, ageClass)),
+  ]);
+  const openOf = (ageClass: AgeClass): number =>
+    (ageClass === "pending_changes" ? statuses?.value.pending_consent : tasks.open[ageClass]) ?? 0;
+  const atOnce = (item: z.infer<typeof itemSchema>["item"], count: number) => ({ item, open: count, overdue: count });
+  const items = [
+    ...AGE_CLASSES.map((item, index) => ({
+      item,
+      open: openOf(item),
+      overdue: Math.min(openOf(item), aged[index]!.overdue),
+    })),
+    atOnce("drift", drift.length),
+    atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
+    atOnce("audit_chain", integrity.breach ? 1 : 0),
+  ].filter(({ open }) => open > 0);
+  const open = items.reduce((total, item) => total + item.open, 0);
+  const overdue = items.reduce((total, item) => total + item.overdue, 0);
+  return {
+    value: open === 0 ? 0 : overdue / open,
+    open,
+    overdue,
+    items,
+    at_least: aged.some(({ at_least }) => at_least),
+  };
+}
+
+/** The KPIs that count in E and were last fed more than 7 days ago. */
+export const staleKpis = (effect: Effect, now: number): string[] =>
+  effect.parts
+    .filter(({ attainment, at }) => attainment !== null && now - Date.parse(at) > STALE_MS)
+    .map(({ kpi }) => kpi);

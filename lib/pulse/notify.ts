@@ -1,0 +1,143 @@
+/**
+ * Signed webhooks, one after the other and in order. Where it stands is kept in the store, so that a restart goes on where
+ * it stopped: each notification arrives at least once, and carries an id by which a second arrival is known. It never stands
+ * in a request's way.
+ */
+import type { Deps } from "../deps.ts";
+import { type Bell, createBell } from "./bell.ts";
+import { type EventCursor, eventsAfter, presentCursor } from "./event_cursor.ts";
+import { type Notification, notificationOf } from "./notifications.ts";
+import { keyOf, signatureOf } from "./webhook_signature.ts";
+
+/** Times in milliseconds. */
+export interface NotifyTimes {
+  /** How long a receiver may take to answer. */
+  timeout: number;
+  /** The wait after the first failure, and the longest one; each failure doubles it, and chance shortens it. */
+  firstRetry: number;
+  longestRetry: number;
+  /** A store that other processes write to is looked at this often. */
+  poll: number;
+}
+
+export const NOTIFY_TIMES: NotifyTimes = { timeout: 10_000, firstRetry: 1_000, longestRetry: 300_000, poll: 5_000 };
+
+/** Where to send, and the secret to sign with. */
+export interface NotifyOptions {
+  url: string;
+  secret: string;
+  times?: NotifyTimes;
+  random?: () => number;
+  fetch?: typeof fetch;
+}
+
+/** Notifications under way. */
+export interface Notifier {
+  /** Why they do not get through at present; `null` when they do. */
+  problem(): string | null;
+  /** Ends it; what is being sent is cut off, and sent again after the next start. */
+  stop(): Promise<void>;
+}
+
+const BATCH = 50;
+
+/** Begins with what happens from now on, or, after a restart, with what was not delivered before. */
+export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
+  const { url, secret, times = NOTIFY_TIMES, random = Math.random } = options;
+  const send = options.fetch ?? fetch;
+  const bell: Bell = deps.bell ?? createBell();
+  const key = keyOf(secret);
+  const ended = new AbortController();
+  const never = createBell();
+  let problem: string | null = null;
+
+  const pause = (ms: number): Promise<void> => never.wait(0, ms, ended.signal);
+
+  /** Resolves when the receiver has it, or when everything ends: false. */
+  const deliver = async (notification: Notification): Promise<boolean> => {
+    for (let failures = 0; !ended.signal.aborted; failures++) {
+      const failure = await attempt(notification);
+      if (ended.signal.aborted) return failure === null;
+      if (failure === null) {
+        if (problem !== null) deps.log.info("notifications get through again", { id: notification.id });
+        problem = null;
+        return true;
+      }
+      if (problem === null)
+        deps.log.warn("a notification did not get through; it is tried again", { id: notification.id, failure });
+      problem = failure;
+      await pause(random() * Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30)));
+    }
+    return false;
+  };
+
+  /** Sends once; says why it failed, or null. */
+  const attempt = async (notification: Notification): Promise<string | null> => {
+    const body = JSON.stringify(notification);
+    const seconds = Math.floor(deps.clock.now() / 1000);
+    try {
+      const response = await send(url, {
+        method: "POST",
+        body,
+        redirect: "manual",
+        signal: AbortSignal.any([ended.signal, AbortSignal.timeout(times.timeout)]),
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "countersign",
+          "webhook-id": notification.id,
+          "webhook-timestamp": String(seconds),
+          "webhook-signature": signatureOf(key, notification.id, seconds, body),
+        },
+      });
+      await response.body?.cancel();
+      return response.ok ? null : `the receiver answered ${response.status}`;
+    } catch (error) {
+      return (error as Error).name === "TimeoutError"
+        ? `the receiver did not answer within ${times.timeout / 1000} s`
+        : "the receiver could not be reached";
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!ended.signal.aborted && !bell.closed) {
+      const { rings } = bell;
+      try {
+        if (await sendNext(deps, deliver)) continue;
+      } catch (error) {
+        deps.log.warn("notifications wait for the store", { error: String(error) });
+        await pause(times.firstRetry);
+      }
+      await bell.wait(rings, times.poll, ended.signal);
+    }
+  };
+  const running = run();
+
+  return {
+    problem: () => problem,
+    async stop() {
+      ended.abort();
+      await running;
+    },
+  };
+}
+
+/** Delivers the next events and keeps the cursor after each notification; false when there was nothing to do. */
+async function sendNext(deps: Deps, deliver: (notification: Notification) => Promise<boolean>): Promise<boolean> {
+  const { store } = deps;
+  const keep = (cursor: EventCursor): Promise<void> => store.transact((tx) => tx.put("meta", "notify", cursor));
+  const kept = (await store.get<EventCursor>("meta", "notify"))?.value;
+  if (!kept) {
+    await keep(await presentCursor(store));
+    return true;
+  }
+  const events = await eventsAfter(store, kept, BATCH);
+  if (events.every(({ type }) => type === "tick")) return false;
+  for (const event of events) {
+    const notification = await notificationOf(deps, event);
+    if (!notification) continue;
+    if (!(await deliver(notification))) return false;
+    await keep(event.cursor);
+  }
+  await keep(events.at(-1)!.cursor);
+  return true;
+}

@@ -1,0 +1,47 @@
+/** What the pulse may be given beside what every handler needs. Each is absent where a host has no such thing. */
+import type { Bell } from "./bell.ts";
+
+/** What kind of file it is, by its name. */
+export type EvolvedKind = "retrospective" | "report" | "lessons" | "other";
+
+/** One self-evolution file. */
+export interface EvolvedFile {
+  name: string;
+  bytes: number;
+  /** Lower-case hex. */
+  sha256: string;
+  modified_at: string;
+  kind: EvolvedKind;
+}
+
+/**
+ * Where the service writes what it learnt: inert text, never executed and never read back as configuration. Names are
+ * `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
+ */
+export interface EvolvedFiles {
+  /** All files, newest first. */
+  list(): Promise<EvolvedFile[]>;
+  /** A file's text; undefined when there is none of that name. */
+  read(name: string): Promise<string | undefined>;
+  /** Writes or replaces a file, whole. */
+  write(name: string, text: string): Promise<void>;
+}
+
+/** Figures of the process and its HTTP server, as Prometheus text. */
+export interface Metrics {
+  text(): Promise<string>;
+}
+
+/** The optional parts. */
+export interface PulsePorts {
+  evolved?: EvolvedFiles | undefined;
+  metrics?: Metrics | undefined;
+  /** Rung after every commit of this process. */
+  bell?: Bell | undefined;
+  /** Makes a checkpoint of the audit log now. */
+  checkpoint?: { make(): Promise<unknown> } | undefined;
+  /** Webhook notifications; `problem` says why they do not get through at present. */
+  notifier?: { problem(): string | null } | undefined;
+  /** Chat, tasks and feedback need the admin token too. */
+  protectAll?: boolean | undefined;
+}

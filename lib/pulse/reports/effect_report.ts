@@ -1,0 +1,39 @@
+import { outcomes } from "../../governance/views.ts";
+import type { Deps } from "../../deps.ts";
+import { type KpiState, roundDelta } from "../../governance/kpi.ts";
+import { dayOf, DAY_MS } from "../days.ts";
+import type { Figures } from "../figures.ts";
+import { movementOf } from "../tally_steps.ts";
+import { code, list, page, share, table } from "./markdown.ts";
+
+const OUTCOMES_SHOWN = 10;
+
+/** E: which KPIs moved within a week, and what applied changes were expected to move. */
+export async function effectReport(deps: Deps, { effect }: Figures): Promise<string> {
+  const before = await aWeekAgo(deps);
+  const rows = effect.parts.map(({ kpi, value, target, attainment, reason }) => {
+    const was = before[kpi]?.value;
+    const moved = was === undefined ? "no earlier value" : roundDelta(value - was);
+    return [code(kpi), was ?? "–", value, moved, target ?? "–", attainment === null ? reason : share(attainment)];
+  });
+  const newest = deps.product ? (await outcomes(deps, { limit: 50 })).outcomes : [];
+  const judged = newest.filter(({ verdict }) => verdict !== "inconclusive").slice(0, OUTCOMES_SHOWN);
+  return page(
+    "## Effect: what moved",
+    `E is ${share(effect.value)}: the weighted mean of the attainments below.`,
+    table(["KPI", "a week ago", "now", "moved by", "target", "attainment"], rows) ?? "No KPI was fed yet.",
+    judged.length > 0
+      ? "Expected against realised movement of applied changes (a correlation, not a cause):"
+      : undefined,
+    list(judged.map((outcome) => `${code(outcome.change_id)} ${outcome.verdict}: ${movementOf(outcome)}`)),
+    "Computed from the KPI feeds, one remembered a day, and the outcomes of applied changes.",
+  );
+}
+
+/** The values as they stood 7 days ago, or on the first day of feeds when that is less long ago. */
+async function aWeekAgo({ store, clock }: Deps): Promise<KpiState["values"]> {
+  const day = dayOf(clock.now() - 7 * DAY_MS);
+  const [then] = await store.list<Pick<KpiState, "values">>("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
+  const [first] = then ? [then] : await store.list<Pick<KpiState, "values">>("kpi_days", { limit: 1 });
+  return first && first.id < dayOf(clock.now()) ? first.value.values : {};
+}

@@ -1,0 +1,71 @@
+import type { Deps } from "../../deps.ts";
+import type { DriftEpisode } from "../../governance/drift.ts";
+import type { ChangeRecord } from "../../governance/records.ts";
+import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../aging.ts";
+import { HOUR_MS } from "../days.ts";
+import type { Figures } from "../figures.ts";
+import { staleKpis } from "../need.ts";
+import { type TaskRecord } from "../tasks.ts";
+import { code, list, page, quoted, share, table } from "./markdown.ts";
+
+const SHOWN = 20;
+
+/** N: what is overdue, the oldest first. */
+export async function needReport(deps: Deps, { need, effect }: Figures): Promise<string> {
+  const { store, clock } = deps;
+  const items = [
+    ...(await overdueChanges(deps)),
+    ...(await Promise.all(AGE_CLASSES.slice(1).map((ageClass) => overdueTasks(deps, ageClass)))).flat(),
+    ...(await store.list<DriftEpisode>("drift", { limit: SHOWN })).map(
+      ({ value }) =>
+        `the host no longer shows ${code(value.change_id)} on ${code(value.target)}: ${value.state} since ${value.since}`,
+    ),
+    ...staleKpis(effect, clock.now()).map((kpi) => `${code(kpi)} was not fed for more than 7 days`),
+    ...(deps.integrity.breach ? [`the audit chain does not hold at entry ${deps.integrity.breach.first_invalid}`] : []),
+  ];
+  return page(
+    "## Need: what is overdue",
+    `N is ${share(need.value)}: of ${need.open} open items, ${need.at_least ? "at least " : ""}${need.overdue} are overdue.`,
+    table(
+      ["item", "open", "overdue"],
+      need.items.map(({ item, open, overdue }) => [item, open, overdue]),
+    ),
+    items.length > 0 ? "Overdue:" : "Nothing is overdue.",
+    list(items.slice(0, SHOWN * 2)),
+    "Computed from pending changes, open tasks, drift, the age of the KPIs and the state of the audit chain.",
+  );
+}
+
+const hours = (ms: number): number => Math.floor(ms / HOUR_MS);
+
+async function overdueChanges({ store, clock }: Deps): Promise<string[]> {
+  const prefix = "pending_consent:";
+  const places = (await store.list("live", { after: prefix, limit: SHOWN })).filter(({ id }) => id.startsWith(prefix));
+  const records = await Promise.all(
+    places.map(({ id }) => store.get<ChangeRecord>("changes", id.slice(prefix.length))),
+  );
+  return records.flatMap((record) => {
+    if (!record) return [];
+    const { change_id, target, summary, created_at, approvals, required_approvers } = record.value.change;
+    const age = clock.now() - Date.parse(created_at);
+    if (age <= TIME_LIMITS.pending_changes) return [];
+    const consents = `${approvals.length} of ${required_approvers} consents`;
+    return [`${code(change_id)} on ${code(target)} ${quoted(summary)}: pending for ${hours(age)} h, ${consents}`];
+  });
+}
+
+async function overdueTasks({ store, clock }: Deps, ageClass: AgeClass): Promise<string[]> {
+  const prefix = `${ageClass}:`;
+  const places = await store.list<string>("tasks_open", { after: prefix, limit: SHOWN });
+  const overdue = places.filter(
+    ({ id, value }) => id.startsWith(prefix) && clock.now() - Date.parse(value) > TIME_LIMITS[ageClass],
+  );
+  const records = await Promise.all(overdue.map(({ id }) => store.get<TaskRecord>("tasks", id.slice(prefix.length))));
+  return records.flatMap((record) => {
+    if (!record) return [];
+    const { task_id, title, priority, created_at } = record.value.task;
+    return [
+      `task ${code(task_id)} ${quoted(title)} (${priority}): open for ${hours(clock.now() - Date.parse(created_at))} h`,
+    ];
+  });
+}

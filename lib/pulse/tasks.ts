@@ -1,0 +1,196 @@
+/** Tasks: what humans ask of the service beside changes, and the order in which it gets to them. */
+import * as z from "zod";
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+import type { Store, Tx } from "../store/store.ts";
+import { type AgeClass, noLongerOpen, openTaskKey } from "./aging.ts";
+
+export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+export const DIMENSIONS = ["E", "M", "R", "N"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
+
+/** A dimension by its letter or name, in any case; other text is a label and stays as it is. */
+export function dimensionOf(text: string | null): string | null {
+  const name = text?.trim().toLowerCase() ?? "";
+  return DIMENSIONS.find((letter, index) => letter.toLowerCase() === name || DIMENSION_NAMES[index] === name) ?? text;
+}
+
+/** The names of priorities, as numbers: a number given instead stands on the same scale. */
+export const PRIORITIES = { low: 1, normal: 2, high: 3, urgent: 4 } as const;
+export type Priority = keyof typeof PRIORITIES | number;
+/** Numbers beyond these bounds are refused. */
+export const PRIORITY_BOUND = 1_000_000;
+
+export const feedbackSchema = z.object({
+  rating: z.number().int(),
+  comment: z.string(),
+  rater: z.string().nullable(),
+  at: z.string(),
+});
+export type Feedback = z.infer<typeof feedbackSchema>;
+
+export const taskSchema = z.object({
+  task_id: z.string(),
+  title: z.string(),
+  description: z.string(),
+  /** One of E, M, R, N, or the label that was given. */
+  required_dimension: z.string().nullable(),
+  priority: z.union([z.enum(["low", "normal", "high", "urgent"]), z.number()]),
+  status: z.enum(TASK_STATUSES),
+  created_at: z.string(),
+  started_at: z.string().nullable(),
+  completed_at: z.string().nullable(),
+  /** The report as Markdown; of a failed task, why. */
+  result: z.string().nullable(),
+  /** Who worded the result. */
+  mode: z.enum(["rules", "llm"]).nullable(),
+  feedback: z.array(feedbackSchema),
+});
+export type Task = z.infer<typeof taskSchema>;
+
+/** `tasks/<task_id>` */
+export interface TaskRecord {
+  task: Task;
+  /** How often it was begun; a result is committed only under its own number. */
+  attempts: number;
+  /** Who runs it; milliseconds since the epoch after which it counts as abandoned. */
+  claim?: { owner: string; ends: number };
+}
+
+/** `tally/tasks` */
+export interface TaskCounts {
+  statuses: Partial<Record<TaskStatus, number>>;
+  /** Open tasks by time limit. */
+  open: Partial<Record<AgeClass, number>>;
+  rated: number;
+  ratings: number;
+  rating_sum: number;
+}
+
+export const taskStatsSchema = z.object({
+  queued: z.number().int(),
+  running: z.number().int(),
+  completed: z.number().int(),
+  failed: z.number().int(),
+  /** Tasks with a rating, and the mean over all ratings. */
+  rated: z.number().int(),
+  mean_rating: z.number().nullable(),
+});
+
+/** The counts of all tasks. */
+export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
+  (await reader.get<TaskCounts>("tally", "tasks"))?.value ?? {
+    statuses: {},
+    open: {},
+    rated: 0,
+    ratings: 0,
+    rating_sum: 0,
+  };
+
+/** The counts as they are shown. */
+export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts): z.infer<typeof taskStatsSchema> {
+  const { queued = 0, running = 0, completed = 0, failed = 0 } = statuses;
+  return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
+}
+
+/** What a human asks for. */
+export interface TaskInput {
+  title: string;
+  description: string;
+  required_dimension: string | null;
+  priority: Priority;
+}
+
+/** Queues a task and returns it. */
+export async function submitTask({ store, clock, ids }: Deps, input: TaskInput): Promise<Task> {
+  const now = clock.now();
+  const task: Task = {
+    task_id: `tsk_${ids.uuid(now)}`,
+    ...input,
+    status: "queued",
+    created_at: new Date(now).toISOString(),
+    started_at: null,
+    completed_at: null,
+    result: null,
+    mode: null,
+    feedback: [],
+  };
+  await store.transact((tx) => saveTask(tx, undefined, { task, attempts: 0 }));
+  return task;
+}
+
+/** Keeps a task with its place in the order and its counts. */
+export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
+  const { task } = after;
+  tx.put("tasks", task.task_id, after);
+  if (before?.task.status === task.status) return;
+  if (before) tx.delete("tasks_order", orderKey(before.task));
+  tx.put("tasks_order", orderKey(task), task.task_id);
+  const counts = await taskCounts(tx);
+  if (before) counts.statuses[before.task.status] = (counts.statuses[before.task.status] ?? 1) - 1;
+  counts.statuses[task.status] = (counts.statuses[task.status] ?? 0) + 1;
+  const ageClass = ageClassOf(task);
+  if (isOpen(before?.task) !== isOpen(task)) {
+    counts.open[ageClass] = (counts.open[ageClass] ?? 0) + (isOpen(task) ? 1 : -1);
+    if (isOpen(task)) tx.put("tasks_open", openTaskKey(ageClass, task.task_id), task.created_at);
+    else {
+      tx.delete("tasks_open", openTaskKey(ageClass, task.task_id));
+      await noLongerOpen(tx, ageClass, task.task_id);
+    }
+  }
+  tx.put("tally", "tasks", counts);
+}
+
+/** Whether a task still waits for its result. */
+export const isOpen = (task: Task | undefined): boolean => task?.status === "queued" || task?.status === "running";
+
+/** The time limit that a priority has; a number has that of the nearest name below it. */
+export function ageClassOf({ priority }: Pick<Task, "priority">): AgeClass {
+  const rank = rankOf(priority);
+  if (rank >= PRIORITIES.urgent) return "tasks_urgent";
+  if (rank >= PRIORITIES.high) return "tasks_high";
+  return rank >= PRIORITIES.normal ? "tasks_normal" : "tasks_low";
+}
+
+const rankOf = (priority: Priority): number => (typeof priority === "number" ? priority : PRIORITIES[priority]);
+
+/** The part of the order in which a status stands. */
+export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.indexOf(status)}:`;
+
+/** Running tasks first, then queued ones by priority and age, then those that ended, the newest first. */
+export function orderKey({ status, priority, task_id, completed_at }: Task): string {
+  if (status === "running") return orderPrefix(status) + task_id;
+  const rank =
+    status === "queued" ? PRIORITY_BOUND - rankOf(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
+  return `${orderPrefix(status)}${rank.toFixed(6).padStart(24, "0")}:${task_id}`;
+}
+
+/** A task's record; 404 when there is none. */
+export async function taskIn(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
+  const stored = await reader.get<TaskRecord>("tasks", taskId);
+  if (!stored) throw new AppError("task_not_found", `there is no task ${taskId}`, { task_id: taskId });
+  return stored.value;
+}
+
+/** Tasks in running order; `next` is the `after` of the next page. 404 when `after` is no task. */
+export async function taskPage(
+  store: Store,
+  query: { limit: number; status?: TaskStatus | undefined; after?: string | undefined },
+): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
+  const prefix = query.status === undefined ? "" : orderPrefix(query.status);
+  const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
+  const page = await store.list<string>("tasks_order", {
+    after: from > prefix ? from : prefix,
+    limit: query.limit + 1,
+  });
+  const places = page.filter(({ id }) => id.startsWith(prefix));
+  const records = await Promise.all(
+    places.slice(0, query.limit).map(({ value }) => store.get<TaskRecord>("tasks", value)),
+  );
+  const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
+  const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
+  return { tasks, stats: taskStats(await taskCounts(store)), next };
+}

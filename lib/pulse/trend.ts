@@ -1,0 +1,43 @@
+/** The trend of the levels of autonomy: how many decisions a day were left to whom. */
+import * as z from "zod";
+import type { Deps } from "../deps.ts";
+import { daysOf, lastDays } from "./days.ts";
+import { type Level, LEVEL_MEANINGS, LEVELS } from "./levels.ts";
+import { sum, type Tally, tallyDays } from "./tally.ts";
+
+const countsSchema = z.object({
+  L1: z.number().int(),
+  L2: z.number().int(),
+  L3: z.number().int(),
+  L4: z.number().int(),
+  L5: z.number().int(),
+});
+
+export const trendSchema = z.object({
+  levels: z.array(z.object({ level: z.enum(LEVELS), meaning: z.string() })),
+  bucket: z.literal("day"),
+  /** One a day, oldest first; a UTC day without a decision has zeros. */
+  points: z.array(countsSchema.extend({ date: z.string() })),
+  totals: countsSchema,
+});
+
+/** The counts of the last `days` UTC days, today included. */
+export async function trendOf({ store, clock }: Deps, days: number): Promise<z.infer<typeof trendSchema>> {
+  const window = lastDays(clock.now(), days);
+  const tallies = await tallyDays(store, window);
+  return {
+    levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
+    bucket: "day",
+    points: daysOf(window).map((date) => ({ date, ...countsOf(tallies.get(date) ?? {}) })),
+    totals: countsOf(sum([...tallies.values()])),
+  };
+}
+
+/** The levels of a tally. */
+export const countsOf = (tally: Tally): Record<Level, number> => ({
+  L1: tally.level_L1 ?? 0,
+  L2: tally.level_L2 ?? 0,
+  L3: tally.level_L3 ?? 0,
+  L4: tally.level_L4 ?? 0,
+  L5: tally.level_L5 ?? 0,
+});

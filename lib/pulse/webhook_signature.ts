@@ -1,0 +1,33 @@
+/** Signatures of webhooks as Standard Webhooks 1.0 has them, so that receivers can use the libraries there are. */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+
+/** A shorter key can be guessed, in bytes. */
+const SHORTEST_KEY = 16;
+
+/** The secret is no key; the message says why and never what it is. */
+export class SecretRefused extends Error {
+  override readonly name = "SecretRefused";
+}
+
+/** The key of a secret: the bytes after `whsec_` in base64, else the text itself. Throws `SecretRefused`. */
+export function keyOf(secret: string): Uint8Array {
+  const key = secret.startsWith("whsec_") ? decoded(secret.slice(6)) : utf8ToBytes(secret);
+  if (key.length < SHORTEST_KEY) throw new SecretRefused(`must have ${SHORTEST_KEY} characters or more`);
+  return key;
+}
+
+function decoded(base64: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    throw new SecretRefused("must be base64 after whsec_");
+  }
+}
+
+/** `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `timestamp` in seconds. */
+export function signatureOf(key: Uint8Array, id: string, timestamp: number, body: string): string {
+  const mac = hmac(sha256, key, utf8ToBytes(`${id}.${timestamp}.${body}`));
+  return `v1,${btoa(String.fromCharCode(...mac))}`;
+}

@@ -1,0 +1,244 @@
+import { onTestFinished, expect, test } from "vitest";
+import { serveHttp } from "../../../local/node_http.ts";
+import { type Bell, createBell, ringing } from "../../../lib/pulse/bell.ts";
+import { parseCursor } from "../../../lib/pulse/event_cursor.ts";
+import { eventStream } from "../../../lib/pulse/event_stream.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { fetchOf, pulse } from "./pulse_service.ts";
+
+/** A time that no test lives to see: what arrives was woken by the bell. */
+const NEVER = 1e9;
+
+interface Received {
+  id: string;
+  event: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service sent
+  data: any;
+}
+
+const decoded = (stream: ReadableStream<Uint8Array>): ReadableStream<string> =>
+  stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
+
+/** Reads a stream of server-sent events, one at a time; comments and fields without an event are passed over. */
+function reader(stream: ReadableStream<Uint8Array>) {
+  const source = decoded(stream).getReader();
+  const waiting: Received[] = [];
+  let text = "";
+  return {
+    next: async (): Promise<Received | undefined> => {
+      while (waiting.length === 0) {
+        const { value, done } = await source.read();
+        if (done) return undefined;
+        text += value;
+        const blocks = text.split("\n\n");
+        text = blocks.pop()!;
+        for (const block of blocks) {
+          const fields = Object.fromEntries(
+            block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+          );
+          if (fields["event"])
+            waiting.push({ id: fields["id"]!, event: fields["event"], data: JSON.parse(fields["data"]!) });
+        }
+      }
+      return waiting.shift();
+    },
+    leave: () => source.cancel(),
+  };
+}
+
+/** A service whose commits ring a bell, listening on a real port. */
+async function listening(bell: Bell = createBell()) {
+  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+  const server = await serveHttp(fetchOf(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
+  onTestFinished(async () => {
+    bell.close();
+    await server.stop();
+  });
+  const open = async (query = "", headers: Record<string, string> = {}) => {
+    const away = new AbortController();
+    const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: away.signal });
+    return { response, away, ...reader(response.body!) };
+  };
+  return { ...service, bell, open };
+}
+
+test("an event for each entry, growth row and tick, as they happen", async () => {
+  const { open, bring, cycle, audit } = await listening();
+  const { response, next } = await open();
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const id = await bring("rolled_back");
+  await cycle();
+  const received: Received[] = [];
+  while (received.at(-1)?.event !== "tick") received.push((await next())!);
+  const told = (kind: string) => received.filter(({ event }) => event === kind).map(({ data }) => data);
+  expect(told("audit")).toEqual(await audit());
+  expect(told("growth")).toMatchObject([
+    { kind: "rolled_back", ref: id },
+    { kind: "outcome", ref: id },
+  ]);
+  expect(told("tick")).toMatchObject([{ tick: 1 }]);
+});
+
+test("a reader that comes back with its last id misses nothing and is told nothing twice", async () => {
+  const { open, bring, cycle, audit } = await listening();
+  const first = await open();
+  await bring("applied");
+  const seen = [(await first.next())!, (await first.next())!];
+  first.away.abort();
+  await bring("rolled_back", { target: "ui.colour" });
+  await cycle();
+  // A browser repeats the address it began with: the header wins over the query.
+  const second = await open("?after=0.0.0", { "last-event-id": seen[1]!.id });
+  while (seen.at(-1)?.event !== "tick") seen.push((await second.next())!);
+  expect(seen.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
+  const third = await open(`?after=${seen.at(-1)!.id}`);
+  await cycle();
+  expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
+});
+
+test("each id is a place to go on from", async () => {
+  const service = await pulse();
+  await service.bring("rolled_back");
+  await service.cycle();
+  const all = reader(eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }));
+  const seen: Received[] = [];
+  while (seen.at(-1)?.event !== "tick") seen.push((await all.next())!);
+  await all.leave();
+  for (const [index, { id }] of seen.slice(0, -1).entries()) {
+    const rest = reader(eventStream(service.deps, parseCursor(id)!));
+    expect(await rest.next()).toEqual(seen[index + 1]);
+    await rest.leave();
+  }
+});
+
+test("a sleeping stream is woken by a commit of its process, not by the clock", async () => {
+  const bell = createBell();
+  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+  const { next, leave } = reader(
+    eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+      heartbeat: NEVER,
+      poll: NEVER,
+      lifetime: NEVER,
+    }),
+  );
+  const event = next();
+  await service.propose();
+  expect(await event).toMatchObject({ event: "audit", data: { event_type: "change_proposed" } });
+  await leave();
+});
+
+test("a ring between the look and the wait is not missed", async () => {
+  const bell = createBell();
+  const { rings } = bell;
+  bell.ring();
+  await bell.wait(rings, NEVER);
+  const later = bell.wait(bell.rings, NEVER);
+  bell.ring();
+  await later;
+  bell.close();
+  await bell.wait(bell.rings, NEVER);
+});
+
+test("what another process wrote to a shared store is found by looking now and then", async () => {
+  const service = await pulse();
+  const { next, leave } = reader(
+    eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+      heartbeat: NEVER,
+      poll: 5,
+      lifetime: NEVER,
+    }),
+  );
+  const event = next();
+  await service.propose();
+  expect(await event).toMatchObject({ event: "audit" });
+  await leave();
+});
+
+test("while nothing happens a comment keeps the connection, and after its lifetime the stream ends", async () => {
+  const { deps } = await pulse();
+  const stream = eventStream(deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+    heartbeat: 5,
+    poll: 1,
+    lifetime: 500,
+  });
+  const pieces: string[] = [];
+  for await (const piece of decoded(stream) as unknown as AsyncIterable<string>) pieces.push(piece);
+  expect(pieces[0]).toBe("retry: 3000\n\n");
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(new Set(pieces.slice(1))).toEqual(new Set([": \n\n"]));
+});
+
+test("a client that goes frees its place; a stopping process ends every stream", async () => {
+  const left: (() => void)[] = [];
+  const bell = createBell();
+  let readers = 0;
+  const watched: Bell = Object.create(bell, {
+    join: {
+      value: (most: number) => {
+        const leave = bell.join(most);
+        readers++;
+        return () => {
+          leave?.();
+          readers--;
+          for (const resolve of left.splice(0)) resolve();
+        };
+      },
+    },
+  });
+  const { open } = await listening(watched);
+  const { away } = await open();
+  const staying = await open();
+  expect(readers).toBe(2);
+  const gone = new Promise<void>((resolve) => left.push(resolve));
+  away.abort();
+  await gone;
+  expect(readers).toBe(1);
+  bell.close();
+  expect(await staying.next()).toBeUndefined();
+  expect(readers).toBe(0);
+});
+
+test("no more than 64 readers at a time", async () => {
+  const bell = createBell();
+  const service = await pulse({ bell });
+  const fetch = fetchOf(service.deps);
+  const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
+  const streams = await Promise.all(Array.from({ length: 64 }, ask));
+  const refused = await ask();
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ code: "too_many_streams" });
+  await streams[0]!.body!.cancel();
+  expect((await ask()).status).toBe(200);
+  bell.close();
+});
+
+test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
+  const bell = createBell();
+  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+  const stream = eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }).getReader();
+  await stream.read();
+  for (let made = 0; made < 250; made++) await service.propose();
+  const counts: number[] = [];
+  while (counts.reduce((sum, count) => sum + count, 0) < 250) {
+    const { value } = await stream.read();
+    counts.push(new TextDecoder().decode(value).split("\nevent: ").length - 1);
+  }
+  expect(counts).toEqual([100, 100, 50]);
+  await stream.cancel();
+});
+
+test.each(["x", "1", "1.2", "1.2.3.4", "-1.0.0", "1.2.9999999999999999"])(
+  "an id such as %s is refused",
+  async (after) => {
+    const { get } = await pulse();
+    const { status, body } = await get(`/api/events?after=${after}`);
+    expect([status, body.code]).toEqual([400, "invalid_field"]);
+  },
+);
+
+test("HEAD answers at once and opens no stream", async () => {
+  const { deps } = await pulse();
+  const response = await fetchOf(deps)(new Request("http://127.0.0.1/api/events", { method: "HEAD" }));
+  expect(response.status).toBe(200);
+  expect(response.body).toBeNull();
+});

@@ -1,0 +1,194 @@
+/** The rules behind M, R, N and the levels, one by one. */
+import { describe, expect, test } from "vitest";
+import type { Change } from "../../../lib/governance/change.ts";
+import type { Outcome } from "../../../lib/governance/outcome.ts";
+import { levelOf } from "../../../lib/pulse/levels.ts";
+import { recordOf } from "../../../lib/pulse/record_keeping.ts";
+import { reliabilityOf, wilson } from "../../../lib/pulse/reliability.ts";
+import { pulse } from "./pulse_service.ts";
+
+describe("R", () => {
+  // Published values of the interval, to four places.
+  test.each([
+    [0, 1, 0, 0.7935],
+    [1, 1, 0.2065, 1],
+    [8, 10, 0.4902, 0.9433],
+    [0, 10, 0, 0.2775],
+    [81, 263, 0.2553, 0.3662],
+  ])("Wilson's interval for %i of %i is %f to %f", (successes, n, low, high) => {
+    expect(wilson(successes, n).low).toBeCloseTo(low, 4);
+    expect(wilson(successes, n).high).toBeCloseTo(high, 4);
+  });
+
+  test("nothing attempted is no data", () => {
+    const window = { from: "2026-01-01", to: "2026-01-30" };
+    expect(reliabilityOf({}, window)).toMatchObject({ value: null, n: 0, interval: null });
+    expect(reliabilityOf({ attempts: 4, attempts_failed: 1 }, window)).toMatchObject({ value: 0.75, n: 4, failed: 1 });
+  });
+
+  test("an attempt that drifted and was then rolled back failed once, and shows under both causes", async () => {
+    const { bring, host, cycle, hours, act, get } = await pulse();
+    const id = await bring("applied");
+    host.host.delete(id);
+    await cycle();
+    hours(24);
+    host.host.set(id, "applied");
+    await act("rollback", id);
+    expect((await get("/api/state")).body.dimensions.R).toMatchObject({
+      n: 1,
+      failed: 1,
+      causes: { adapter_failure: 0, rolled_back: 1, drifted: 1 },
+    });
+  });
+
+  test("an attempt that drifts twice failed once, and the trend shows both times", async () => {
+    const { bring, host, cycle, get } = await pulse();
+    const id = await bring("applied");
+    for (const shown of ["absent", "applied", "unknown"] as const) {
+      host.host.set(id, shown);
+      await cycle();
+    }
+    expect((await get("/api/state")).body.dimensions.R).toMatchObject({ n: 1, failed: 1, causes: { drifted: 1 } });
+    expect((await get("/api/l1l5_trend")).body.totals.L5).toBe(2);
+  });
+
+  test("a failure counts on the day of its attempt: 30 days after the apply it is out, whenever it was rolled back", async () => {
+    const { bring, hours, act, get } = await pulse();
+    const id = await bring("applied");
+    hours(29 * 24);
+    await act("rollback", id);
+    expect((await get("/api/state")).body.R).toBe(0);
+    hours(24);
+    expect((await get("/api/state")).body.R).toBeNull();
+  });
+});
+
+describe("M", () => {
+  const change = (over: Partial<Change>): Change =>
+    ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...over }) as Change;
+  const outcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
+
+  test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
+    ["denied and whole", {}, null, ["rationale", "decider", "note"], []],
+    ["applied and whole", {}, outcome("missed"), ["rationale", "decider", "note", "verdict"], []],
+    ["blank rationale", { rationale: " \n" }, null, ["rationale", "decider", "note"], ["rationale"]],
+    ["no note", { approval_note: "" }, null, ["rationale", "decider", "note"], ["note"]],
+    [
+      "a note with the first of two consents",
+      { approval_note: "", approvals: [{ approver: "bo", note: "yes", at: "" }] },
+      null,
+      ["rationale", "decider", "note"],
+      [],
+    ],
+    ["expired: nobody decided", { approver: "policy:expiry" }, null, ["rationale", "decider", "note"], ["decider"]],
+    [
+      "minor: no note is due",
+      { approver: "policy:minor", approval_note: null },
+      outcome("met"),
+      ["rationale", "decider", "verdict"],
+      [],
+    ],
+    ["nothing was measured", {}, outcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
+  ])("%s", (_, over, result, expected, missing) => {
+    expect(recordOf(change(over), result)).toEqual({ expected, missing });
+  });
+});
+
+test("M looks back 90 days, its gaps too", async () => {
+  const { bring, hours, get } = await pulse();
+  const id = await bring("denied");
+  const memory = async () => (await get("/api/state")).body.dimensions.M;
+  hours(89 * 24);
+  expect(await memory()).toMatchObject({ closed: 1, gaps: [{ change_id: id }] });
+  hours(24);
+  expect(await memory()).toMatchObject({ value: null, closed: 0, gaps: [] });
+});
+
+describe("levels", () => {
+  const at = "2026-01-10T00:00:00.000Z";
+  test.each([
+    ["a human proposed and decided", "pat", "ana", undefined, "L1"],
+    ["nobody is named as proposer", null, "ana", undefined, "L1"],
+    ["a human's proposal 7 days after a model's draft", "pat", "ana", "2026-01-03T00:00:00.000Z", "L2"],
+    ["a human's proposal a moment later than that", "pat", "ana", "2026-01-02T23:59:59.999Z", "L1"],
+    ["a human's proposal before the draft", "pat", "ana", "2026-01-10T00:00:00.001Z", "L1"],
+    ["a model's proposal", "llm:m", "ana", undefined, "L3"],
+    ["a model's second draft", "llm:m", "ana", "2026-01-09T00:00:00.000Z", "L3"],
+    ["minor", "pat", "policy:minor", undefined, "L4"],
+    ["a model's draft that expired", "llm:m", "policy:expiry", undefined, "L4"],
+  ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
+    const change = { proposer, approver, created_at: at };
+    expect(levelOf(change, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  });
+});
+
+describe("N", () => {
+  const items = async (service: Awaited<ReturnType<typeof pulse>>) =>
+    (await service.get("/api/state")).body.dimensions.N.items;
+
+  test("a change is overdue when it has been pending for more than 24 hours, and not a moment before", async () => {
+    const service = await pulse();
+    await service.propose();
+    service.hours(24);
+    expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 0 }]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item: "pending_changes", open: 1, overdue: 1 }]);
+  });
+
+  test.each([
+    ["urgent", 4, "tasks_urgent"],
+    ["high", 24, "tasks_high"],
+    ["normal", 72, "tasks_normal"],
+    ["low", 168, "tasks_low"],
+    ["7", 4, "tasks_urgent"],
+    ["3.5", 24, "tasks_high"],
+    ["0", 168, "tasks_low"],
+    ["-5", 168, "tasks_low"],
+  ])("a task of priority %s is overdue after %i hours", async (priority, limit, item) => {
+    const service = await pulse();
+    await service.post("/api/tasks", { title: "t", priority });
+    service.hours(limit);
+    expect(await items(service)).toEqual([{ item, open: 1, overdue: 0 }]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item, open: 1, overdue: 1 }]);
+  });
+
+  test("a KPI is stale 7 days after its last feed", async () => {
+    const service = await pulse({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+    await service.post("kpi", { csat: 4.1 });
+    service.hours(7 * 24);
+    expect(await items(service)).toEqual([]);
+    service.deps.clock.advance(1);
+    expect(await items(service)).toEqual([{ item: "stale_kpis", open: 1, overdue: 1 }]);
+  });
+
+  test("drift and a broken chain are overdue at once", async () => {
+    const service = await pulse();
+    const id = await service.bring("applied");
+    service.host.host.set(id, "unknown");
+    await service.cycle();
+    service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
+    expect(await items(service)).toEqual([
+      { item: "drift", open: 1, overdue: 1 },
+      { item: "audit_chain", open: 1, overdue: 1 },
+    ]);
+    expect((await service.get("/api/state")).body.N).toBe(1);
+  });
+
+  test("more overdue changes than one read counts: at least so many, until a cycle has counted them all", async () => {
+    const service = await pulse();
+    await Promise.all(Array.from({ length: 150 }, () => service.propose()));
+    service.hours(25);
+    expect((await service.get("/api/state")).body.dimensions.N).toMatchObject({
+      overdue: 100,
+      open: 150,
+      at_least: true,
+    });
+    await service.cycle();
+    expect((await service.get("/api/state")).body.dimensions.N).toMatchObject({
+      overdue: 150,
+      open: 150,
+      at_least: false,
+    });
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { testDeps } from "../../support/deps.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service, serviceOf } from "../../support/service.ts";
+
+test("a store that cannot be written makes the service unready, and livez go on", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store });
+  store.fail();
+  const { status, body, text } = await api.get("/readyz");
+  expect([status, body.ready, body.checks.store.ok]).toEqual([503, false, false]);
+  expect(text).not.toContain("state.journal");
+  expect((await api.get("/livez")).status).toBe(200);
+  store.mend();
+  expect((await api.get("/readyz")).status).toBe(200);
+});
+
+test("a product runtime that was not opened is not ready", async () => {
+  expect((await serviceOf(testDeps()).get("/readyz")).body).toMatchObject({
+    ready: false,
+    checks: { intent: { ok: false } },
+  });
+});
+
+test("a failing adapter shows among the capabilities", async () => {
+  const adapter = scriptedAdapter();
+  const api = await service({ adapter });
+  const status = async () =>
+    (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "product_adapter")
+      .status;
+  expect(await status()).toBe("available");
+  adapter.on("apply", fails("unreachable"));
+  await api.act("apply", await api.bring("approved"));
+  expect(await status()).toBe("failing");
+});

@@ -1,0 +1,291 @@
+/** A week of a product's life, and the figures that follow from it, worked out by hand. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { admit } from "../../../lib/governance/admit.ts";
+import type { Call } from "../../../lib/endpoint.ts";
+import { testClock } from "../../support/clock.ts";
+import { fails } from "../../support/scripted_adapter.ts";
+import { filesInMemory, pulse, type PulseService } from "./pulse_service.ts";
+
+const INTENT = {
+  kpis: {
+    csat: { baseline: 4, target: 5, weight: 3 },
+    incident_rate: { baseline: 0.04, target: 0.01, weight: 1 },
+  },
+  policy: {
+    minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 },
+    consent_ttl_hours: 72,
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "rollback" }],
+  },
+};
+
+const files = filesInMemory();
+const ids: Record<string, string> = {};
+const seen: Record<string, PulseState> = {};
+let service: PulseService;
+
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever the service answered
+type PulseState = any;
+
+const state = async (): Promise<PulseState> => (await service.get("/api/state")).body;
+
+/** Proposes, and approves with a note where one is given. */
+async function decided(name: string, fields: Record<string, string | number>, note?: string): Promise<string> {
+  const { change_id } = await service.propose({ proposer: "pat", ...fields });
+  await service.post("approve", { change_id, approver: "ana", ...(note ? { note } : {}) });
+  return (ids[name] = change_id);
+}
+
+beforeAll(async () => {
+  service = await pulse({ clock: testClock("2026-01-05T09:00:00.000Z"), intent: INTENT, evolved: files });
+  const { host, hours, cycle } = service;
+
+  // Monday: A by humans, B by the intent's rule for minor changes; both are applied.
+  await service.post("kpi", { csat: 4.2, incident_rate: 0.04 });
+  await service.must(
+    "apply",
+    await decided("A", { target: "crm.score", rationale: "r", kpi: "csat", expected_delta_k: 0.2 }, "fine"),
+  );
+  const minor = await service.propose({ tier: "minor", affected_users: 10, risk: "low", reversible: true });
+  ids["B"] = minor.change_id;
+  await service.must("apply", minor.change_id);
+  await cycle();
+  seen["monday"] = await state();
+
+  // Tuesday: C is applied at the third attempt, D is denied.
+  hours(24);
+  await decided("C", { target: "crm.queue", rationale: "r", kpi: "csat", expected_delta_k: 0.5 });
+  host.on("apply", fails("disk full"), 2);
+  for (let attempt = 1; attempt <= 3; attempt++) await service.act("apply", ids["C"]!);
+  ids["D"] = (await service.propose({ target: "crm.colour" })).change_id;
+  await service.post("deny", { change_id: ids["D"]!, approver: "bo", note: "not now" });
+
+  // Wednesday: customers are happier; F is applied.
+  hours(24);
+  await service.post("kpi", { csat: 4.5 });
+  await service.must(
+    "apply",
+    await decided("F", { target: "crm.retry", rationale: "r", kpi: "incident_rate", expected_delta_k: 0.01 }, "go"),
+  );
+  await cycle();
+  seen["wednesday"] = await state();
+
+  // Thursday, 23 hours after F: more incidents, and the guardrail rolls F back. A model drafts G, a human edits it to H.
+  hours(23);
+  await service.post("kpi", { incident_rate: 0.07 });
+  await cycle();
+  const call = { deps: service.deps, person: undefined, idempotency: undefined } as unknown as Call;
+  const draft = {
+    tenant_id: "t1",
+    kind: "config" as const,
+    target: "crm.mail",
+    summary: "Fewer mails",
+    proposer: "llm:m",
+  };
+  ids["G"] = JSON.parse((await admit(call, draft)).text).change_id;
+  await service.must("approve", ids["G"]!);
+  await decided("H", { target: "crm.mail" });
+
+  // Friday: the host loses B; a task is done and rated; J begins to wait.
+  hours(25);
+  host.host.delete(ids["B"]!);
+  await service.post("/api/tasks", { title: "What failed?", required_dimension: "reliability", priority: "high" });
+  await cycle();
+  const task = (await service.get("/api/tasks")).body.tasks[0];
+  seen["task"] = task;
+  await service.post("/api/task/feedback", { task_id: task.task_id, rating: 4, comment: "helps" });
+  hours(1);
+  ids["J"] = (await service.propose({ target: "crm.wait", rationale: "r" })).change_id;
+
+  // Saturday 09:00 and Sunday 09:30: I and K begin to wait. Sunday 10:00: the week is looked back on.
+  hours(23);
+  ids["I"] = (await service.propose({ target: "crm.more" })).change_id;
+  hours(24.5);
+  ids["K"] = (await service.propose({ target: "crm.last" })).change_id;
+  hours(0.5);
+  await cycle();
+  seen["sunday"] = await state();
+  seen["trend"] = (await service.get("/api/l1l5_trend?days=7")).body;
+
+  // Monday 10:30: J has waited for 72.5 hours and expires; the week's report is due.
+  hours(24.5);
+  await cycle();
+  seen["next_monday"] = await state();
+
+  // Wednesday, 11 February: what was applied is closed, 30 days after its apply and longer.
+  hours(30 * 24);
+  await cycle();
+  seen["february"] = await state();
+}, 30_000);
+
+describe("E", () => {
+  test("Monday: csat (4.2 − 3) ÷ (5 − 3) = 0.6 thrice, incidents (0.04 − 0.07) ÷ (0.01 − 0.07) = 0.5 once", () => {
+    expect(seen["monday"].E).toBeCloseTo((3 * 0.6 + 0.5) / 4, 12);
+  });
+  test("Wednesday: csat (4.5 − 3) ÷ 2 = 0.75", () => {
+    expect(seen["wednesday"].E).toBeCloseTo((3 * 0.75 + 0.5) / 4, 12);
+  });
+  test("Sunday: incidents at their floor of 0.07 add nothing", () => {
+    expect(seen["sunday"].E).toBeCloseTo((3 * 0.75 + 0) / 4, 12);
+    expect(seen["sunday"].goals).toMatchObject([
+      { kpi: "csat", current: 4.5, progress: 0.5, status: "on_track" },
+      { kpi: "incident_rate", current: 0.07, status: "behind" },
+    ]);
+  });
+});
+
+describe("R", () => {
+  test("six attempts (A, B, three of C, F), four failed: two of C, F rolled back, B drifted", () => {
+    expect(seen["sunday"].R).toBeCloseTo(1 - 4 / 6, 12);
+    expect(seen["sunday"].dimensions.R).toMatchObject({
+      n: 6,
+      failed: 4,
+      causes: { adapter_failure: 2, rolled_back: 1, drifted: 1 },
+      from: "2025-12-13",
+      to: "2026-01-11",
+    });
+  });
+  test("its interval is Wilson's for 2 of 6: 0.0968 to 0.7000", () => {
+    const { low, high } = seen["sunday"].dimensions.R.interval;
+    expect(low).toBeCloseTo(0.0968, 4);
+    expect(high).toBeCloseTo(0.7, 4);
+  });
+  test("in February nothing was attempted for 30 days: no data", () => {
+    expect(seen["february"].R).toBeNull();
+    expect(seen["february"].dimensions.R.interval).toBeNull();
+  });
+});
+
+describe("M", () => {
+  test("Monday: nothing is closed, no data", () => expect(seen["monday"].M).toBeNull());
+  test("Sunday: D lacks its rationale (2 of 3), F is whole (4 of 4)", () => {
+    expect(seen["sunday"].M).toBeCloseTo(6 / 7, 12);
+    expect(seen["sunday"].dimensions.M).toMatchObject({
+      closed: 2,
+      expected: 7,
+      present: 6,
+      gaps: [{ change_id: ids["D"], missing: ["rationale"] }],
+    });
+  });
+  test("Monday: J expired, so nobody decided (2 of 3)", () => {
+    expect(seen["next_monday"].M).toBeCloseTo(8 / 10, 12);
+    expect(seen["next_monday"].dimensions.M.gaps[0]).toMatchObject({ change_id: ids["J"], missing: ["decider"] });
+  });
+  test("February: A 4 of 4, B (minor) 1 of 3, C without a note 3 of 4, I and K expired 1 of 3 each: 18 of 27", () => {
+    const { M, dimensions } = seen["february"];
+    expect(M).toBeCloseTo(18 / 27, 12);
+    // Rationale: D, B, I, K. Decider: J, I, K. Note: C. Verdict: B, which names no KPI.
+    expect(dimensions.M.missing).toEqual({ rationale: 4, decider: 3, note: 1, verdict: 1 });
+  });
+});
+
+describe("N", () => {
+  test("Monday: nothing is open", () => expect(seen["monday"].N).toBe(0));
+  test("Sunday 10:00: I (25 h), J (48 h) and B's drift are overdue, K (30 min) is not: 3 of 4", () => {
+    expect(seen["sunday"].N).toBe(3 / 4);
+    expect(seen["sunday"].dimensions.N.items).toEqual([
+      { item: "pending_changes", open: 3, overdue: 2 },
+      { item: "drift", open: 1, overdue: 1 },
+    ]);
+  });
+  test("February: what is open is B's drift and two stale KPIs, all overdue", () => {
+    expect(seen["february"].N).toBe(1);
+    expect(seen["february"].dimensions.N.items).toEqual([
+      { item: "drift", open: 1, overdue: 1 },
+      { item: "stale_kpis", open: 2, overdue: 2 },
+    ]);
+  });
+});
+
+test("outcomes: A gained 4.5 − 4.2 = 0.3 of 0.2, C 0.3 of 0.5, F lost 0.07 − 0.04 = 0.03, B names no KPI", async () => {
+  const { outcomes } = (await service.get("outcomes")).body;
+  const of = (name: string) => outcomes.find(({ change_id }: { change_id: string }) => change_id === ids[name]);
+  expect(of("A")).toMatchObject({ verdict: "met", realised_delta: 0.3, state: "final", closed_by: "time" });
+  expect(of("C")).toMatchObject({ verdict: "missed", realised_delta: 0.3, closed_by: "time" });
+  expect(of("F")).toMatchObject({ verdict: "regressed", realised_delta: -0.03, closed_by: "rollback" });
+  expect(of("B")).toMatchObject({ verdict: "inconclusive", closed_by: "time" });
+});
+
+test("levels: A, C, D, F by humans; H an edited draft; G a draft as it was; B and F's rollback by rule; B's drift", () => {
+  const days = Object.fromEntries(
+    seen["trend"].points.map(({ date, ...counts }: { date: string }) => [date, Object.values(counts).join("")]),
+  );
+  expect(days).toEqual({
+    "2026-01-05": "10010",
+    "2026-01-06": "20000",
+    "2026-01-07": "10000",
+    "2026-01-08": "01110",
+    "2026-01-09": "00001",
+    "2026-01-10": "00000",
+    "2026-01-11": "00000",
+  });
+  expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1 });
+});
+
+test("the task's report tells the failures from the audit log, and its rating shows in the state", () => {
+  const { task } = seen;
+  expect(task).toMatchObject({ status: "completed", required_dimension: "R", mode: "rules" });
+  expect(task.result).toContain("of 6 applies attempted");
+  expect(task.result).toContain(`\`${ids["C"]}\` on \`crm.queue\`: apply failed in apply: “disk full”`);
+  expect(task.result).toContain(`\`${ids["F"]}\` on \`crm.retry\`: rolled back by “policy:guardrail”`);
+  expect(task.result).toContain(`\`${ids["B"]}\` on \`ui.banner\`: drifted: the host's state is missing`);
+  expect(seen["sunday"].tasks).toEqual({ queued: 0, running: 0, completed: 1, failed: 0, rated: 1, mean_rating: 4 });
+});
+
+test("the week's report counts what happened, and shows the values at its end", () => {
+  const report = files.texts.get("report-2026-W02.md")!;
+  for (const line of [
+    "# Week 2026-W02 (2026-01-05 to 2026-01-11)",
+    "- proposed: 10",
+    "- decided: 5 approved, 1 denied, 0 withdrawn, 0 expired, 1 minor",
+    "- apply attempts: 6, of which 4 failed since",
+    "- rollbacks: 0 by a person, 1 by a guardrail, 0 failed",
+    "- closed: 2; verdicts: 0 met, 0 missed, 1 regressed, 0 inconclusive",
+    "- drift: 1 episodes",
+    "- KPI feeds: 3",
+    "| L1 | 4 |",
+    // E 2.25 ÷ 4; M 6 ÷ 7, with J's expiry on Monday 8 ÷ 10.
+    "| E | no data | 0.563 | 0.563 |",
+    "| M | no data | 0.857 | 0.800 |",
+    "| R | no data | 0.333 | 0.333 |",
+  ])
+    expect(report).toContain(`${line}\n`);
+});
+
+test("each closed change has its retrospective, which says what is not on record", () => {
+  const retrospectives = [...files.texts.keys()].filter((name) => name.startsWith("retrospective-"));
+  expect(retrospectives.sort()).toEqual(
+    ["A", "B", "C", "D", "F", "I", "J", "K"].map((name) => `retrospective-${ids[name]}.md`).sort(),
+  );
+  expect(files.texts.get(`retrospective-${ids["A"]}.md`)).toContain("Everything that should be on record is.");
+  const c = files.texts.get(`retrospective-${ids["C"]}.md`)!;
+  expect(c).toContain("Verdict: missed. csat: expected 0.5, realised 0.3.");
+  expect(c).toContain("2 operations failed on the way");
+  expect(c).toContain("Not on record: note.");
+});
+
+test("the growth log tells the first verdicts and the final ones", async () => {
+  const { entries } = (await service.get("/api/log?kind=outcome&limit=500")).body;
+  const titles = entries.map(({ title }: { title: string }) => title).reverse();
+  expect(titles.slice(0, 3)).toEqual([
+    `The first verdict on ${ids["A"]} is met`,
+    `The first verdict on ${ids["C"]} is missed`,
+    `The outcome of ${ids["F"]} is final: regressed`,
+  ]);
+  expect(titles.slice(3).sort()).toEqual(
+    [
+      `The outcome of ${ids["A"]} is final: met`,
+      `The outcome of ${ids["B"]} is final: inconclusive`,
+      `The outcome of ${ids["C"]} is final: missed`,
+    ].sort(),
+  );
+});
+
+test("nothing is left in the views of what is under way", async () => {
+  const views = ["outcomes_open", "closings", "verdicts", "retrospectives_due", "guardrail_due", "claims"];
+  for (const view of views) expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
+});
+
+test("everything counted can be counted anew from the records", async () => {
+  const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
+  expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
+});

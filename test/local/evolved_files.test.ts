@@ -1,0 +1,168 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { evolvedFile } from "../../handlers/evolved_file.ts";
+import { evolved } from "../../handlers/evolved.ts";
+import { evolvedFiles } from "../../local/evolved_files.ts";
+import { testDeps } from "../support/deps.ts";
+
+async function folders() {
+  const root = await mkdtemp(join(tmpdir(), "evolved-"));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const folder = join(root, "evolved");
+  return { root, folder, files: evolvedFiles(folder) };
+}
+
+/** The endpoints over a folder. */
+async function endpoints() {
+  const at = await folders();
+  const deps = testDeps({ evolved: at.files });
+  const ask = (path: string, method = "GET") => {
+    const handler = path === "/api/evolved" ? evolved(deps) : evolvedFile(deps);
+    return handler(new Request(`http://127.0.0.1:8420${path}`, { method }));
+  };
+  return { ...at, ask };
+}
+
+test("nothing was written: the folder is not made, the list is empty, a file is not found", async () => {
+  const { root, ask } = await endpoints();
+  expect(await (await ask("/api/evolved")).json()).toEqual({ files: [] });
+  expect((await ask("/api/evolved/report-2026-W01.md")).status).toBe(404);
+  expect(await readdir(root)).toEqual([]);
+});
+
+test("what is written is listed with its size, hash and kind, newest first, and read back", async () => {
+  const { folder, files, ask } = await endpoints();
+  const texts = {
+    "retrospective-chg_1.md": "één\n",
+    "report-2026-W01.md": "week",
+    "lessons-E.md": "",
+    "notes.txt": "x",
+  };
+  for (const [index, [name, text]] of Object.entries(texts).entries()) {
+    await files.write(name, text);
+    await utimes(join(folder, name), 1000 + index, 1000 + index);
+  }
+  const list = (await (await ask("/api/evolved")).json()).files;
+  expect(list.map(({ name, kind }: { name: string; kind: string }) => [name, kind])).toEqual([
+    ["notes.txt", "other"],
+    ["lessons-E.md", "lessons"],
+    ["report-2026-W01.md", "report"],
+    ["retrospective-chg_1.md", "retrospective"],
+  ]);
+  expect(list[3]).toEqual({
+    name: "retrospective-chg_1.md",
+    bytes: 6,
+    sha256: createHash("sha256").update("één\n").digest("hex"),
+    modified_at: "1970-01-01T00:16:40.000Z",
+    kind: "retrospective",
+  });
+  const markdown = await ask("/api/evolved/retrospective-chg_1.md");
+  expect(await markdown.text()).toBe("één\n");
+  expect(markdown.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+  expect(markdown.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(markdown.headers.get("content-security-policy")).toBe("default-src 'none'; sandbox");
+  expect((await ask("/api/evolved/notes.txt")).headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  const head = await ask("/api/evolved/notes.txt", "HEAD");
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test("a changed file is hashed anew, an unchanged one shows the same hash", async () => {
+  const { files } = await folders();
+  await files.write("lessons-E.md", "one");
+  const [first] = await files.list();
+  expect(await files.list()).toEqual([first]);
+  await files.write("lessons-E.md", "two");
+  const [second] = await files.list();
+  expect(second!.sha256).toBe(createHash("sha256").update("two").digest("hex"));
+});
+
+const OUTSIDE = "outside";
+
+test.each([
+  "..%2Fsecret.md",
+  "%2e%2e%2fsecret.md",
+  "..",
+  ".",
+  "%2Fetc%2Fpasswd",
+  "..%5Csecret.md",
+  "secret.md%00.txt",
+  ".hidden",
+  "-rf",
+  "a".repeat(129),
+  "a%0Ab",
+  "link.md",
+  "folder",
+  "pipe.md",
+  "big.md",
+  "é.md",
+  "%ff",
+])("%s is not found", async (name) => {
+  // prettier-ignore
+  const { root, folder, ask } = await endpoints();
+  await mkdir(join(folder, "folder"), { recursive: true });
+  await writeFile(join(root, "secret.md"), OUTSIDE);
+  await writeFile(join(folder, ".hidden"), OUTSIDE);
+  await symlink(join(root, "secret.md"), join(folder, "link.md"));
+  execFileSync("mkfifo", [join(folder, "pipe.md")]);
+  await writeFile(join(folder, "big.md"), Buffer.alloc(1024 * 1024 + 1));
+  const response = await ask(`/api/evolved/${name}`);
+  expect(response.status).toBe(404);
+  expect(await response.text()).not.toContain(OUTSIDE);
+  expect(await (await ask("/api/evolved")).json()).toEqual({ files: [] });
+});
+
+test("writing replaces a link by the file, and leaves what it pointed at alone", async () => {
+  const { root, folder, files } = await folders();
+  await mkdir(folder);
+  await writeFile(join(root, "target"), "precious");
+  await symlink(join(root, "target"), join(folder, "lessons-E.md"));
+  await files.write("lessons-E.md", "new");
+  expect(await readFile(join(root, "target"), "utf8")).toBe("precious");
+  expect(await files.read("lessons-E.md")).toBe("new");
+});
+
+test("a reader that has the file open sees the old text or the new one, never a mixture", async () => {
+  const { folder, files } = await folders();
+  await files.write("lessons-E.md", "a".repeat(100_000));
+  await link(join(folder, "lessons-E.md"), join(folder, ".before"));
+  await files.write("lessons-E.md", "b");
+  expect(await readFile(join(folder, ".before"), "utf8")).toBe("a".repeat(100_000));
+  expect(await files.read("lessons-E.md")).toBe("b");
+});
+
+test.each(["../x.md", "", ".x", "a/b.md", "a\nb", "a".repeat(129)])("%j is no name to write under", async (name) => {
+  const { root, folder, files } = await folders();
+  await expect(files.write(name, "x")).rejects.toThrow("no name");
+  expect(await readdir(root)).toEqual([]);
+  await expect(readdir(folder)).rejects.toThrow("ENOENT");
+});
+
+test("of its own files the newest are kept; what others put there is left alone", async () => {
+  const { folder } = await folders();
+  const files = evolvedFiles(folder, { files: 3, bytes: 1000 });
+  await mkdir(folder);
+  await writeFile(join(folder, "mine.txt"), "x");
+  await utimes(join(folder, "mine.txt"), 1, 1);
+  for (let made = 1; made <= 6; made++) {
+    await files.write(`retrospective-${made}.md`, "x");
+    await utimes(join(folder, `retrospective-${made}.md`), 1000 + made, 1000 + made);
+  }
+  await files.write("lessons-E.md", "x");
+  expect((await readdir(folder)).sort()).toEqual([
+    "lessons-E.md",
+    "mine.txt",
+    "retrospective-5.md",
+    "retrospective-6.md",
+  ]);
+});
+
+test("a write that fails leaves the old file and nothing aside", async () => {
+  const { folder, files } = await folders();
+  await mkdir(join(folder, "lessons-E.md"), { recursive: true });
+  await expect(files.write("lessons-E.md", "x")).rejects.toThrow();
+  expect(await readdir(folder)).toEqual(["lessons-E.md"]);
+});

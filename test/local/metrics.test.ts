@@ -1,0 +1,122 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { endpoints } from "../../handlers/index.ts";
+import { processMetrics } from "../../local/metrics.ts";
+import { fails } from "../support/scripted_adapter.ts";
+import { fetchOf, pulse, PULSE_ENDPOINTS, type PulseService } from "../lib/pulse/pulse_service.ts";
+
+const ALL = [...endpoints, ...PULSE_ENDPOINTS];
+
+/** A service on which every figure has a value, measured. */
+async function lived() {
+  const metrics = processMetrics(ALL, "1.2.3");
+  const service = await pulse({
+    metrics,
+    notifier: { problem: () => null },
+    intent: { kpis: { csat: { baseline: 4, target: 5 } } },
+  });
+  await service.post("kpi", { csat: 4.2 });
+  await service.bring("rolled_back", { kpi: "csat" });
+  await service.bring("denied");
+  const id = await service.bring("approved", { tenant_id: "tenant-of-somebody", proposer: "pat-the-proposer" });
+  service.host.on("apply", fails("no"), 1);
+  await service.act("apply", id);
+  await service.post("/api/tasks", { title: "a title" });
+  await service.cycle();
+  const [task] = (await service.get("/api/tasks")).body.tasks;
+  await service.post("/api/task/feedback", { task_id: task.task_id, rating: 4 });
+  return { service, metrics, id };
+}
+
+const text = async (service: PulseService): Promise<string> => (await service.get("/api/metrics")).text;
+
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+if (!hasPromtool) process.stderr.write("promtool is not on PATH: `promtool check metrics` is skipped\n");
+
+test.skipIf(!hasPromtool)("promtool check metrics has nothing to say", async () => {
+  const { service, metrics } = await lived();
+  await metrics.measured(fetchOf(service.deps))(new Request("http://127.0.0.1/api/state"));
+  const input = await text(service);
+  const check = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
+  expect(check.stderr + check.stdout).toBe("");
+  expect(check.status).toBe(0);
+});
+
+test("the answer is Prometheus text: each family with HELP and TYPE once, and no sample twice", async () => {
+  const { service } = await lived();
+  const response = await service.get("/api/metrics");
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const lines = response.text.split("\n").filter((line) => line !== "");
+  const named = (keyword: string) =>
+    lines.flatMap((line) => (line.startsWith(`# ${keyword} `) ? [line.split(" ")[2]!] : []));
+  expect(new Set(named("TYPE")).size).toBe(named("TYPE").length);
+  expect(named("HELP")).toEqual(named("TYPE"));
+  const samples = lines.filter((line) => !line.startsWith("#")).map((line) => line.slice(0, line.lastIndexOf(" ")));
+  expect(new Set(samples).size).toBe(samples.length);
+});
+
+test("no id, tenant, name or title is a label", async () => {
+  const { service, id } = await lived();
+  const shown = await text(service);
+  for (const secret of [id, "tenant-of-somebody", "pat-the-proposer", "a title", "ana", "acme-crm"])
+    expect(shown).not.toContain(secret);
+});
+
+test("figures of the product agree after a restart and between instances", async () => {
+  const { service } = await lived();
+  const business = (shown: string) =>
+    shown.split("\n").filter((line) => line.startsWith("countersign_") && !/_http_|_build_|_notifications_/.test(line));
+  const other = { ...service.deps, metrics: undefined, notifier: undefined };
+  const second = await (await fetchOf(other)(new Request("http://127.0.0.1/api/metrics"))).text();
+  expect(business(second)).toEqual(business(await text(service)));
+  expect(business(second)).toContain('countersign_applies_total{result="failed"} 1');
+  expect(business(second)).toContain('countersign_decisions_total{decision="approved"} 2');
+  expect(business(second)).toContain("countersign_audit_entries_total 10");
+});
+
+test("without data there is no sample, not a 0", async () => {
+  const service = await pulse();
+  const shown = await text(service);
+  expect(shown).not.toMatch(/dimension="[EMR]"|reliability_|kpi_value|mean_rating|notifications|last_cycle/);
+  expect(shown).toContain('countersign_dimension_ratio{dimension="N"} 0');
+  const disabled = await text(await pulse({ intent: null }));
+  expect(disabled).not.toMatch(/audit_chain_valid|audit_entries/);
+});
+
+test("requests are counted by the declared path, whatever a client writes", async () => {
+  const { service, metrics, id } = await lived();
+  const fetch = metrics.measured(fetchOf(service.deps));
+  for (const path of [
+    `/api/product/changes/${id}`,
+    "/api/product/changes/none",
+    "/api/state?x=1",
+    "/nowhere",
+    "/constructor",
+  ])
+    await fetch(new Request(`http://127.0.0.1:8420${path}`));
+  await fetch(new Request("http://127.0.0.1:8420", { method: "PURGE" }));
+  await fetch(new Request("http://127.0.0.1:8420/api/state", { method: "POST" }));
+  const counted = (await metrics.text())
+    .split("\n")
+    .filter((line) => line.startsWith("countersign_http_requests_total{"));
+  expect(counted.sort()).toEqual([
+    'countersign_http_requests_total{method="GET",route="/api/product/changes/:change_id",status="200"} 1',
+    'countersign_http_requests_total{method="GET",route="/api/product/changes/:change_id",status="404"} 1',
+    'countersign_http_requests_total{method="GET",route="/api/state",status="200"} 1',
+    'countersign_http_requests_total{method="GET",route="other",status="404"} 2',
+    'countersign_http_requests_total{method="POST",route="/api/state",status="405"} 1',
+    'countersign_http_requests_total{method="other",route="other",status="404"} 1',
+  ]);
+  expect(await metrics.text()).toContain(
+    'countersign_http_request_duration_seconds_count{method="GET",route="/api/state"} 1',
+  );
+});
+
+test("two services in one process do not share figures", async () => {
+  const one = processMetrics(ALL, "1");
+  const two = processMetrics(ALL, "2");
+  const { deps } = await pulse();
+  await one.measured(fetchOf(deps))(new Request("http://127.0.0.1/livez"));
+  expect(await one.text()).toContain('route="/livez"');
+  expect(await two.text()).not.toContain('route="/livez"');
+});
