@@ -1,0 +1,24 @@
+import * as z from "zod";
+import { turnsBefore } from "../lib/chat/history.ts";
+import { chatLog, htmlResponse } from "../lib/chat/html.ts";
+import { endpoint } from "../lib/endpoint.ts";
+import { line, wholeNumber } from "../lib/form.ts";
+
+/** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
+export const chatHistory = endpoint(
+  {
+    method: "GET",
+    path: "/api/chat/history",
+    summary: "The conversation as an HTML fragment",
+    input: z.object({
+      limit: wholeNumber(1, 500).default(50),
+      before: line(40).optional(),
+      conversation_id: line(100).optional(),
+    }),
+    output: z.string().meta({ contentMediaType: "text/html" }),
+  },
+  async (query, { deps }) => {
+    const { turns, next } = await turnsBefore(deps.store, query);
+    return htmlResponse(chatLog(turns, next));
+  },
+);

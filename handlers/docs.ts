@@ -1,0 +1,31 @@
+import * as z from "zod";
+import { bytesOf } from "../lib/audit/merkle.ts";
+import { base64Of } from "../lib/audit/note.ts";
+import { type Endpoint, endpoint } from "../lib/endpoint.ts";
+import { documentOf } from "../lib/openapi/document.ts";
+import { pageOf, STYLE } from "../lib/openapi/page.ts";
+
+/** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
+export function docs(endpoints: () => readonly Endpoint[]): Endpoint {
+  const document = documentOf(endpoints);
+  return endpoint(
+    {
+      method: "GET",
+      path: "/docs",
+      summary: "This API as a page",
+      input: z.object({}),
+      output: z.string().meta({ contentMediaType: "text/html" }),
+    },
+    async (_input, { deps, request }) => {
+      const page = request.method === "HEAD" ? null : pageOf(document(deps));
+      return new Response(page, {
+        headers: {
+          "content-type": "text/html; charset=utf-8",
+          "content-security-policy": `default-src 'none'; style-src 'sha256-${base64Of(bytesOf(deps.sha256(STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+          "referrer-policy": "no-referrer",
+          "x-content-type-options": "nosniff",
+        },
+      });
+    },
+  );
+}

@@ -1,0 +1,18 @@
+import * as z from "zod";
+import { recalledSchema } from "../lib/chat/memory.ts";
+import { recall } from "../lib/chat/recall.ts";
+import { endpoint } from "../lib/endpoint.ts";
+import { line, wholeNumber } from "../lib/form.ts";
+import { answer } from "../lib/http/answer.ts";
+
+/** GET /api/memory/search: what is remembered of something, best first. */
+export const memorySearch = endpoint(
+  {
+    method: "GET",
+    path: "/api/memory/search",
+    summary: "Search memory",
+    input: z.object({ q: line(1000), limit: wholeNumber(1, 100).default(10) }),
+    output: z.object({ query: z.string(), results: z.array(recalledSchema) }),
+  },
+  async ({ q, limit }, { deps }) => answer({ query: q, results: await recall(deps, { query: q, limit }) }),
+);

@@ -1,0 +1,22 @@
+import * as z from "zod";
+import { type Endpoint, endpoint } from "../lib/endpoint.ts";
+import { answer } from "../lib/http/answer.ts";
+import { documentOf } from "../lib/openapi/document.ts";
+
+/**
+ * GET /openapi.json: OpenAPI 3.1 of the endpoints, from their own declarations. The list is asked for when it is needed,
+ * since this endpoint is part of it.
+ */
+export function openapi(endpoints: () => readonly Endpoint[]): Endpoint {
+  const document = documentOf(endpoints);
+  return endpoint(
+    {
+      method: "GET",
+      path: "/openapi.json",
+      summary: "This API as OpenAPI 3.1",
+      input: z.object({}),
+      output: z.record(z.string(), z.unknown()),
+    },
+    async (_input, { deps }) => answer(document(deps)),
+  );
+}

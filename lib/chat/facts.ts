@@ -1,0 +1,118 @@
+/** What the records say now: the ground of every answer, with or without a language model. */
+import { readHead } from "../audit/chain.ts";
+import type { AuditEntry, EventType } from "../audit/entry.ts";
+import { auditPage } from "../audit/page.ts";
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+import type { Change } from "../governance/change.ts";
+import { driftReport, type DriftEpisode } from "../governance/drift.ts";
+import { intentView } from "../governance/intent_view.ts";
+import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
+import type { StatusCounts } from "../governance/records.ts";
+import { approvals, changeDetail, changePage } from "../governance/views.ts";
+import { type Effect, effectOf } from "../pulse/effect.ts";
+import { stateView } from "../pulse/state.ts";
+
+const LISTED = 10;
+const MENTIONED_AMONG = 200;
+const FAILURES_AMONG = 1000;
+const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
+
+export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
+
+/** Everything an overview shows. */
+export type Overview = Awaited<ReturnType<typeof overview>>;
+
+/** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
+export async function overview(deps: Deps) {
+  const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);
+  const state = { tick, E, M, R, N, goals, tasks, as_of };
+  if (!deps.product) return { state, product: null };
+  const head = await readHead(deps.store);
+  return {
+    state,
+    product: {
+      identity: deps.product.identity,
+      intent: await intentView(deps),
+      changes: (await deps.store.get<StatusCounts>("counts", "changes"))?.value ?? {},
+      audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
+      drift: (await driftReport(deps)).result,
+    },
+  };
+}
+
+/** The first ten of what waits for consent and of what waits for its apply. */
+export const waiting = (deps: Deps) => approvals(deps, { limit: LISTED });
+export type Waiting = Awaited<ReturnType<typeof waiting>>;
+
+/** E and what each KPI adds to it. */
+export async function kpiStanding({ store, product }: Deps): Promise<Effect> {
+  const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  return effectOf(kpis, product!.intent);
+}
+
+/** One failed operation or episode of drift, from its audit entry. */
+export interface Failure {
+  audit_id: number;
+  event_type: EventType;
+  change_id: string;
+  at: string;
+  stage: string | null;
+  error: string | null;
+  /** What the host showed of the change. */
+  host: string | null;
+}
+
+/** The newest failures among the newest thousand entries, newest first, and the drift under way. */
+export async function failures(deps: Deps): Promise<{ failures: Failure[]; drift: DriftEpisode[] }> {
+  const { entries } = await auditPage(deps.store, { limit: FAILURES_AMONG, order: "desc" });
+  const { drifted, missing } = await driftReport(deps);
+  return {
+    failures: entries
+      .filter(({ event_type }) => FAILURES.includes(event_type))
+      .slice(0, LISTED)
+      .map(failureOf),
+    drift: [...drifted, ...missing].slice(0, LISTED),
+  };
+}
+
+function failureOf({ id, event_type, change_id, timestamp, detail }: AuditEntry): Failure {
+  const { stage = null, error = null, host = null } = parsed(detail);
+  return { audit_id: id, event_type, change_id, at: timestamp, stage, error, host };
+}
+
+function parsed(detail: string): Partial<Pick<Failure, "stage" | "error" | "host">> {
+  try {
+    return JSON.parse(detail) as object;
+  } catch {
+    return {};
+  }
+}
+
+/** The change with this id, or `undefined`. */
+export async function changeById(deps: Deps, changeId: string): Promise<ChangeDetail | undefined> {
+  return changeDetail(deps, changeId).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "change_not_found") return undefined;
+    throw error;
+  });
+}
+
+/** The change that a text speaks of: by its id, or the newest whose target it names. */
+export async function changeIn(deps: Deps, text: string): Promise<ChangeDetail | undefined> {
+  const id = /chg_[0-9a-f-]{36}/.exec(text)?.[0];
+  if (id) return changeById(deps, id);
+  const lower = text.toLowerCase();
+  const { changes } = await changePage(deps, { limit: MENTIONED_AMONG });
+  const named = changes.find(({ target }: Change) => mentions(lower, target.toLowerCase()));
+  return named && changeById(deps, named.change_id);
+}
+
+/** Whole words only: `ui` is not mentioned in "build it". */
+function mentions(text: string, target: string): boolean {
+  for (let at = text.indexOf(target); at !== -1; at = text.indexOf(target, at + 1)) {
+    const before = text[at - 1] ?? " ";
+    const after = text.slice(at + target.length, at + target.length + 2);
+    if (!/[a-z0-9_]/.test(before) && !/^[a-z0-9_]|^[.:/-][a-z0-9]/.test(after)) return true;
+  }
+  return false;
+}

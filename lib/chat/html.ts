@@ -1,0 +1,41 @@
+/** Messages as an HTML fragment. Everything that was written by somebody is escaped. */
+import type { Turn } from "./history.ts";
+
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/** Text as HTML, for content and for quoted attributes; what HTML cannot hold becomes U+FFFD. */
+export const escapeHtml = (text: string): string =>
+  text
+    .toWellFormed()
+    // oxlint-disable-next-line no-control-regex
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "\ufffd")
+    .replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+
+/** One message as a list item. */
+export function listItem({ message_id, role, author, text, at, mode, citations = [] }: Turn): string {
+  const by = author === null ? "" : `<span>${escapeHtml(author)}</span> `;
+  const cited = citations.map(({ kind, id }) => `<cite data-kind="${escapeHtml(kind)}">${escapeHtml(id)}</cite>`);
+  return [
+    `<li id="${escapeHtml(message_id)}" data-role="${role}"${mode ? ` data-mode="${mode}"` : ""}>`,
+    `<header>${by}<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time></header>`,
+    `<p>${escapeHtml(text)}</p>`,
+    cited.length > 0 ? `<footer>${cited.join(" ")}</footer>` : "",
+    "</li>",
+  ].join("");
+}
+
+/** Messages as a log; `data-next` is the `before` of the page before this one. */
+export const chatLog = (turns: readonly Turn[], next: string | null): string =>
+  `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(listItem).join("")}</ol>`;
+
+/** An HTML fragment as a response that runs nothing, wherever it is opened. */
+export const htmlResponse = (html: string): Response =>
+  new Response(html, {
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      vary: "accept",
+    },
+  });

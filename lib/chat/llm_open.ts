@@ -1,0 +1,16 @@
+import type { Llm } from "./llm.ts";
+
+/** What `--llm`, `--llm-model` and the variable named by `--llm-key-env` say. */
+export interface LlmChoice {
+  /** `openai`, `anthropic`, or the base URL of an OpenAI-compatible server. */
+  provider: string;
+  model: string;
+  key?: string | undefined;
+}
+
+/** The model that was chosen; a provider's client is loaded only when it is asked for. */
+export async function openLlm({ provider, model, key }: LlmChoice): Promise<Llm> {
+  if (provider === "anthropic") return (await import("./llm_anthropic.ts")).anthropicLlm({ model, key });
+  const { openAiLlm } = await import("./llm_openai.ts");
+  return openAiLlm({ model, key, ...(provider === "openai" ? {} : { baseUrl: provider }) });
+}

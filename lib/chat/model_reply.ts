@@ -1,0 +1,86 @@
+/** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
+import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
+import type { Deps } from "../deps.ts";
+import { converse } from "./converse.ts";
+import { failures, kpiStanding, overview, waiting } from "./facts.ts";
+import { type Citation, type Turn, turnsBefore } from "./history.ts";
+import { type Llm, LlmFailed } from "./llm.ts";
+import type { Recalled } from "./memory.ts";
+import { promptMessages, systemPrompt } from "./prompt.ts";
+import { type Drafted, toolbox } from "./tools.ts";
+
+const EARLIER_TURNS = 10;
+const CITED = 20;
+
+/** A message that is kept already, and what may be used to answer it. */
+export interface Question {
+  asked: Turn;
+  /** Whether memory may be searched. */
+  memory: boolean;
+  /** Whether the caller may write to the product. */
+  mayWrite: boolean;
+  memories: Recalled[];
+}
+
+/** What the model answered, or why it did not; what it drafted is told in both cases. */
+export type ModelReply = { drafted: Drafted[] } & (
+  { text: string; citations: Citation[]; memories: Recalled[] } | { failed: string }
+);
+
+/** Asks the model. The log learns that it failed, never what was said. */
+export async function answerByModel(deps: Deps, llm: Llm, question: Question): Promise<ModelReply> {
+  const { asked, memory, mayWrite } = question;
+  const drafted: Drafted[] = [];
+  const memories = [...question.memories];
+  const tools = toolbox({
+    deps,
+    asked: { model: llm.model, by: asked.author, message_id: asked.message_id },
+    mayWrite,
+    memory,
+    drafted,
+    recalled: memories,
+  });
+  const fence = `data ${crypto.randomUUID()}`;
+  const { conversation_id, message_id: before } = asked;
+  const { turns } = await turnsBefore(deps.store, { conversation_id, before, limit: EARLIER_TURNS });
+  const data = { snapshot: await snapshot(deps), memories: question.memories };
+  const messages = promptMessages({ message: asked.text, author: asked.author }, fence, data, turns);
+  try {
+    const text = await converse(llm, systemPrompt(fence), messages, tools);
+    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, text, drafted) };
+  } catch (error) {
+    const failed = error instanceof LlmFailed ? error.message : "it failed";
+    deps.log.warn("the language model failed", { model: llm.model, reason: failed, error: (error as Error).name });
+    return { failed, drafted };
+  }
+}
+
+async function snapshot(deps: Deps) {
+  return {
+    ...(await overview(deps)),
+    ...(deps.product
+      ? { waiting: await waiting(deps), kpis: await kpiStanding(deps), failures: await failures(deps) }
+      : {}),
+  };
+}
+
+const distinct = (memories: readonly Recalled[]): Recalled[] => [
+  ...new Map(memories.map((memory) => [memory.id, memory])).values(),
+];
+
+/** The records that a text names and that exist: a model may name what does not. */
+async function citedIn({ store }: Deps, text: string, drafted: readonly Drafted[]): Promise<Citation[]> {
+  const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
+  const drafts = drafted.flatMap(({ change_id }) => change_id ?? []);
+  const ids = [...new Set([...named, ...drafts])].slice(0, CITED);
+  const records = await Promise.all(
+    ids.map(async (id): Promise<Citation[]> => {
+      const memory = id.startsWith("mem_");
+      const exists = await (memory ? store.get("memories", id.slice(4)) : store.get("changes", id));
+      return exists ? [{ kind: memory ? "memory" : "change", id }] : [];
+    }),
+  );
+  const kpis = Object.keys(((await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS).values);
+  const fed = kpis.filter((kpi) => text.includes(kpi)).map((id) => ({ kind: "kpi", id }));
+  return [...records.flat(), ...fed];
+}

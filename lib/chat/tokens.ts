@@ -1,0 +1,52 @@
+/**
+ * Text as search terms. Chinese, Japanese and Korean do not mark their words by spaces, so each pair of neighbouring
+ * characters is a term; everything else becomes words, their common English endings cut.
+ */
+
+const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー";
+const WORD = `(?:(?![${CJK}])[\\p{L}\\p{M}\\p{N}])+`;
+/** A run of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
+const PIECE = new RegExp(`([${CJK}]+)|${WORD}(?:[._:@/-]${WORD})*`, "gu");
+
+/** The terms that a text is found by: single CJK characters too, and a composed word both whole and in parts. */
+export function textTerms(text: string): string[] {
+  const terms: string[] = [];
+  for (const [piece, cjk] of pieces(text)) {
+    if (cjk) terms.push(...piece, ...pairs(piece));
+    else terms.push(...word(piece));
+  }
+  return terms;
+}
+
+/** The terms to look for, each once: pairs where there is more than one CJK character. */
+export function queryTerms(text: string): string[] {
+  const terms: string[] = [];
+  for (const [piece, cjk] of pieces(text)) {
+    const characters = cjk ? [...piece] : [];
+    if (characters.length > 1) terms.push(...pairs(piece));
+    else terms.push(...(cjk ? characters : word(piece)));
+  }
+  return [...new Set(terms)];
+}
+
+/** Compatibility forms (full width, ligatures) and case are one; so are accents, outside scripts that need their marks. */
+const pieces = (text: string) =>
+  text
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFKC")
+    .toLowerCase()
+    .matchAll(PIECE) as IterableIterator<[piece: string, cjk: string | undefined]>;
+
+function pairs(run: string): string[] {
+  const characters = [...run];
+  return characters.slice(1).map((character, i) => characters[i]! + character);
+}
+
+function word(piece: string): string[] {
+  const parts = piece.split(/[._:@/-]/);
+  return parts.length > 1 ? [piece, ...parts.map(stem)] : [stem(piece)];
+}
+
+/** approve, approves, approved, approving → approv. Crude, and the same for text and query. */
+const stem = (term: string): string => term.replace(/^([a-z]{3,}?)(?:ing|ed|es|e|(?<!s)s)$/, "$1");

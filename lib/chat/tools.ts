@@ -1,0 +1,184 @@
+/**
+ * What a language model may do here: read, draft a change, suggest a task. There is no tool that approves, denies,
+ * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
+ */
+import * as z from "zod";
+import { auditPage } from "../audit/page.ts";
+import type { Deps } from "../deps.ts";
+import { AppError } from "../errors.ts";
+import { changeId, freeText, line, parseInput, wholeNumber, word } from "../form.ts";
+import { STATUSES } from "../governance/change.ts";
+import { changePage } from "../governance/views.ts";
+import { type Asked, draftSchema, fileDraft, OPEN_DRAFTS } from "./draft.ts";
+import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
+import type { ToolCall, ToolSpec } from "./llm.ts";
+import type { Recalled } from "./memory.ts";
+import { recall } from "./recall.ts";
+
+const RESULT_LIMIT = 16_000;
+
+/** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
+export const draftedSchema = z.object({
+  kind: z.enum(["change", "task"]),
+  /** A change is stored where the caller may write; a task is a suggestion and never stored. */
+  stored: z.boolean(),
+  change_id: z.string().nullable(),
+  reason: z.string().nullable(),
+  content: z.record(z.string(), z.unknown()),
+});
+export type Drafted = z.infer<typeof draftedSchema>;
+
+/** For whom the tools work. */
+export interface ToolContext {
+  deps: Deps;
+  asked: Asked;
+  /** Whether the caller may write to the product. */
+  mayWrite: boolean;
+  /** Whether memory may be searched. */
+  memory: boolean;
+  /** Collects what is drafted. */
+  drafted: Drafted[];
+  /** Collects the memories that the model is shown. */
+  recalled: Recalled[];
+}
+
+interface Tool<S extends z.ZodType = z.ZodType> {
+  description: string;
+  input: S;
+  run: (input: z.output<S>, context: ToolContext) => Promise<unknown>;
+}
+
+const tool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;
+
+const READING: Record<string, Tool> = {
+  get_status: tool({
+    description: "State, counts of changes, intent, adapter, drift and audit log.",
+    input: z.strictObject({}),
+    run: (_, { deps }) => overview(deps),
+  }),
+};
+
+const PRODUCT: Record<string, Tool> = {
+  list_pending: tool({
+    description: "Changes that wait for consent, and approved ones that wait for their apply.",
+    input: z.strictObject({}),
+    run: (_, { deps }) => waiting(deps),
+  }),
+  list_changes: tool({
+    description: "Changes, newest first.",
+    input: z.strictObject({ status: word(STATUSES).optional(), limit: wholeNumber(1, 20).default(10) }),
+    run: (query, { deps }) => changePage(deps, query),
+  }),
+  get_change: tool({
+    description: "One change with its audit entries, outcome and what blocks it.",
+    input: z.strictObject({ change_id: changeId }),
+    run: async ({ change_id }, { deps }) => (await changeById(deps, change_id)) ?? `there is no change ${change_id}`,
+  }),
+  get_audit: tool({
+    description: "The newest audit entries, of one change or of all.",
+    input: z.strictObject({ change_id: changeId.optional(), limit: wholeNumber(1, 20).default(10) }),
+    run: (query, { deps }) => auditPage(deps.store, query),
+  }),
+  get_kpis: tool({
+    description: "E and what each KPI adds to it.",
+    input: z.strictObject({}),
+    run: (_, { deps }) => kpiStanding(deps),
+  }),
+  list_failures: tool({
+    description: "Failed operations and drift, newest first.",
+    input: z.strictObject({}),
+    run: (_, { deps }) => failures(deps),
+  }),
+};
+
+const MEMORY: Record<string, Tool> = {
+  search_memory: tool({
+    description: "Memories of decisions, outcomes, rollbacks, feedback, KPIs, chat and insights.",
+    input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
+    run: async (search, { deps, recalled }) => {
+      const found = await recall(deps, search);
+      recalled.push(...found);
+      return found;
+    },
+  }),
+};
+
+const suggestTask = tool({
+  description: "Suggests a task for the person to submit; nothing is stored.",
+  input: z.strictObject({
+    title: line(200),
+    description: freeText(8000).optional(),
+    required_dimension: line(100).optional(),
+    priority: word(["low", "normal", "high", "urgent"]).optional(),
+  }),
+  run: async (task, { drafted }) => {
+    if (drafted.filter(({ kind }) => kind === "task").length >= OPEN_DRAFTS) return "enough tasks are suggested";
+    drafted.push({
+      kind: "task",
+      stored: false,
+      change_id: null,
+      reason: "a suggestion; submit it yourself",
+      content: task,
+    });
+    return "suggested to the person; not stored";
+  },
+});
+
+const draftChange = (deps: Deps): Tool =>
+  tool({
+    description: "Files a proposal that waits for people's consent. It applies nothing.",
+    input: draftSchema(deps.product!),
+    run: async (input, { asked, mayWrite, drafted }) => {
+      if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
+      if (!mayWrite) {
+        const reason = "not stored: this request carries no authority to write";
+        drafted.push({ kind: "change", stored: false, change_id: null, reason, content: input });
+        return reason;
+      }
+      const filed = await fileDraft(deps, input, asked);
+      if ("open" in filed)
+        return `not stored: ${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`;
+      const { change_id, status } = filed;
+      drafted.push({ kind: "change", stored: true, change_id, reason: null, content: input });
+      return { change_id, status };
+    },
+  });
+
+/** The tools of one reply: their descriptions, and the one way to use them. */
+export interface Toolbox {
+  specs: ToolSpec[];
+  /** Runs a tool and tells the model what came of it; an unknown name or unfit input is told, and does nothing. */
+  use(call: ToolCall): Promise<string>;
+}
+
+/** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
+export function toolbox(context: ToolContext): Toolbox {
+  const { deps, memory } = context;
+  const tools = new Map<string, Tool>(
+    Object.entries({
+      ...READING,
+      ...(deps.product ? { ...PRODUCT, draft_change: draftChange(deps) } : {}),
+      ...(memory ? MEMORY : {}),
+      suggest_task: suggestTask,
+    }),
+  );
+  return {
+    specs: [...tools].map(([name, { description, input }]) => ({ name, description, parameters: parametersOf(input) })),
+    async use({ name, input }) {
+      const found = tools.get(name);
+      if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
+      try {
+        const result = await found.run(parseInput(found.input, input), context);
+        return JSON.stringify({ data: result }).slice(0, RESULT_LIMIT);
+      } catch (error) {
+        if (error instanceof AppError) return `refused: ${error.message}`;
+        throw error;
+      }
+    },
+  };
+}
+
+function parametersOf(input: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
+  return schema;
+}

@@ -1,0 +1,95 @@
+/** What the document names once: shared bodies, headers and the token. */
+import type * as z from "zod";
+import { entrySchema } from "../audit/entry.ts";
+import { recalledSchema } from "../chat/memory.ts";
+import { approvalSchema, changeSchema } from "../governance/change.ts";
+import { gateSchema } from "../governance/gates.ts";
+import { intentSummary } from "../governance/intent_view.ts";
+import { outcomeSchema } from "../governance/outcome.ts";
+import { identitySchema } from "../governance/runtime.ts";
+import { capabilitySchema } from "../pulse/capabilities.ts";
+import { growthSchema } from "../pulse/growth_log.ts";
+import { stateSchema } from "../pulse/state.ts";
+import { taskSchema } from "../pulse/tasks.ts";
+import { jsonSchemaOf, type Named } from "./json_schema.ts";
+import type { JsonSchema, OpenApi } from "./types.ts";
+
+/** The shared bodies by their names. */
+export const NAMED: Named = new Map<unknown, string>([
+  [changeSchema, "Change"],
+  [approvalSchema, "Approval"],
+  [entrySchema, "AuditEntry"],
+  [outcomeSchema, "Outcome"],
+  [gateSchema, "Gate"],
+  [identitySchema, "ProductInstanceIdentity"],
+  [intentSummary, "ProductIntent"],
+  [stateSchema, "State"],
+  [capabilitySchema, "Capability"],
+  [growthSchema, "GrowthRow"],
+  [taskSchema, "Task"],
+  [recalledSchema, "Memory"],
+]);
+
+/** Any error: a stable code, a sentence for people, and what helps to mend it. */
+const ERROR: JsonSchema = {
+  type: "object",
+  required: ["error", "code", "status", "request_id"],
+  properties: {
+    error: { type: "string", description: "A sentence for people." },
+    code: { type: "string", description: "A stable word for programs." },
+    status: { type: "integer" },
+    request_id: { type: "string" },
+    fields: {
+      type: "array",
+      description: "Of invalid_field: each field and what is wrong with it.",
+      items: {
+        type: "object",
+        required: ["field", "message"],
+        properties: { field: { type: "string" }, message: { type: "string" } },
+      },
+    },
+    current_status: { type: "string", description: "The status of the change as it is." },
+    allowed: { type: "array", items: { type: "string" }, description: "What may be asked of the change now." },
+  },
+};
+
+function bodyOf(type: z.ZodType): JsonSchema {
+  const others = new Map([...NAMED].filter(([other]) => other !== type));
+  return jsonSchemaOf(type, "output", others);
+}
+
+const text: JsonSchema = { type: "string" };
+
+/** The name of the security scheme. */
+export const ADMIN_TOKEN = "AdminToken";
+
+/** The components that paths refer to, and those that these refer to. */
+export function componentsFor(paths: OpenApi["paths"]): OpenApi["components"] {
+  const all = new Map([...NAMED].map(([type, name]) => [name, () => bodyOf(type as z.ZodType)]));
+  const schemas: Record<string, JsonSchema> = { Error: ERROR };
+  const follow = (part: unknown): void => {
+    for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (name in schemas) continue;
+      schemas[name] = all.get(name)!();
+      follow(schemas[name]);
+    }
+  };
+  follow(paths);
+  return {
+    schemas,
+    headers: {
+      "X-Request-Id": { description: "Names this request in the service's log.", schema: text },
+      ETag: { description: "The change's revision, for If-Match.", schema: text },
+      "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
+      "WWW-Authenticate": { description: "Names the header that is needed.", schema: text },
+    },
+    securitySchemes: {
+      [ADMIN_TOKEN]: {
+        type: "apiKey",
+        in: "header",
+        name: "X-Svc-Admin-Token",
+        description: "The value of SVC_ADMIN_TOKEN; needed only where that variable is set.",
+      },
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** A zod schema as JSON Schema for the document: shared shapes by name, and no noise. */
+import * as z from "zod";
+import type { JsonSchema } from "./types.ts";
+
+/** Schemas that the document names once and refers to. */
+export type Named = ReadonlyMap<unknown, string>;
+
+/**
+ * What a client sends (`input`) or is answered (`output`). A form writes numbers and flags as text; only what they mean is
+ * shown.
+ */
+export function jsonSchemaOf(type: z.ZodType, io: "input" | "output", named: Named = new Map()): JsonSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(type, {
+    io,
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema, path }) => {
+      // zod leaves a default out where text is turned into a number.
+      if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== "object")
+        jsonSchema.default = zodSchema.def.defaultValue as string | number | boolean;
+      const name = path.length > 0 ? named.get(zodSchema) : undefined;
+      if (name === undefined) return;
+      for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+      jsonSchema.$ref = `#/components/schemas/${name}`;
+    },
+  }) as JsonSchema;
+  const name = named.get(type);
+  return name === undefined ? tidy(schema, io) : { $ref: `#/components/schemas/${name}` };
+}
+
+/** Whatever a client may rely on stays; what zod adds on its own goes. */
+function tidy(schema: JsonSchema, io: "input" | "output"): JsonSchema {
+  const tidied: JsonSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === "properties")
+      tidied.properties = Object.fromEntries(
+        Object.entries(value as Record<string, JsonSchema>).map(([name, property]) => [name, tidy(property, io)]),
+      );
+    else if (keyword === "anyOf" || keyword === "oneOf" || keyword === "allOf")
+      tidied[keyword] = (value as JsonSchema[]).map((part) => tidy(part, io));
+    else if (keyword === "items" || (keyword === "additionalProperties" && typeof value === "object"))
+      tidied[keyword] = tidy(value as JsonSchema, io);
+    else if (!isNoise(keyword, value, schema, io)) tidied[keyword] = value;
+  }
+  return io === "input" ? withoutFormText(tidied) : tidied;
+}
+
+function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
+  if (keyword === "minimum" || keyword === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
+  if (keyword === "pattern") return schema["format"] !== undefined;
+  // An answer may grow by fields; a request may not where its schema is strict.
+  return keyword === "additionalProperties" && io === "output";
+}
+
+/** Takes away the text under which a form writes a number or a flag. */
+function withoutFormText({ anyOf, ...rest }: JsonSchema): JsonSchema {
+  if (!anyOf) return rest;
+  const types = anyOf.map(({ type }) => type);
+  const options = anyOf.filter(
+    (option) =>
+      !(option.type === "string" && types.includes("number") && option["pattern"] !== undefined) &&
+      !(option.type === "string" && types.includes("boolean") && option.enum?.includes("true")),
+  );
+  if (options.length === 1) return { ...options[0], ...rest };
+  return { anyOf: options, ...rest };
+}

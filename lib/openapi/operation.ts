@@ -1,0 +1,140 @@
+/** One endpoint as an operation. */
+import type * as z from "zod";
+import type { Deps } from "../deps.ts";
+import { ADMIN_TOKEN } from "./components.ts";
+import { jsonSchemaOf } from "./json_schema.ts";
+import { type Documented, responsesOf } from "./responses.ts";
+import type { Content, JsonSchema, Operation, Parameter } from "./types.ts";
+
+/** What the input of an endpoint may hang on. */
+export type Circumstances = Pick<Deps, "product" | "protectAll">;
+
+/** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
+export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
+
+/** The operation of an endpoint under an intent, or without one. */
+export function operationOf(endpoint: Documented, circumstances: Circumstances): Operation {
+  const input = inputOf(endpoint, circumstances);
+  const parameters = [...parametersOf(endpoint, input), ...headersOf(endpoint)];
+  const body = endpoint.method === "POST" ? bodyOf(endpoint, input) : undefined;
+  return {
+    operationId: operationId(endpoint),
+    tags: [tagOf(endpoint.path)],
+    summary: endpoint.summary,
+    security: securityOf(endpoint, circumstances),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: body } : {}),
+    responses: responsesOf(endpoint),
+  };
+}
+
+/** The empty alternative says that the token may be left out. */
+function securityOf({ token }: Documented, { protectAll }: Circumstances): Operation["security"] {
+  const needed = { [ADMIN_TOKEN]: [] };
+  if (token === "protect_all") return protectAll ? [needed] : [needed, {}];
+  return token ? [needed] : [];
+}
+
+function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {
+  const schema = typeof input === "function" ? (input as (deps: Deps) => z.ZodType)(circumstances as Deps) : input;
+  return jsonSchemaOf(schema, "input");
+}
+
+/** Where a field of the input is found: in the path, in the query of a GET, else in the body unless it says otherwise. */
+function placeOf(endpoint: Documented, name: string, schema: JsonSchema): "path" | "query" | "body" {
+  if (endpoint.path.split("/").includes(`:${name}`)) return "path";
+  return endpoint.method === "GET" || schema["in"] === "query" ? "query" : "body";
+}
+
+function parametersOf(endpoint: Documented, { properties = {}, required = [] }: JsonSchema): Parameter[] {
+  return Object.entries(properties).flatMap(([name, { in: _, ...schema }]): Parameter[] => {
+    const place = placeOf(endpoint, name, properties[name]!);
+    if (place === "body") return [];
+    return [{ name, in: place, required: place === "path" || required.includes(name), schema }];
+  });
+}
+
+/** The headers that an endpoint understands, told by the errors that they can bring about. */
+function headersOf({ errors = [] }: Documented): Parameter[] {
+  const headers: Parameter[] = [
+    {
+      name: "X-Request-Id",
+      in: "header",
+      description: "Taken over as the request's name where it is plain.",
+      schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" },
+    },
+  ];
+  if (errors.includes("version_mismatch"))
+    headers.push({
+      name: "If-Match",
+      in: "header",
+      description: "The ETag that the change must still have.",
+      schema: { type: "string" },
+    });
+  if (errors.includes("idempotency_key_reused"))
+    headers.push({
+      name: "Idempotency-Key",
+      in: "header",
+      description: "The same key with the same body has the same answer for 24 hours.",
+      schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+    });
+  return headers;
+}
+
+function bodyOf(endpoint: Documented, input: JsonSchema): NonNullable<Operation["requestBody"]> | undefined {
+  const { properties = {}, required = [], ...rest } = input;
+  const inBody = Object.entries(properties).filter(([name, schema]) => placeOf(endpoint, name, schema) === "body");
+  if (inBody.length === 0) return undefined;
+  const needed = required.filter((name) => inBody.some(([own]) => own === name));
+  const schema: JsonSchema = {
+    ...rest,
+    properties: Object.fromEntries(inBody),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  };
+  const json = (endpoint.jsonFields ?? []).map((field) => [field, { contentType: "application/json" }] as const);
+  const content: Content = {
+    "application/x-www-form-urlencoded": {
+      schema,
+      ...(json.length > 0 ? { encoding: Object.fromEntries(json) } : {}),
+    },
+    "application/json": { schema },
+  };
+  return { required: needed.length > 0 || rest.anyOf !== undefined, content };
+}
+
+/** `POST /api/product/propose-crm-followup` → `postProductProposeCrmFollowup` */
+function operationId({ method, path }: Documented): string {
+  const words = path.replace(/^\/(api\/)?/, "").split(/[^A-Za-z0-9]+/);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+const TAGS: Record<string, string> = {
+  product: "Product runtime",
+  state: "State",
+  log: "State",
+  capabilities: "State",
+  metrics: "State",
+  events: "State",
+  chat: "Chat and memory",
+  memory: "Chat and memory",
+  tasks: "Tasks and feedback",
+  task: "Tasks and feedback",
+  evolved: "Self-evolution and actions",
+  l1l5_trend: "Self-evolution and actions",
+  action: "Self-evolution and actions",
+  peers: "Peers",
+  peer: "Peers",
+};
+
+/** The groups of the specification. */
+export const TAG_TEXTS: Record<string, string> = {
+  "Product runtime": "Propose, consent, apply, roll back; the audit log. 503 without a product intent.",
+  State: "What the service is at, and what it can do.",
+  "Chat and memory": "Questions, answers and what is remembered.",
+  "Tasks and feedback": "Work for the service, and what people think of it.",
+  "Self-evolution and actions": "What the service learnt, and what can be run by hand.",
+  Peers: "Other instances over the cross-host link.",
+  Service: "Health and this document.",
+};
+
+const tagOf = (path: string): string => TAGS[/^\/api\/([^/]+)/.exec(path)?.[1] ?? ""] ?? "Service";

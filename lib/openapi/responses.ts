@@ -1,0 +1,86 @@
+/** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
+import * as z from "zod";
+import type { Endpoint } from "../endpoint.ts";
+import { type ErrorCode, statusOf } from "../errors.ts";
+import { NAMED } from "./components.ts";
+import { jsonSchemaOf } from "./json_schema.ts";
+import type { ApiResponse, Content, JsonSchema } from "./types.ts";
+
+/** An endpoint, and the further statuses under which it answers its success body. */
+export type Documented = Endpoint & { also?: readonly number[] };
+
+const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
+
+/** All responses of an endpoint. */
+export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
+  const success = successOf(endpoint);
+  const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
+  for (const [status, codes] of byStatus(errorCodesOf(endpoint))) responses[status] = errorOf(status, codes);
+  for (const status of endpoint.also ?? [])
+    responses[status] = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
+  return responses;
+}
+
+/** The codes of an endpoint: its own, and those of its kind. */
+export function errorCodesOf({ method, path, product, token, errors = [] }: Endpoint): ErrorCode[] {
+  const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
+  if (method === "POST") codes.push("cross_site", "payload_too_large", "unsupported_media_type");
+  if (path.includes("/:")) codes.push("not_found");
+  if (token) codes.push("unauthorized");
+  if (product) codes.push("product_runtime_disabled");
+  if (product && method === "POST") codes.push("chain_broken", "clock_behind");
+  return [...new Set([...codes, ...errors])];
+}
+
+function successOf({ output, success = 200 }: Documented): ApiResponse {
+  const content = contentOf(output);
+  const body = content["application/json"]?.schema;
+  const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
+  return {
+    description: success === 201 ? "Created" : "Success",
+    headers: { ...header("X-Request-Id"), ...(versioned ? header("ETag") : {}) },
+    content,
+  };
+}
+
+const mentions = (output: z.ZodType, field: string): boolean =>
+  output instanceof z.ZodObject && Object.hasOwn(output.shape as object, field);
+
+/** Text is its own media type, `contentMediaType` where the schema says so; of a union each option is one. */
+function contentOf(output: z.ZodType): Content {
+  const content: Content = {};
+  for (const option of optionsOf(output)) {
+    const { contentMediaType, ...schema } = jsonSchemaOf(option, "output", NAMED);
+    const text = option instanceof z.ZodString;
+    content[text ? ((contentMediaType as string | undefined) ?? "text/plain") : "application/json"] = { schema };
+  }
+  return content;
+}
+
+const optionsOf = (output: z.ZodType): z.ZodType[] =>
+  output instanceof z.ZodUnion ? (output.options as z.ZodType[]) : [output];
+
+function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  const grouped = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const status = statusOf(code);
+    grouped.set(status, [...(grouped.get(status) ?? []), code]);
+  }
+  return grouped;
+}
+
+function errorOf(status: number, codes: readonly ErrorCode[]): ApiResponse {
+  const schema: JsonSchema = {
+    allOf: [{ $ref: "#/components/schemas/Error" }],
+    properties: { code: { enum: [...codes] }, status: { const: status } },
+  };
+  return {
+    description: codes.join(", "),
+    headers: {
+      ...header("X-Request-Id"),
+      ...(codes.includes("store_busy") ? header("Retry-After") : {}),
+      ...(codes.includes("unauthorized") ? header("WWW-Authenticate") : {}),
+    },
+    content: { "application/json": { schema } },
+  };
+}

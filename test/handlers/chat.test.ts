@@ -1,0 +1,179 @@
+import { expect, test } from "vitest";
+import { chatAnswer } from "../../lib/chat/reply.ts";
+import type { Log } from "../../lib/deps.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { chatService, memoriesIn } from "../lib/chat/fixture.ts";
+import { failingStore } from "../support/failing_store.ts";
+
+const provenance = async (service: Awaited<ReturnType<typeof chatService>>) =>
+  (await service.get("/api/state")).body.provenance.chat;
+
+test("a message is answered with what was made of it, to the letter", async () => {
+  const service = await chatService();
+  const { status, body, headers } = await service.say("status", { author: "ana", conversation_id: "c1" });
+  expect(status).toBe(200);
+  expect(chatAnswer.strict().parse(body)).toEqual(body);
+  expect(body).toMatchObject({
+    message_id: "msg_0000000000000001",
+    reply: { id: "msg_0000000000000002", mode: "rules", at: service.deps.clock.iso() },
+    injected: false,
+    memories: [],
+    drafts: [],
+    tick: 1,
+  });
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("vary")).toBe("accept");
+});
+
+test.each(["message", "text", "content"])("the message may be called %s, in a form and in JSON", async (name) => {
+  const service = await chatService();
+  const form = await service.post("/api/chat", { [name]: "help" });
+  const json = await service.json("/api/chat", { [name]: "help" });
+  expect([form.status, json.status]).toEqual([200, 200]);
+  expect(form.body.reply.text).toBe(json.body.reply.text);
+});
+
+test("fields it does not know are no hindrance", async () => {
+  const service = await chatService();
+  expect((await service.say("help", { mood: "fine" })).status).toBe(200);
+});
+
+test.each([
+  [{}, "message"],
+  [{ message: "" }, "message"],
+  [{ message: " \n " }, "message"],
+  [{ message: "a".repeat(8001) }, "message"],
+  [{ text: "" }, "text"],
+  [{ message: "hi", author: "llm:gpt" }, "author"],
+  [{ message: "hi", author: "policy:minor" }, "author"],
+  [{ message: "hi", conversation_id: "a\nb" }, "conversation_id"],
+  [{ message: "hi", memory: "maybe" }, "memory"],
+])("%o is refused, names %s and is kept nowhere", async (fields, field) => {
+  const service = await chatService();
+  const { status, body } = await service.post("/api/chat", fields as Record<string, string>);
+  expect([status, body.code]).toEqual([400, "invalid_field"]);
+  expect(body.fields.map((error: { field: string }) => error.field)).toContain(field);
+  expect(await service.deps.store.list("chat", { limit: 10 })).toEqual([]);
+});
+
+test("eight thousand characters are not too many", async () => {
+  const service = await chatService();
+  expect((await service.say("a".repeat(8000))).status).toBe(200);
+});
+
+test("each message triggers a cycle, and the answer has its tick", async () => {
+  const service = await chatService();
+  const ticks = [];
+  for (let i = 0; i < 3; i++) ticks.push((await service.say("help")).body.tick);
+  expect(ticks).toEqual([1, 2, 3]);
+  expect((await service.get("/api/state")).body.tick).toBe(3);
+});
+
+test("a cycle that cannot end does not hold the reply", async () => {
+  const service = await chatService();
+  void service.deps.turns("cycle", () => new Promise(() => {}));
+  const { status, body } = await service.say("help");
+  expect([status, body.tick]).toEqual([200, 0]);
+});
+
+test("what is said is remembered, and found the next time it matters", async () => {
+  const service = await chatService();
+  await service.say("The launch of project Zebra is on Friday", { author: "ana" });
+  const { body } = await service.say("when is Zebra launched?");
+  expect(body.injected).toBe(true);
+  expect(body.memories).toEqual([
+    expect.objectContaining({
+      kind: "chat",
+      text: "ana: The launch of project Zebra is on Friday",
+      ref: "msg_0000000000000001",
+    }),
+  ]);
+  expect(body.reply.text).toContain("project Zebra is on Friday");
+  expect(await provenance(service)).toEqual({
+    injected: true,
+    reply_id: body.reply.id,
+    memory_ids: [body.memories[0].id],
+    mode: "rules",
+    at: body.reply.at,
+  });
+});
+
+test("memory=off asks no memory and leaves none, and provenance says so", async () => {
+  const service = await chatService();
+  await service.say("The launch of project Zebra is on Friday");
+  const { body } = await service.say("when is Zebra launched?", { memory: "off" });
+  expect(body).toMatchObject({ injected: false, memories: [] });
+  expect(body.reply.text).not.toContain("Friday");
+  expect(await provenance(service)).toMatchObject({ injected: false, memory_ids: [], reply_id: body.reply.id });
+  expect(await memoriesIn(service.deps.store)).toHaveLength(1);
+});
+
+test("behind a trusted proxy the author is the person it names, and nobody else", async () => {
+  const service = await chatService({ identityHeader: "x-user" });
+  const other = await service.say("help", { author: "bo" }, { "x-user": "ana" });
+  expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
+  await service.say("help", {}, { "x-user": "ana" });
+  await service.say("help", { author: "ANA" }, { "x-user": "ana" });
+  const { text } = await service.get("/api/chat/history");
+  expect([...text.matchAll(/<span>(.*?)<\/span>/g)].map(([, author]) => author)).toEqual(["ana", "ANA"]);
+});
+
+test("a page of another site may not chat", async () => {
+  const service = await chatService();
+  const { status, body } = await service.say("help", {}, { "sec-fetch-site": "cross-site" });
+  expect([status, body.code]).toEqual([403, "cross_site"]);
+});
+
+test("a token is asked for only where the host protects everything", async () => {
+  const open = await chatService({ adminToken: "hunter2hunter2" });
+  expect((await open.say("help")).status).toBe(200);
+  const guarded = await chatService({ adminToken: "hunter2hunter2", protectAll: true });
+  expect((await guarded.say("help")).status).toBe(401);
+  expect((await guarded.say("", {}, { "x-svc-admin-token": "wrong" })).status).toBe(401);
+  expect((await guarded.say("help", {}, { "x-svc-admin-token": "hunter2hunter2" })).status).toBe(200);
+});
+
+test("Accept: text/html gives the two list items", async () => {
+  const service = await chatService();
+  const { status, text, headers } = await service.say("<b>status</b>", {}, { accept: "text/html" });
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("vary")).toBe("accept");
+  expect([...text.matchAll(/<li id="(msg_\d+)" data-role="(\w+)"/g)].map(([, id, role]) => [id, role])).toEqual([
+    ["msg_0000000000000001", "user"],
+    ["msg_0000000000000002", "assistant"],
+  ]);
+  expect(text).toContain("&lt;b&gt;status&lt;/b&gt;");
+  const both = await service.say("status", {}, { accept: "application/json, text/html" });
+  expect(both.headers.get("content-type")).toBe("application/json");
+});
+
+test("without a disk nothing is acknowledged, and nothing is kept", async () => {
+  const store = failingStore(memoryStore());
+  const service = await chatService({ store });
+  store.fail();
+  const { status, body } = await service.say("help");
+  expect([status, body.code]).toEqual([503, "store_unavailable"]);
+  store.mend();
+  expect(await store.list("chat", { limit: 10 })).toEqual([]);
+});
+
+test("a broken audit chain does not silence chat", async () => {
+  const service = await chatService({ integrity: { breach: { first_invalid: 3, reason: "edited" } } });
+  const { status, body } = await service.say("status");
+  expect(status).toBe(200);
+  expect(body.reply.text).toContain("The audit chain does not hold at entry 3");
+});
+
+test("the log holds no word of the conversation, also when something fails", async () => {
+  const lines: unknown[] = [];
+  const keep = (...line: unknown[]) => void lines.push(line);
+  const log: Log = { info: keep, warn: keep, error: keep };
+  const store = failingStore(memoryStore());
+  const service = await chatService({ store, log });
+  await service.say("the secret is swordfish", { author: "ana" });
+  store.fail(() => new Error("disk"));
+  expect((await service.say("the secret is swordfish")).status).toBe(500);
+  expect(JSON.stringify(lines)).not.toContain("swordfish");
+  expect(lines.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { addTurn, TURNS } from "../../lib/chat/history.ts";
+import { chatService, type ChatService } from "../lib/chat/fixture.ts";
+import { START } from "../support/clock.ts";
+
+const history = async (service: ChatService, query = "") => {
+  const { text } = await service.get(`/api/chat/history${query}`);
+  return {
+    ids: [...text.matchAll(/<li id="(msg_\d+)"/g)].map(([, id]) => Number(id!.slice(4))),
+    next: /data-next="(.*?)"/.exec(text)?.[1] ?? null,
+    text,
+  };
+};
+
+test("is an HTML fragment that runs nothing", async () => {
+  const service = await chatService();
+  await service.say("status", { author: "ana" });
+  const { status, text, headers } = await service.get("/api/chat/history");
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(text).toMatch(/^<ol role="log"><li .*<\/li><\/ol>$/s);
+  expect(text).toContain(
+    `<li id="msg_0000000000000001" data-role="user"><header><span>ana</span> <time datetime="${START}">${START}</time></header><p>status</p></li>`,
+  );
+  expect(text).toContain('data-role="assistant" data-mode="rules"');
+  expect(text).toContain('<cite data-kind="state">1</cite>');
+});
+
+test("is an empty log before the first message", async () => {
+  const service = await chatService({ intent: null });
+  expect((await history(service)).text).toBe('<ol role="log"></ol>');
+});
+
+test.each([
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "</p></li></ol><h1>",
+  "'onmouseover='alert(1)",
+  "<!-- ",
+  "&lt;script&gt;",
+  "\u0000\u001b[31m",
+])("%o is text, as message, author and conversation", async (evil) => {
+  const service = await chatService();
+  await service.say(evil, /\p{Cc}/u.test(evil) ? {} : { author: evil, conversation_id: evil });
+  const { text } = await history(service);
+  const tags = [...text.matchAll(/<\/?([a-z!][a-z0-9-]*)/gi)].map(([, tag]) => tag);
+  expect(new Set(tags)).toEqual(
+    new Set(["ol", "li", "header", "span", "time", "p"].filter((tag) => tags.includes(tag))),
+  );
+  expect(text).not.toMatch(/<[^>]*\son\w+=/i);
+  expect(text).not.toContain("\u0000");
+  if (evil.startsWith("&")) expect(text).toContain("&amp;lt;script&amp;gt;");
+});
+
+test("pages go backwards from the newest, each in the order it was written", async () => {
+  const service = await chatService();
+  for (let i = 0; i < 4; i++) await service.say(`message ${i}`);
+  const last = await history(service, "?limit=3");
+  expect(last.ids).toEqual([6, 7, 8]);
+  const middle = await history(service, `?limit=3&before=${last.next}`);
+  expect(middle.ids).toEqual([3, 4, 5]);
+  const first = await history(service, `?limit=3&before=${middle.next}`);
+  expect(first).toMatchObject({ ids: [1, 2], next: null });
+});
+
+test("a conversation is read by itself, also where another's name begins with its own", async () => {
+  const service = await chatService();
+  for (const conversation_id of ["a", "ab", "a", "b", "a"]) await service.say("help", { conversation_id });
+  const newest = await history(service, "?conversation_id=a&limit=4");
+  expect(newest.ids).toEqual([5, 6, 9, 10]);
+  expect(await history(service, `?conversation_id=a&limit=4&before=${newest.next}`)).toMatchObject({
+    ids: [1, 2],
+    next: null,
+  });
+  expect((await history(service, "?conversation_id=c")).ids).toEqual([]);
+});
+
+test("a message without a conversation is in the main one", async () => {
+  const service = await chatService();
+  await service.say("help");
+  expect((await history(service, "?conversation_id=main")).ids).toEqual([1, 2]);
+});
+
+test.each(["limit=0", "limit=501", "limit=x", "before=chg_1", "before=msg_1", "conversation_id="])(
+  "%s is refused",
+  async (query) => {
+    const service = await chatService();
+    const { status, body } = await service.get(`/api/chat/history?${query}`);
+    expect([status, body.code]).toEqual([400, "invalid_field"]);
+  },
+);
+
+test("the oldest messages go first beyond the bound, from their conversation too", async () => {
+  const service = await chatService();
+  const turn = { role: "user" as const, author: null, text: "x", at: START };
+  await service.deps.store.transact(async (tx) => {
+    for (let i = 0; i < TURNS; i++) await addTurn(tx, { ...turn, conversation_id: i === 0 ? "old" : "main" });
+  });
+  expect((await history(service, "?conversation_id=old")).ids).toEqual([1]);
+  await service.deps.store.transact((tx) => addTurn(tx, { ...turn, conversation_id: "main" }));
+  expect((await history(service, "?conversation_id=old")).ids).toEqual([]);
+  expect(await service.deps.store.list("chat", { limit: 100_000 })).toHaveLength(TURNS);
+  expect(await service.deps.store.list("chat_places", { limit: 100_000 })).toHaveLength(TURNS);
+});

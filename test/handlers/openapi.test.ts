@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { docs } from "../../handlers/docs.ts";
+import { openapi } from "../../handlers/openapi.ts";
+import { endpoint } from "../../lib/endpoint.ts";
+import { answer } from "../../lib/http/answer.ts";
+import { version } from "../../lib/version.ts";
+import { endpoints } from "../../handlers/index.ts";
+import { opened } from "../support/deps.ts";
+import { get } from "../support/requests.ts";
+
+const hostile = endpoint(
+  {
+    method: "GET",
+    path: "/api/thing",
+    summary: "<script>alert(1)</script>",
+    input: z.object({ '"><img src=x>': z.enum(["</code><b>"]).optional() }),
+    output: z.object({ "<i>": z.string() }),
+  },
+  async () => answer({}),
+);
+
+test("GET /openapi.json answers the document of this service, itself included", async () => {
+  const deps = await opened({ intent: { kpis: { churn: { baseline: 1, target: 0 } } } });
+  const response = await openapi(() => endpoints)(deps)(get("/openapi.json"));
+  expect(response.status).toBe(200);
+  const document = await response.json();
+  expect(document.openapi).toMatch(/^3\.1\./);
+  expect(document.info.version).toBe(version);
+  expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(["/openapi.json", "/docs", "/api/chat"]));
+  expect(JSON.stringify(document.paths["/api/product/kpi"])).toContain("churn");
+});
+
+test("it works without an intent", async () => {
+  const deps = await opened({ intent: null });
+  expect((await openapi(() => endpoints)(deps)(get("/openapi.json"))).status).toBe(200);
+  expect((await docs(() => endpoints)(deps)(get("/docs"))).status).toBe(200);
+});
+
+test("GET /docs is a page that loads nothing and runs nothing, and its own style is let in", async () => {
+  const deps = await opened();
+  const response = await docs(() => endpoints)(deps)(get("/docs"));
+  const html = await response.text();
+  expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const policy = response.headers.get("content-security-policy")!;
+  const [, style] = /<style>(.*?)<\/style>/s.exec(html)!;
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain(`style-src 'sha256-${createHash("sha256").update(style!).digest("base64")}'`);
+  expect(policy).not.toContain("unsafe");
+  expect(policy).not.toContain("script-src");
+  expect(html).not.toMatch(/<script|\son\w+=|\sstyle=|https?:\/\//i);
+  for (const [, target] of html.matchAll(/href="#([^"]*)"/g)) expect(html, target).toContain(` id="${target}"`);
+  for (const { path } of endpoints) expect(html).toContain(path.replace(/:([a-z_]+)/g, "{$1}"));
+});
+
+test("whatever a declaration holds is text on the page", async () => {
+  const deps = await opened();
+  const html = await (await docs(() => [hostile])(deps)(get("/docs"))).text();
+  expect(html).not.toMatch(/<script>|<img|<b>|<i>/);
+  expect(html).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
+});

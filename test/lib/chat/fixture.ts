@@ -1,0 +1,28 @@
+/** A service to talk to. */
+import type { Memory } from "../../../lib/chat/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import type { Reply } from "../../support/client.ts";
+import type { TestOptions } from "../../support/deps.ts";
+import type { Fields } from "../../support/requests.ts";
+import { service, type TestService } from "../../support/service.ts";
+
+/** A client that chats and searches. */
+export type ChatService = TestService & {
+  say(message: string, fields?: Fields, headers?: HeadersInit): Promise<Reply>;
+  search(q: string, limit?: number): Promise<Reply>;
+};
+
+/** Opens one. */
+export async function chatService(options: TestOptions = {}): Promise<ChatService> {
+  const opened = await service(options);
+  return {
+    ...opened,
+    say: (message, fields = {}, headers = {}) => opened.post("/api/chat", { message, ...fields }, headers),
+    search: (q, limit = 10) => opened.get(`/api/memory/search?q=${encodeURIComponent(q)}&limit=${limit}`),
+  };
+}
+
+/** All memories, oldest first. */
+export async function memoriesIn(store: Store): Promise<Memory[]> {
+  return (await store.list<Memory>("memories", { limit: 100_000 })).map(({ value }) => value);
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { MEMORIES, remember } from "../../../lib/chat/memory.ts";
+import { recall } from "../../../lib/chat/recall.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { START, testClock } from "../../support/clock.ts";
+
+/** Far above what is measured: it fails for a search that looks at every text, not for a busy machine. */
+const FAR_TOO_SLOW_MS = 500;
+
+/** The same numbers on every run. */
+function counted(): () => number {
+  let seed = 7;
+  return () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+}
+
+test("a full memory is searched by its index", async () => {
+  const random = counted();
+  const words = Array.from({ length: 5000 }, (_, i) => `w${(i * 7919).toString(36)}`);
+  const word = () => words[Math.floor(random() ** 3 * words.length)]!;
+  const store = memoryStore();
+  await store.transact(async (tx) => {
+    for (let i = 0; i < MEMORIES; i++) {
+      const text = `crm.followup of t${i % 100}: approved by ana: ${Array.from({ length: 20 }, word).join(" ")}`;
+      await remember(tx, { kind: "decision", text, at: START });
+    }
+  });
+  const deps = { store, clock: testClock() };
+  const started = performance.now();
+  await recall(deps, { query: "approved", limit: 10 });
+  const built = performance.now() - started;
+
+  const times: number[] = [];
+  for (let i = 0; i < 100; i++) {
+    const begun = performance.now();
+    const found = await recall(deps, { query: `approved ${word()} by ana ${word()}`, limit: 10 });
+    times.push(performance.now() - begun);
+    expect(found).toHaveLength(10);
+  }
+  times.sort((a, b) => a - b);
+  process.stdout.write(
+    `${MEMORIES} memories: index built in ${built.toFixed(0)} ms; search p50 ${times[50]!.toFixed(1)} ms, p99 ${times[98]!.toFixed(1)} ms\n`,
+  );
+  expect(times[98]).toBeLessThan(FAR_TOO_SLOW_MS);
+});

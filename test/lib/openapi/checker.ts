@@ -1,0 +1,63 @@
+/** Holds answers to the document, with every shape closed: a field that is not told is a failure too. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { expect } from "vitest";
+import type { OpenApi, Operation } from "../../../lib/openapi/types.ts";
+
+/** One operation of the document. */
+export interface Target {
+  template: string;
+  method: "get" | "post";
+  operation: Operation;
+}
+
+/** What came back, its JSON parsed; `body` is undefined for any other media type. */
+export interface Told {
+  status: number;
+  // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+  body: any;
+}
+
+/** Checks answers to operations of a document, and reads them. */
+export function checker(document: OpenApi): (target: Target, response: Response) => Promise<Told> {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  // The package is CommonJS: its default export may arrive one level deeper.
+  const add = formats as unknown as { default?: (to: Ajv2020) => void } & ((to: Ajv2020) => void);
+  (add.default ?? add)(ajv);
+  ajv.addSchema(closed(document) as object, "document");
+
+  return async ({ template, method, operation }, response) => {
+    const { status } = response;
+    const told = operation.responses[status];
+    expect(told, `${operation.operationId} answers ${status}, which the document does not tell`).toBeDefined();
+    const type = response.headers.get("content-type")!;
+    const media = Object.keys(told!.content!).find((known) => type.startsWith(known));
+    expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
+    for (const name of Object.keys(told!.headers ?? {}).filter((header) => header !== "Retry-After"))
+      expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
+    if (media !== "application/json") {
+      await response.body?.cancel();
+      return { status, body: undefined };
+    }
+    const body: unknown = await response.json();
+    const check = ajv.getSchema(pointer(["paths", template, method, "responses", String(status)]))!;
+    expect(check(body), `${operation.operationId} ${status}: ${ajv.errorsText(check.errors)}`).toBe(true);
+    return { status, body };
+  };
+}
+
+const pointer = (path: string[]): string =>
+  `document#/${[...path, "content", "application/json", "schema"]
+    .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
+    .join("/")}`;
+
+/** Errors stay open: they carry what helps to mend them. */
+function closed(part: unknown, name = ""): unknown {
+  if (Array.isArray(part)) return part.map((item) => closed(item));
+  if (typeof part !== "object" || part === null) return part;
+  const copy: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(part)) copy[key] = closed(value, key);
+  const isShape = typeof copy["properties"] === "object" && copy["type"] === "object";
+  if (isShape && name !== "Error" && !("additionalProperties" in copy)) copy["additionalProperties"] = false;
+  return copy;
+}

@@ -1,0 +1,168 @@
+/** Generated requests, good and bad, to every operation: the document must tell what comes of each. */
+import { describe, expect, test } from "vitest";
+import type { Operation } from "../../../lib/openapi/types.ts";
+import { type Client, client } from "../../support/client.ts";
+import { opened, type TestOptions } from "../../support/deps.ts";
+import { intentOf } from "../../support/intents.ts";
+import { app } from "../../../handlers/index.ts";
+import { documentUnder } from "./document_under.ts";
+import { checker, type Target } from "./checker.ts";
+import { type Field, fieldsOf, misfits, requestOf, type Sent, sentWith, type Values } from "./generated.ts";
+
+const DOCUMENT = documentUnder({ product: { ...intentOf(), identity: {} as never } });
+const TARGETS: Target[] = Object.entries(DOCUMENT.paths).flatMap(([template, methods]) =>
+  (Object.entries(methods) as [Target["method"], Operation][]).map(([method, operation]) => ({
+    template,
+    method,
+    operation,
+  })),
+);
+const read = checker(DOCUMENT);
+
+/** Fields that do not go with the others. */
+const APART: Record<string, string[]> = {
+  getProductAuditProof: ["from", "length"],
+  getProductAuditVerify: ["expected_length", "expected_head"],
+  postChat: ["text", "content"],
+};
+
+/** The change that an operation is good for. */
+const CHANGE: Record<string, "approved" | "applied"> = { postProductApply: "approved", postProductRollback: "applied" };
+
+async function service(options: TestOptions = {}) {
+  const fetch = app(await opened(options));
+  const ask = async (target: Target, sent: Sent, headers: HeadersInit = {}) =>
+    read(target, await fetch(requestOf(target, sent, headers)));
+  return { ...client(fetch), ask };
+}
+
+/** Makes records for a request to be about, and tells the values that fit them. */
+async function known(api: Client, { operationId }: Operation): Promise<Values> {
+  const { bring, propose, post } = api;
+  await post("kpi", { csat: 4 });
+  await post("/api/chat", { message: "hello" });
+  const ids = {
+    applied: await bring("applied", { kpi: "csat" }),
+    approved: await bring("approved", { target: "ui.theme" }),
+    pending: (await propose({ target: "ui.menu" })).change_id,
+  };
+  return {
+    change_id: ids[CHANGE[operationId] ?? "pending"],
+    ...(operationId === "postTaskFeedback" ? { task_id: await completedTask(api) } : {}),
+    path: "/api/state",
+    method: "GET",
+    target: "ui.x",
+    kpi: "csat",
+    expected_head: "0".repeat(64),
+  };
+}
+
+async function completedTask({ post }: Client): Promise<string> {
+  const { body } = await post("/api/tasks", { title: "Look at the gaps", required_dimension: "M" });
+  await post("/api/action/run-now", { action: "run_next_task" });
+  return body.task_id;
+}
+
+const named = ({ operation, ...target }: Target) => ({ ...target, operation, name: operation.operationId });
+const start = async (operation: Operation) => {
+  const api = await service();
+  return { ...api, values: await known(api, operation) };
+};
+
+/** The fields of an operation that go together. */
+function togetherOf(operation: Operation): Field[] {
+  const apart = APART[operation.operationId] ?? [];
+  return fieldsOf(operation).filter(({ name }) => !apart.includes(name));
+}
+
+const isStrict = ({ operation }: Target): boolean =>
+  operation.requestBody?.content["application/json"]?.schema["additionalProperties"] === false;
+const mustHave = ({ operation }: Target): Field[] =>
+  fieldsOf(operation).filter(({ required, place }) => required && place !== "path");
+
+describe("what the document allows is taken", () => {
+  test.each(TARGETS.map(named))("$name", async (target) => {
+    for (const as of ["json", "form"] as const) {
+      const api = await start(target.operation);
+      const { status, body } = await api.ask(target, sentWith(togetherOf(target.operation), api.values, as));
+      if (target.template.includes("{")) expect(body?.code).not.toBe("invalid_field");
+      else expect(status, JSON.stringify(body)).toBeLessThan(300);
+    }
+  });
+});
+
+describe("what comes of the least, and of each field that stands apart, is told", () => {
+  test.each(TARGETS.map(named))("$name", async (target) => {
+    const fields = fieldsOf(target.operation);
+    const least = fields.filter(({ required }) => required);
+    for (const name of ["", ...(APART[target.name] ?? [])]) {
+      const api = await start(target.operation);
+      await api.ask(target, sentWith([...least, ...fields.filter((field) => field.name === name)], api.values));
+    }
+  });
+});
+
+describe("what the document does not allow is refused, and the field named", () => {
+  const wrong = ({ operation }: Target) =>
+    fieldsOf(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
+  test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
+    const api = await start(target.operation);
+    for (const { field, value } of wrong(target))
+      for (const as of ["json", "form"] as const) {
+        const sent = sentWith(togetherOf(target.operation), api.values, as);
+        sent[field.place][field.name] = value;
+        const { status, body } = await api.ask(target, sent);
+        const what = `${field.name}=${String(value).slice(0, 40)} as ${as}`;
+        expect([status, body?.code], what).toEqual([400, "invalid_field"]);
+        expect(body.fields.map((told: { field: string }) => told.field)).toContain(field.name);
+      }
+  });
+});
+
+describe("what is required is asked for", () => {
+  test.each(TARGETS.filter((target) => mustHave(target).length > 0).map(named))("$name", async (target) => {
+    const api = await start(target.operation);
+    for (const { name } of mustHave(target)) {
+      const rest = togetherOf(target.operation).filter((field) => field.name !== name);
+      const { status, body } = await api.ask(target, sentWith(rest, api.values));
+      expect([status, body.fields?.[0]?.field], name).toEqual([400, name]);
+    }
+  });
+});
+
+describe("a field that is none of a strict request's own is refused", () => {
+  test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
+    const api = await start(target.operation);
+    const sent = sentWith(togetherOf(target.operation), api.values);
+    sent.body["no_such_field"] = 1;
+    const { status, body } = await api.ask(target, sent);
+    expect([status, body.fields?.[0]?.field]).toEqual([400, "no_such_field"]);
+  });
+});
+
+describe("what comes without an intent, and without the token, is told", () => {
+  test.each(TARGETS.map(named))("$name", async (target) => {
+    const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
+    const disabled = await (await service({ intent: null })).ask(target, sent);
+    const isProduct = target.template.startsWith("/api/product/");
+    expect(disabled.body?.code === "product_runtime_disabled").toBe(isProduct);
+    const refused = await (await service({ adminToken: "hunter2hunter2" })).ask(target, sent);
+    expect(refused.status === 401).toBe(target.operation.security.length === 1);
+    const protectedAll = await service({ adminToken: "hunter2hunter2", protectAll: true });
+    expect((await protectedAll.ask(target, sent)).status === 401).toBe(target.operation.security.length > 0);
+  });
+});
+
+describe("what comes of broken bodies and of pages of other sites is told", () => {
+  test.each(TARGETS.filter(({ method }) => method === "post").map(named))("$name", async (target) => {
+    const api = await start(target.operation);
+    const sent = sentWith(togetherOf(target.operation), api.values);
+    const coded = async (headers: HeadersInit) => (await api.ask(target, sent, headers)).body.code;
+    expect(await coded({ "content-type": "text/xml" })).toBe("unsupported_media_type");
+    expect(await coded({ "sec-fetch-site": "cross-site" })).toBe("cross_site");
+    const large = { ...sent, body: { ...sent.body, padding: "x".repeat(70_000) } };
+    expect((await api.ask(target, large)).status).toBe(413);
+    const garbled = await api.ask(target, { ...sent, as: "form" }, { "content-type": "application/json" });
+    expect(garbled.status).toBe(400);
+  });
+});

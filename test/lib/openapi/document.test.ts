@@ -1,0 +1,225 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { endpoint, type Declaration } from "../../../lib/endpoint.ts";
+import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../../../lib/form.ts";
+import { changeSchema } from "../../../lib/governance/change.ts";
+import { answer } from "../../../lib/http/answer.ts";
+import { openApiOf } from "../../../lib/openapi/document.ts";
+import type { Operation } from "../../../lib/openapi/types.ts";
+import { intentOf } from "../../support/intents.ts";
+import { endpoints } from "../../../handlers/index.ts";
+import { documentUnder } from "./document_under.ts";
+
+const declared = (declaration: Partial<Declaration>) =>
+  endpoint(
+    {
+      method: "GET",
+      path: "/api/thing",
+      summary: "A thing",
+      input: z.object({}),
+      output: z.object({}),
+      ...declaration,
+    } as Declaration,
+    async () => answer({}),
+  );
+
+function operationOf(declaration: Partial<Declaration>): Operation {
+  const { paths } = openApiOf([declared(declaration)], "1.2.3");
+  const [methods] = Object.values(paths);
+  return (methods!.get ?? methods!.post)!;
+}
+
+const codesOf = ({ responses }: Operation, status: number) =>
+  responses[status]?.content?.["application/json"]?.schema.properties?.["code"]?.enum;
+
+test("every endpoint is an operation with a name of its own", () => {
+  const { paths } = documentUnder({});
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  expect(operations).toHaveLength(endpoints.length);
+  const ids = operations.map(({ operationId }) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toContain("postProductProposeCrmFollowup");
+  expect(ids).toContain("getProductChangesChangeId");
+  for (const { operationId } of operations) expect(operationId).toMatch(/^[a-z][A-Za-z0-9]+$/);
+});
+
+test("a path parameter is required and in the path, a query parameter keeps its default", () => {
+  const { paths } = openApiOf(
+    [
+      declared({
+        path: "/api/thing/:change_id",
+        input: z.object({
+          change_id: changeId,
+          limit: wholeNumber(1, 9).default(5),
+          status: word(["a", "b"]).optional(),
+        }),
+      }),
+    ],
+    "1.2.3",
+  );
+  const { parameters } = paths["/api/thing/{change_id}"]!.get!;
+  expect(parameters!.filter((parameter) => parameter.in !== "header")).toEqual([
+    { name: "change_id", in: "path", required: true, schema: { type: "string", minLength: 1, maxLength: 200 } },
+    { name: "limit", in: "query", required: false, schema: expect.objectContaining({ default: 5 }) },
+    { name: "status", in: "query", required: false, schema: { type: "string", enum: ["a", "b"] } },
+  ]);
+});
+
+test("a body may be a form or JSON, of the same fields; numbers and flags are shown as what they mean", () => {
+  const { requestBody } = operationOf({
+    method: "POST",
+    input: z.strictObject({
+      note: freeText(10),
+      gain: finiteNumber.optional(),
+      reversible: flag.optional(),
+      value: z.unknown().optional(),
+    }),
+    jsonFields: ["value"],
+  });
+  const schema = {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      note: { type: "string", maxLength: 10 },
+      gain: { type: "number" },
+      reversible: { type: "boolean" },
+      value: {},
+    },
+    required: ["note"],
+  };
+  expect(requestBody).toEqual({
+    required: true,
+    content: {
+      "application/x-www-form-urlencoded": { schema, encoding: { value: { contentType: "application/json" } } },
+      "application/json": { schema },
+    },
+  });
+});
+
+test("what a schema says of a number is shown: whole, and its bounds", () => {
+  const input = z.object({ limit: finiteNumber.meta({ type: "integer", minimum: 1, maximum: 9 }) });
+  expect(operationOf({ input }).parameters![0]!.schema).toEqual({ type: "integer", minimum: 1, maximum: 9 });
+});
+
+test("a field of a POST may say that it stands in the address", () => {
+  const operation = operationOf({
+    method: "POST",
+    input: z.object({ path: z.string().meta({ in: "query" }), peer: z.string().optional() }),
+  });
+  expect(operation.parameters![0]).toEqual({ name: "path", in: "query", required: true, schema: { type: "string" } });
+  expect(operation.requestBody!.content["application/json"]!.schema).toEqual({
+    type: "object",
+    properties: { peer: { type: "string" } },
+  });
+});
+
+test("the KPIs of the intent are the fields of its feed", () => {
+  const product = { ...intentOf({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
+  const fieldsUnder = (deps: { product?: typeof product }) =>
+    Object.keys(
+      documentUnder(deps).paths["/api/product/kpi"]!.post!.requestBody!.content["application/json"]!.schema.properties!,
+    );
+  expect(fieldsUnder({})).not.toContain("churn");
+  expect(fieldsUnder({ product })).toContain("churn");
+});
+
+test("each answer lists the codes it may have: those of all, those of its kind, and its own", () => {
+  const open = operationOf({});
+  expect(codesOf(open, 400)).toEqual(["invalid_field"]);
+  expect(codesOf(open, 403)).toEqual(["host_not_allowed"]);
+  expect(codesOf(open, 503)).toEqual(["store_unavailable", "store_busy"]);
+  expect(Object.keys(open.responses)).toEqual(["200", "400", "403", "500", "503"]);
+  expect(open.security).toEqual([]);
+
+  const governed = operationOf({
+    method: "POST",
+    product: true,
+    token: true,
+    success: 201,
+    errors: ["change_not_found", "illegal_transition", "adapter_failed"],
+  });
+  expect(Object.keys(governed.responses)).toEqual([
+    "201",
+    "400",
+    "401",
+    "403",
+    "404",
+    "413",
+    "415",
+    "500",
+    "502",
+    "503",
+  ]);
+  expect(codesOf(governed, 400)).toEqual(["invalid_field", "illegal_transition"]);
+  expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site"]);
+  expect(codesOf(governed, 503)).toEqual([
+    "store_unavailable",
+    "store_busy",
+    "product_runtime_disabled",
+    "chain_broken",
+    "clock_behind",
+  ]);
+  expect(governed.security).toEqual([{ AdminToken: [] }]);
+  expect(governed.responses[401]!.headers).toHaveProperty("WWW-Authenticate");
+  expect(governed.responses[503]!.headers).toHaveProperty("Retry-After");
+});
+
+test("a token that only a protected host asks for is shown as such", () => {
+  const chat = (protectAll: boolean) => documentUnder({ protectAll }).paths["/api/chat"]!.post!;
+  expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
+  expect(chat(true).security).toEqual([{ AdminToken: [] }]);
+  expect(codesOf(chat(false), 401)).toEqual(["unauthorized"]);
+});
+
+test("headers are told where they are understood", () => {
+  const names = (operation: Operation) => operation.parameters!.map(({ name }) => name);
+  const { paths } = documentUnder({});
+  expect(names(paths["/api/product/approve"]!.post!)).toEqual(["X-Request-Id", "If-Match", "Idempotency-Key"]);
+  expect(names(paths["/api/product/kpi"]!.post!)).toEqual(["X-Request-Id", "Idempotency-Key"]);
+  expect(names(paths["/api/state"]!.get!)).toEqual(["X-Request-Id"]);
+  for (const [path, method] of [
+    ["/api/product/approve", "post"],
+    ["/api/product/propose", "post"],
+    ["/api/product/changes/{change_id}", "get"],
+  ] as const) {
+    const { responses } = paths[path]![method]!;
+    expect((responses[200] ?? responses[201])!.headers).toHaveProperty("ETag");
+  }
+  expect(paths["/api/product/kpi"]!.post!.responses[200]!.headers).not.toHaveProperty("ETag");
+});
+
+test("text is its own media type, and of a union each is one", () => {
+  const contentOf = (output: z.ZodType) => operationOf({ output }).responses[200]!.content;
+  expect(contentOf(z.string())).toEqual({ "text/plain": { schema: { type: "string" } } });
+  expect(contentOf(z.string().meta({ contentMediaType: "text/html" }))).toEqual({
+    "text/html": { schema: { type: "string" } },
+  });
+  const both = z.union([z.object({ a: z.string() }), z.string().meta({ contentMediaType: "text/html" })]);
+  expect(Object.keys(contentOf(both)!)).toEqual(["application/json", "text/html"]);
+});
+
+test("a body that is answered under a further status is shown there too", () => {
+  const output = z.object({ ready: z.boolean() });
+  const ready = Object.assign(declared({ path: "/readyz", output }), { also: [503] });
+  const { responses } = openApiOf([ready], "1.2.3").paths["/readyz"]!.get!;
+  expect(responses[503]!.content).toEqual(responses[200]!.content);
+});
+
+test("shared shapes are named once, those that nobody needs are left out", () => {
+  const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema) }) })], "1.2.3");
+  expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval"]);
+  expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
+    type: "array",
+    items: { $ref: "#/components/schemas/Approval" },
+  });
+});
+
+test("an answer may grow by fields, a strict request may not", () => {
+  const { requestBody, responses } = operationOf({
+    method: "POST",
+    input: z.strictObject({ a: z.string() }),
+    output: z.object({ b: z.object({ c: z.string() }) }),
+  });
+  expect(requestBody!.content["application/json"]!.schema["additionalProperties"]).toBe(false);
+  expect(JSON.stringify(responses[200]!.content)).not.toContain("additionalProperties");
+});

@@ -1,0 +1,91 @@
+/** Requests made from an operation's own description, such as it allows and such as it does not. */
+import type { JsonSchema, Operation } from "../../../lib/openapi/types.ts";
+import { ORIGIN } from "../../support/requests.ts";
+import type { Target } from "./checker.ts";
+
+/** Values by field. */
+export type Values = Record<string, unknown>;
+
+/** One field of an operation. */
+export interface Field {
+  place: "path" | "query" | "body";
+  name: string;
+  schema: JsonSchema;
+  required: boolean;
+}
+
+/** A request before it is written. */
+export interface Sent {
+  path: Values;
+  query: Values;
+  body: Values;
+  /** How the body is written. */
+  as: "form" | "json";
+}
+
+/** The fields of an operation, without those that say where a page begins: here pages begin at their beginning. */
+export function fieldsOf({ parameters = [], requestBody }: Operation): Field[] {
+  const body = requestBody?.content["application/json"]?.schema;
+  const fields = [
+    ...parameters.flatMap(({ in: place, name, schema, required = false }) =>
+      place === "header" ? [] : [{ place, name, schema, required }],
+    ),
+    ...Object.entries(body?.properties ?? {}).map(([name, schema]) => ({
+      place: "body" as const,
+      name,
+      schema,
+      required: body!.required?.includes(name) ?? false,
+    })),
+  ];
+  return fields.filter(({ name }) => name !== "before" && name !== "after");
+}
+
+/** A request with these fields, each a value that its schema allows; `known` are values that fit the service's records. */
+export function sentWith(fields: readonly Field[], known: Values, as: Sent["as"] = "json"): Sent {
+  const sent: Sent = { path: {}, query: {}, body: {}, as };
+  for (const { place, name, schema } of fields) sent[place][name] = name in known ? known[name] : sample(schema);
+  return sent;
+}
+
+function sample(schema: JsonSchema): unknown {
+  if (schema.enum) return schema.enum[0];
+  if (schema.anyOf) return sample(schema.anyOf[0]!);
+  if (schema.type === "boolean") return true;
+  if (schema.type === "number" || schema.type === "integer") return schema["minimum"] ?? 1;
+  if (schema.type === "string") return "plain";
+  return { any: ["JSON"] };
+}
+
+/** Values that a schema does not allow. */
+export function misfits(schema: JsonSchema): unknown[] {
+  const bad: unknown[] = [];
+  if (schema.enum) bad.push("no-such-word");
+  if (schema.type === "number" || schema.type === "integer") bad.push("", "ten", "NaN", "0x10", "1e999");
+  if (schema.type === "integer") bad.push(1.5);
+  if (typeof schema["minimum"] === "number") bad.push(schema["minimum"] - 1);
+  if (typeof schema["maximum"] === "number") bad.push(schema["maximum"] + 1);
+  if (schema.type === "boolean") bad.push("yes", "");
+  if (typeof schema["maxLength"] === "number") bad.push("a".repeat(schema["maxLength"] + 1));
+  if (schema["pattern"] !== undefined) bad.push(" \u0007?");
+  return bad;
+}
+
+/** Writes the request. */
+export function requestOf(
+  { template, method }: Target,
+  { path, query, body, as }: Sent,
+  headers: HeadersInit,
+): Request {
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const url = `${ORIGIN}${filled}${search.size > 0 ? `?${search}` : ""}`;
+  if (method === "get") return new Request(url, { headers });
+  const text = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  const form = new URLSearchParams(Object.entries(body).map(([name, value]) => [name, text(value)]));
+  const type = as === "json" ? "application/json" : "application/x-www-form-urlencoded";
+  return new Request(url, {
+    method: "POST",
+    body: as === "json" ? JSON.stringify(body) : form.toString(),
+    headers: { "content-type": type, ...(headers as object) },
+  });
+}

@@ -1,0 +1,33 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+import { intentOf } from "../../support/intents.ts";
+import { documentUnder } from "./document_under.ts";
+
+test.each([
+  ["without an intent", {}],
+  ["with one", { product: { ...intentOf(), identity: {} as never } }],
+])("the document is OpenAPI 3.1 %s", async (_, deps) => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(documentUnder(deps))));
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+  expect(validator.version).toBe("3.1");
+});
+
+test("the validator would say so if it were not", async () => {
+  const document = documentUnder({});
+  const broken = { ...document, paths: { "api/no-slash": { get: {} } }, info: { title: "no version" } };
+  expect((await new Validator().validate(JSON.parse(JSON.stringify(broken)))).valid).toBe(false);
+});
+
+test("every reference leads somewhere", () => {
+  const document = documentUnder({});
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path!);
+  expect(references.length).toBeGreaterThan(100);
+  for (const path of new Set(references)) {
+    const found = path
+      .split("/")
+      .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+    expect(found, path).toBeDefined();
+  }
+});
