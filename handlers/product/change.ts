@@ -5,6 +5,8 @@ import { changeId } from "../../lib/form.ts";
 import { changeSchema } from "../../lib/governance/change.ts";
 import { gateSchema } from "../../lib/governance/gates.ts";
 import { outcomeSchema } from "../../lib/governance/outcome.ts";
+import { evidenceSchema } from "../../lib/link/evidence.ts";
+import { changeEvidence } from "../../lib/link/view.ts";
 import { changeDetail } from "../../lib/governance/views.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
@@ -21,11 +23,14 @@ export const change = endpoint(
       outcome: outcomeSchema.nullable(),
       allowed_actions: z.array(z.string()),
       gates: z.array(gateSchema),
+      /** What similar changes achieved, here and at peers; it never touches tier or consent. */
+      evidence: evidenceSchema.nullable(),
     }),
     errors: ["change_not_found"],
   },
   async ({ change_id }, { deps }) => {
     const detail = await changeDetail(deps, change_id);
-    return answer(detail, 200, { etag: etag(detail.revision) });
+    const evidence = await changeEvidence(deps.store, detail);
+    return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });
   },
 );

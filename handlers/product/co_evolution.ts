@@ -1,16 +1,26 @@
 import * as z from "zod";
 import { endpoint } from "../../lib/endpoint.ts";
+import { wholeNumber } from "../../lib/form.ts";
 import { answer } from "../../lib/http/answer.ts";
+import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
+import { peerRowSchema } from "../../lib/link/port.ts";
+import { coEvolutionView } from "../../lib/link/view.ts";
 
-/** GET /api/product/co-evolution: what was learnt from peers. */
+/** GET /api/product/co-evolution: what was learnt from peers, the last received first, and what this node told them. */
 export const coEvolution = endpoint(
   {
     method: "GET",
     path: "/api/product/co-evolution",
     summary: "Insights learnt from peers",
     product: true,
-    input: z.object({}),
-    output: z.object({ insights: z.array(z.unknown()), peers: z.array(z.unknown()) }),
+    input: z.object({ limit: wholeNumber(1, 500).default(100) }),
+    output: z.object({
+      insights: z.array(insightSchema),
+      peers: z.array(peerRowSchema),
+      /** What leaves this node, word for word. */
+      shared: z.array(sharedInsightSchema),
+      counts: z.object({ kept: z.number(), unrelated: z.number(), refused: z.number() }),
+    }),
   },
-  async () => answer({ insights: [], peers: [] }),
+  async ({ limit }, { deps }) => answer(await coEvolutionView(deps, limit)),
 );

@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { endpoint } from "../lib/endpoint.ts";
+import { answer } from "../lib/http/answer.ts";
+import { peerRowSchema, selfRowSchema } from "../lib/link/port.ts";
+
+/** GET /api/peers: the peers this node knows, and this node as they see it. */
+export const peers = endpoint(
+  {
+    method: "GET",
+    path: "/api/peers",
+    summary: "Peers of the cross-host link",
+    input: z.object({}),
+    output: z.object({ peers: z.array(peerRowSchema), self: selfRowSchema }),
+  },
+  async (_input, { deps: { link, product } }) => {
+    if (link) return answer({ peers: await link.peers(), self: link.self });
+    const { instance_id = null, product_id = null } = product?.identity ?? {};
+    const product_type = product?.intent.product_type ?? null;
+    return answer({ peers: [], self: { peer_id: null, instance_id, product_id, product_type, address: null } });
+  },
+);

@@ -1,0 +1,113 @@
+/** What this node answers to an authenticated peer. */
+import type * as z from "zod";
+import { entryKey, readHead } from "../audit/chain.ts";
+import { type AuditEntry, FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import type { Deps } from "../deps.ts";
+import type { ProductRuntime } from "../governance/runtime.ts";
+import type { PeerIdentity } from "./handshake.ts";
+import {
+  type Answered,
+  checkpointQuery,
+  type CheckpointAnswer,
+  evolutionQuery,
+  type Message,
+  pathQuery,
+  shareQuery,
+} from "./messages.ts";
+import { relationOf, trustOf } from "./pair.ts";
+import { acceptInsights } from "./registry.ts";
+import { sharedAfter } from "./shared.ts";
+
+/** Where checkpoints come from; without it peers compare the chain's heads. */
+export interface CheckpointSource {
+  /** The newest checkpoint: `note` is the tlog-checkpoint over the first `length` entries; undefined when there is none. */
+  latest(): Promise<{ origin: string; length: number; note: string } | undefined>;
+  /** The consistency proof between two lengths, as base64 hashes. */
+  consistency(from: number, to: number): Promise<readonly string[]>;
+}
+
+/** What answering needs. */
+export interface AnswerDeps extends Pick<Deps, "store" | "clock"> {
+  product?: ProductRuntime | undefined;
+  self: PeerIdentity;
+  /** The service's own endpoints. */
+  fetch: (request: Request) => Promise<Response>;
+  checkpoint?: CheckpointSource | undefined;
+}
+
+type Answer = (deps: AnswerDeps, peer: PeerIdentity, body: unknown) => Promise<Answered>;
+
+const ANSWERS: Record<Message, Answer> = {
+  async query_product_identity({ self, product }) {
+    const { node_id = null, binding_mode = null } = product?.identity ?? {};
+    return ok({ ...self, node_id, binding_mode });
+  },
+
+  query_product_evolution: asking(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
+    const related = trustOf(relationOf(self, peer)) > 0;
+    const page = related ? await sharedAfter(store, self, after, limit) : { insights: [], next: after, last: after };
+    return ok({ product_id: self.product_id, product_type: self.product_type, ...page });
+  }),
+
+  share_evolution_insight: asking(shareQuery, async ({ store, clock, self }, peer, { insights }) =>
+    ok(await store.transact((tx) => acceptInsights(tx, { self, peer }, insights, clock.now()))),
+  ),
+
+  query: asking(pathQuery, async ({ fetch }, _peer, { path }) => {
+    const response = await fetch(new Request(`http://localhost${path}`));
+    return { status: response.status, body: await response.json() };
+  }),
+
+  get_checkpoint: asking(checkpointQuery, async (deps, _peer, { from }) => {
+    const answer = await checkpointOf(deps, from ?? null);
+    return answer ? ok(answer) : refusal(404, "no_log", "this node keeps no audit log");
+  }),
+};
+
+/** Answers a request of a peer. A message it does not know is an answer of 400, not the end of the connection. */
+export async function answerPeer(
+  deps: AnswerDeps,
+  peer: PeerIdentity,
+  { message, body }: { message: string; body: unknown },
+): Promise<Answered> {
+  if (!Object.hasOwn(ANSWERS, message)) return refusal(400, "unknown_message", "this node does not know the message");
+  return ANSWERS[message as Message](deps, peer, body);
+}
+
+/** An answer that says no: `{ error, code }`. */
+export const refusal = (status: number, code: string, error: string): Answered => ({ status, body: { error, code } });
+
+const ok = (body: unknown): Answered => ({ status: 200, body });
+
+function asking<S extends z.ZodType>(
+  schema: S,
+  answer: (deps: AnswerDeps, peer: PeerIdentity, query: z.output<S>) => Promise<Answered>,
+): Answer {
+  return async (deps, peer, body) => {
+    const parsed = schema.safeParse(body ?? {});
+    if (parsed.success) return answer(deps, peer, parsed.data);
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
+    return refusal(400, "invalid_field", problems.join("; "));
+  };
+}
+
+async function checkpointOf(
+  { store, checkpoint }: AnswerDeps,
+  from: number | null,
+): Promise<CheckpointAnswer | undefined> {
+  const chain = await readHead(store);
+  if (!chain) return undefined;
+  const headAt = async (length: number) =>
+    length === 0 ? FIRST_PREVIOUS_HASH : (await store.get<AuditEntry>("audit", entryKey(length)))?.value.current_hash;
+  const newest = await checkpoint?.latest();
+  const { origin, length } = newest ?? chain;
+  const grew = from !== null && from > 0 && from < length;
+  return {
+    origin,
+    length,
+    head: (await headAt(length)) ?? chain.head,
+    head_at_from: from === null ? null : ((await headAt(from)) ?? null),
+    checkpoint: newest?.note ?? null,
+    proof: newest && grew ? [...(await checkpoint!.consistency(from, length))] : null,
+  };
+}

@@ -1,0 +1,44 @@
+/** Checks that a Merkle tree grew from an earlier one without changing it (RFC 9162, section 2.1.4.2). */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { concatBytes } from "@noble/hashes/utils.js";
+import { equalBytes } from "./keys.ts";
+
+const NODE = Uint8Array.of(1);
+const nodeOf = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(concatBytes(NODE, left, right));
+const isOdd = (n: number): boolean => n % 2 === 1;
+const half = (n: number): number => Math.floor(n / 2);
+
+/** Whether the tree of `first` leaves with `firstRoot` is the beginning of the one of `second` leaves with `secondRoot`. */
+export function isConsistent(
+  first: number,
+  firstRoot: Uint8Array,
+  second: number,
+  secondRoot: Uint8Array,
+  proof: readonly Uint8Array[],
+): boolean {
+  if (first === 0) return true;
+  if (first > second) return false;
+  if (first === second) return proof.length === 0 && equalBytes(firstRoot, secondRoot);
+  const path = isPowerOfTwo(first) ? [firstRoot, ...proof] : proof;
+  const [start, ...rest] = path;
+  if (!start || proof.length === 0) return false;
+  let fn = first - 1;
+  let sn = second - 1;
+  while (isOdd(fn)) [fn, sn] = [half(fn), half(sn)];
+  let before = start;
+  let after = start;
+  for (const node of rest) {
+    if (sn === 0) return false;
+    if (isOdd(fn) || fn === sn) {
+      before = nodeOf(node, before);
+      after = nodeOf(node, after);
+      while (!isOdd(fn) && fn !== 0) [fn, sn] = [half(fn), half(sn)];
+    } else {
+      after = nodeOf(after, node);
+    }
+    [fn, sn] = [half(fn), half(sn)];
+  }
+  return sn === 0 && equalBytes(before, firstRoot) && equalBytes(after, secondRoot);
+}
+
+const isPowerOfTwo = (n: number): boolean => Number.isInteger(Math.log2(n));

@@ -1,0 +1,63 @@
+/** What peers saw after similar changes. Shown beside a change; it never alters a tier or a consent. */
+import * as z from "zod";
+import type { Change } from "../governance/change.ts";
+import { sameTarget } from "../governance/names.ts";
+import { type Verdict, VERDICTS } from "../governance/outcome.ts";
+import type { Insight } from "./insight.ts";
+
+export const evidenceSchema = z.object({
+  kpi: z.string(),
+  /** `target`: insights on the same target; `prefix`: there are none, so those beside it, under the same parent. */
+  match: z.enum(["target", "prefix"]),
+  n: z.number().int(),
+  /** (Σw)² ÷ Σw²: how many insights of equal trust would weigh as much. */
+  effective_n: z.number(),
+  /** Σw·δ ÷ Σw, δ being the realised delta with up as good. */
+  mean_delta: z.number(),
+  verdicts: z.record(z.enum(VERDICTS), z.number().int()),
+  insight_ids: z.array(z.string()),
+  basis: z.literal("correlation"),
+});
+export type Evidence = z.infer<typeof evidenceSchema>;
+
+/** The evidence on a change, or `null` without any: insights of the same kind and KPI, weighed by trust. */
+export function evidenceOf(
+  change: Pick<Change, "kind" | "target" | "kpi">,
+  insights: readonly Insight[],
+): Evidence | null {
+  const { kind, kpi } = change;
+  if (kpi === null) return null;
+  const alike = insights.filter(
+    (insight) => insight.kind === kind && insight.kpi === kpi && insight.realised_delta !== null && insight.trust > 0,
+  );
+  const place = sameTarget(change.target);
+  const exact = alike.filter(({ target }) => sameTarget(target) === place);
+  const found = exact.length > 0 ? exact : alike.filter(({ target }) => isBeside(sameTarget(target), place));
+  if (found.length === 0) return null;
+  const sum = (weigh: (insight: Insight) => number) => found.reduce((total, insight) => total + weigh(insight), 0);
+  const weights = sum(({ trust }) => trust);
+  return {
+    kpi,
+    match: exact.length > 0 ? "target" : "prefix",
+    n: found.length,
+    effective_n: rounded(weights ** 2 / sum(({ trust }) => trust ** 2)),
+    mean_delta: rounded(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
+    verdicts: countVerdicts(found),
+    insight_ids: found.map(({ insight_id }) => insight_id),
+    basis: "correlation",
+  };
+}
+
+/** `limits.uploads` is beside `limits.downloads`; a target of one part is beside none. */
+const isBeside = (a: string, b: string): boolean => parentOf(a) !== "" && parentOf(a) === parentOf(b);
+
+/** The target up to and with its last separator; empty when it has none. */
+const parentOf = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
+
+function countVerdicts(insights: readonly Insight[]): Record<Verdict, number> {
+  const counts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
+  for (const { verdict } of insights) counts[verdict]++;
+  return counts;
+}
+
+const rounded = (value: number): number => Number(value.toPrecision(12));

@@ -1,0 +1,79 @@
+/** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
+import type { Deps } from "../deps.ts";
+import { createTurns } from "../governance/turns.ts";
+import { refusal } from "./answer_peer.ts";
+import type { PeerIdentity } from "./handshake.ts";
+import type { SharedInsight } from "./insight.ts";
+import { type Answered, type Ask, INSIGHTS_A_MESSAGE, LinkError, type Message } from "./messages.ts";
+import type { Query, SyncReport } from "./port.ts";
+import { insightMaker, newestShared, spokenBy } from "./shared.ts";
+import { shareWith, syncWith, type Synced } from "./sync.ts";
+
+/** A connected peer. */
+export interface Contact {
+  peer: PeerIdentity;
+  ask: Ask;
+}
+
+/** A node's dealings with its peers. */
+export interface Exchange {
+  /** Syncs with one peer; rejects when it does not answer. */
+  syncOne(contact: Contact): Promise<Synced>;
+  /** Brings the own insights up to date, then syncs with each peer. A peer that fails is reported, not thrown. */
+  syncAll(contacts: readonly Contact[]): Promise<SyncReport>;
+  /** Asks; a peer that does not answer becomes status 503 or 504. */
+  question(contact: Contact, what: Query): Promise<Answered>;
+}
+
+/** The dealings of the node `self`. */
+export function exchange(
+  deps: Pick<Deps, "store" | "clock" | "sha256" | "product" | "log">,
+  self: PeerIdentity,
+): Exchange {
+  const { store, clock, log } = deps;
+  const turns = createTurns();
+  const makeInsights = insightMaker(deps, self);
+
+  const sync = ({ peer, ask }: Contact, changed: readonly SharedInsight[]): Promise<Synced> =>
+    turns(`peer ${peer.peer_id}`, () => syncWith({ store, clock, self }, peer, ask, changed));
+
+  const report = async (contact: Contact, changed: readonly SharedInsight[]): Promise<SyncReport["peers"][number]> => {
+    const { peer_id } = contact.peer;
+    try {
+      return { peer_id, ok: true, ...(await sync(contact, changed)), error: null };
+    } catch (error) {
+      const known = error instanceof LinkError;
+      if (!known) log.error("the sync with a peer failed", { peer_id, error: String(error) });
+      return {
+        peer_id,
+        ok: false,
+        kept: 0,
+        updated: 0,
+        error: known ? error.message : "it failed; the service's log has it",
+      };
+    }
+  };
+
+  const share = async ({ peer, ask }: Contact): Promise<Answered> => {
+    const insights = (await newestShared(store, INSIGHTS_A_MESSAGE)).map((insight) => spokenBy(self, insight));
+    return (await shareWith(self, peer, ask, insights)) ?? { status: 200, body: { shared: 0 } };
+  };
+
+  return {
+    syncOne: (contact) => sync(contact, []),
+    async syncAll(contacts) {
+      const changed = await turns("insights", makeInsights);
+      return { shared: changed.length, peers: await Promise.all(contacts.map((contact) => report(contact, changed))) };
+    },
+    async question(contact, what) {
+      try {
+        if (what === "share_evolution_insight") return await share(contact);
+        if (what.startsWith("/")) return await contact.ask("query", { path: what, method: "GET" });
+        return await contact.ask(what as Message, {});
+      } catch (error) {
+        if (!(error instanceof LinkError)) throw error;
+        return refusal(error.code === "peer_timeout" ? 504 : 503, error.code, error.message);
+      }
+    },
+  };
+}

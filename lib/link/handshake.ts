@@ -1,0 +1,83 @@
+/** The two opening frames: who each end is, and a nonce that was never used before. */
+import { bytesToHex } from "@noble/hashes/utils.js";
+import * as z from "zod";
+import { line } from "../form.ts";
+import { FRAME, type Frame, frameOf, HEADER_BYTES, LENGTH_BYTES, UNPROVEN_LIMIT } from "./frames.ts";
+import { toBytes, toObject } from "./payload.ts";
+import { Violation } from "./violation.ts";
+
+export const VERSION = 1;
+/** The length of a nonce, in bytes. */
+export const NONCE_BYTES = 32;
+
+const name = line(200);
+const nullable = name.nullish().transform((text) => text ?? null);
+
+/** Who an end of the link is; `product_id` is `null` where no product is governed. */
+export const peerIdentitySchema = z.object({
+  peer_id: z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits"),
+  instance_id: name,
+  product_id: nullable,
+  product_type: nullable,
+});
+export type PeerIdentity = z.infer<typeof peerIdentitySchema>;
+
+const challengeSchema = peerIdentitySchema.extend({
+  v: z.literal(VERSION),
+  nonce: z.string().regex(/^[0-9a-f]{64}$/, "must be 32 bytes as lower-case hex"),
+});
+const helloSchema = challengeSchema.extend({ kid: z.string().max(64) });
+
+/** The client's opening frame. */
+export const helloFrame = (self: PeerIdentity, kid: string, nonce: Uint8Array): Uint8Array =>
+  frameOf(FRAME.hello, toBytes({ v: VERSION, kid, ...identityFields(self), nonce: bytesToHex(nonce) }));
+
+/** The server's answer to it. */
+export const challengeFrame = (self: PeerIdentity, nonce: Uint8Array): Uint8Array =>
+  frameOf(FRAME.challenge, toBytes({ v: VERSION, ...identityFields(self), nonce: bytesToHex(nonce) }));
+
+/** Reads a HELLO; a `Violation` when it is not one of this version. */
+export const readHello = (frame: Frame): { peer: PeerIdentity; kid: string } => {
+  const { kid, ...hello } = read(frame, FRAME.hello, helloSchema);
+  return { peer: identityFields(hello), kid };
+};
+
+/** Reads a CHALLENGE; a `Violation` when it is not one of this version. */
+export const readChallenge = (frame: Frame): PeerIdentity =>
+  identityFields(read(frame, FRAME.challenge, challengeSchema));
+
+/** Reads a PROOF. */
+export function readProof(frame: Frame): Uint8Array {
+  if (frame.type !== FRAME.proof || frame.body.length !== 32) throw new Violation("a proof was due");
+  return frame.body;
+}
+
+/**
+ * Refuses an identity that no peer would accept, before anything is sent: a name of over 200 characters, or all of them
+ * together over what an opening frame holds. The error's message names the field.
+ */
+export function checkIdentity(self: PeerIdentity): void {
+  const parsed = peerIdentitySchema.safeParse(self);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`${issue!.path.join(".")} ${issue!.message}`);
+  }
+  const length = helloFrame(self, "0".repeat(8), new Uint8Array(NONCE_BYTES)).length - LENGTH_BYTES;
+  if (length > UNPROVEN_LIMIT)
+    throw new Error(`instance_id, product_id and product_type are ${length - UNPROVEN_LIMIT} bytes too long together`);
+}
+
+const identityFields = ({ peer_id, instance_id, product_id, product_type }: PeerIdentity): PeerIdentity => ({
+  peer_id,
+  instance_id,
+  product_id,
+  product_type,
+});
+
+function read<T>(frame: Frame, type: number, schema: z.ZodType<T>): T {
+  if (frame.type !== type) throw new Violation(`a frame of type ${type} was due, not ${frame.type}`);
+  const parsed = schema.safeParse(toObject(frame.bytes.subarray(HEADER_BYTES)));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Violation(`the opening frame's ${issue!.path.join(".")} ${issue!.message}`);
+}

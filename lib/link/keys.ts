@@ -1,0 +1,57 @@
+/** Keys and proofs of the link: HMAC-SHA256 and HKDF-SHA256 over the shared secret. */
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+
+/** Names the protocol in every derivation, so that no other use of the same secret yields the same bytes. */
+export const PROTOCOL = utf8ToBytes("countersign-link/1");
+
+/** What a shared secret becomes: the key `K`, and a short name by which the other end finds it. */
+export interface SecretKey {
+  kid: string;
+  key: Uint8Array;
+}
+
+/** `K = HKDF(secret, salt = protocol, info = "handshake")`, `kid` = hex of 4 bytes under `info = "kid"`. */
+export function secretKey(secret: string): SecretKey {
+  const input = utf8ToBytes(secret);
+  return {
+    kid: bytesToHex(hkdf(sha256, input, PROTOCOL, utf8ToBytes("kid"), 4)),
+    key: hkdf(sha256, input, PROTOCOL, utf8ToBytes("handshake"), 32),
+  };
+}
+
+/** SHA-256 over the protocol's name and both opening frames, byte for byte. */
+export const transcriptOf = (hello: Uint8Array, challenge: Uint8Array): Uint8Array =>
+  sha256(concatBytes(PROTOCOL, hello, challenge));
+
+/** HMAC(K, "client" ‖ transcript) */
+export const clientProof = (key: Uint8Array, transcript: Uint8Array): Uint8Array =>
+  hmac(sha256, key, concatBytes(utf8ToBytes("client"), transcript));
+
+/** HMAC(K, "server" ‖ transcript ‖ the client's proof) */
+export const serverProof = (key: Uint8Array, transcript: Uint8Array, client: Uint8Array): Uint8Array =>
+  hmac(sha256, key, concatBytes(utf8ToBytes("server"), transcript, client));
+
+/** One key a direction, new with every handshake: both nonces are in the transcript. */
+export function sessionKeys(key: Uint8Array, transcript: Uint8Array): { client: Uint8Array; server: Uint8Array } {
+  const under = (info: string) => hkdf(sha256, key, transcript, utf8ToBytes(info), 32);
+  return { client: under("client to server"), server: under("server to client") };
+}
+
+/** HMAC-SHA256 under a key that is set up once; a platform's own is faster than the portable one. */
+export type Mac = (key: Uint8Array) => (data: Uint8Array) => Uint8Array;
+
+/** HMAC-SHA256 without a platform. */
+export const portableMac: Mac = (key) => {
+  const fresh = hmac.create(sha256, key);
+  return (data) => fresh.clone().update(data).digest();
+};
+
+/** Compares without telling by time where two values differ. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  let difference = a.length ^ b.length;
+  for (let i = 0; i < a.length; i++) difference |= a[i]! ^ (b[i] ?? 0);
+  return difference === 0;
+}

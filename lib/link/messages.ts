@@ -1,0 +1,93 @@
+/** The messages that travel, and what each asks and answers. */
+import * as z from "zod";
+
+export const MESSAGES = [
+  "query_product_identity",
+  "query_product_evolution",
+  "share_evolution_insight",
+  "query",
+  "get_checkpoint",
+] as const;
+export type Message = (typeof MESSAGES)[number];
+
+/** The read endpoints that a peer may ask for, and nothing else. */
+export const READ_PATHS = [
+  "/api/state",
+  "/api/capabilities",
+  "/api/product/identity",
+  "/api/product/co-evolution",
+  "/api/l1l5_trend",
+] as const;
+
+/** How many insights one message carries at most. */
+export const INSIGHTS_A_MESSAGE = 50;
+
+const count = z.int().min(0);
+const insights = z.array(z.unknown()).max(INSIGHTS_A_MESSAGE);
+
+/** `after`: the number of the last insight that the asker has of this peer. */
+export const evolutionQuery = z.object({
+  after: count.default(0),
+  limit: z.int().min(0).max(INSIGHTS_A_MESSAGE).default(INSIGHTS_A_MESSAGE),
+});
+
+/** The peer's own insights in the order of their change; `next` is the `after` to go on from, `last` the newest number. */
+export const evolutionAnswer = z.object({
+  product_id: z.string().nullable(),
+  product_type: z.string().nullable(),
+  insights,
+  next: count,
+  last: count,
+});
+export type EvolutionAnswer = z.infer<typeof evolutionAnswer>;
+
+export const shareQuery = z.object({ insights });
+
+export const pathQuery = z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") });
+
+/** `from`: the length of the log that the asker has kept. */
+export const checkpointQuery = z.object({ from: count.nullish() });
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+/**
+ * The log at one length. `head_at_from` is the hash of entry `from` as it stands now; `checkpoint` is the note over this
+ * length, and `proof` the base64 hashes that lead from `from` to it.
+ */
+export const checkpointAnswer = z.object({
+  origin: z.string().min(1).max(1000),
+  length: count,
+  head: hash,
+  head_at_from: hash.nullish().transform((text) => text ?? null),
+  checkpoint: z
+    .string()
+    .max(8192)
+    .nullish()
+    .transform((text) => text ?? null),
+  proof: z
+    .array(z.string().max(64))
+    .max(128)
+    .nullish()
+    .transform((hashes) => hashes ?? null),
+});
+export type CheckpointAnswer = z.infer<typeof checkpointAnswer>;
+
+/** An answer as it travels: an HTTP status and a JSON body. */
+export interface Answered {
+  status: number;
+  body: unknown;
+}
+
+/** Asks a peer; rejects with `LinkError` when no answer comes. */
+export type Ask = (message: Message, body: unknown) => Promise<Answered>;
+
+/** No answer came: the connection is gone, or the peer took too long. */
+export class LinkError extends Error {
+  override readonly name = "LinkError";
+  constructor(
+    readonly code: "peer_unreachable" | "peer_timeout",
+    message: string,
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,33 @@
+/** How two nodes that both dial agree, without a word, on one connection and on what they are to each other. */
+import type { PeerIdentity } from "./handshake.ts";
+
+export const RELATIONS = ["same_product", "same_product_type", "other"] as const;
+export type Relation = (typeof RELATIONS)[number];
+
+const TRUST: Record<Relation, number> = { same_product: 1, same_product_type: 0.55, other: 0 };
+
+type Product = Pick<PeerIdentity, "product_id" | "product_type">;
+
+/** What a peer's product is to this node's; an absent name matches none. */
+export function relationOf(self: Product, peer: Product): Relation {
+  if (self.product_id && self.product_id === peer.product_id) return "same_product";
+  if (self.product_type && self.product_type === peer.product_type) return "same_product_type";
+  return "other";
+}
+
+/** The weight of a peer's insights: 1, 0.55, or 0 for one whose insights are not kept. */
+export const trustOf = (relation: Relation): number => TRUST[relation];
+
+/**
+ * Whether a new connection replaces the one that is there, at both ends alike: of two dialled by the same end the newer
+ * stays (the older may be half-open), else the one that the node with the smaller peer_id dialled.
+ */
+export function replaces(
+  own: string,
+  peer: string,
+  established: { role: "client" | "server" },
+  there: { role: "client" | "server" },
+): boolean {
+  if (established.role === there.role) return true;
+  return (established.role === "client") === own < peer;
+}

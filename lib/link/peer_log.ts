@@ -1,0 +1,68 @@
+/**
+ * What a node keeps of a peer's audit log, and what it makes of a newer account of it. A log can only grow: whoever keeps
+ * a checkpoint outside sees when it was cut or rewritten.
+ */
+import { parseCheckpoint } from "../audit/checkpoint.ts";
+import { bytesOf } from "../audit/merkle.ts";
+import { base64Bytes } from "../audit/note.ts";
+import { isConsistent } from "./consistency.ts";
+import type { CheckpointAnswer } from "./messages.ts";
+
+export const LOG_STATES = ["consistent", "rewritten", "unknown"] as const;
+export type LogState = (typeof LOG_STATES)[number];
+
+/** The newest account of a peer's log that was accepted. */
+export interface KeptLog {
+  origin: string;
+  length: number;
+  head: string;
+  /** The checkpoint's note, and the root it states as hex; `null` where the peer makes none. */
+  checkpoint: string | null;
+  root: string | null;
+  at: string;
+}
+
+/** `keep` is what to hold the next account against: a rewritten log leaves it as it was. */
+export interface Judgement {
+  log: LogState;
+  reason: string | null;
+  keep: KeptLog | null;
+}
+
+/** Holds a peer's account of its log against what was kept. `consistent` needs something to compare. */
+export function judgeLog(kept: KeptLog | null, told: CheckpointAnswer, at: string): Judgement {
+  const rewritten = (reason: string): Judgement => ({ log: "rewritten", reason, keep: kept });
+  const unproven = (reason: string): Judgement => ({ log: "unknown", reason, keep: kept });
+  const note = told.checkpoint === null ? null : parseCheckpoint(told.checkpoint);
+  if (told.checkpoint !== null && (note?.origin !== told.origin || note.length !== told.length))
+    return unproven("the checkpoint does not state the log's origin and length");
+  const keep: KeptLog = {
+    origin: told.origin,
+    length: told.length,
+    head: told.head,
+    checkpoint: told.checkpoint,
+    root: note?.root ?? null,
+    at,
+  };
+  if (!kept) return { log: "unknown", reason: "this is the first account of the log", keep };
+  if (told.origin !== kept.origin) return rewritten(`the log was ${kept.origin} and is now ${told.origin}`);
+  if (told.length < kept.length) return rewritten(`the log had ${kept.length} entries and now has ${told.length}`);
+  const sameLength = told.length === kept.length;
+  if (sameLength && told.head !== kept.head) return rewritten(`the log has another entry ${kept.length} than before`);
+  if (told.head_at_from !== null && told.head_at_from !== kept.head)
+    return rewritten(`entry ${kept.length} of the log is not the one that was there`);
+  if (kept.root !== null) {
+    if (keep.root === null) return unproven("the peer gave checkpoints before and gives none now");
+    if (!growthIsProven(kept, keep, told.proof ?? []))
+      return rewritten(`the proof from ${kept.length} to ${told.length} entries does not hold`);
+    return { log: "consistent", reason: null, keep };
+  }
+  if (sameLength || kept.length === 0 || told.head_at_from !== null) return { log: "consistent", reason: null, keep };
+  return { log: "unknown", reason: "the log grew, and the peer does not tell its earlier head", keep };
+}
+
+function growthIsProven(kept: KeptLog, now: KeptLog, proof: readonly string[]): boolean {
+  const path = proof.map((hash) => base64Bytes(hash));
+  if (!path.every((hash) => hash?.length === 32)) return false;
+  return isConsistent(kept.length, bytesOf(kept.root!), now.length, bytesOf(now.root!), path as Uint8Array[]);
+}

@@ -1,0 +1,42 @@
+/** What the store keeps of each peer, so that a restart knows whom it met and what it has of them. */
+import type { Store, Tx } from "../store/store.ts";
+import type { PeerIdentity } from "./handshake.ts";
+import type { KeptLog, LogState } from "./peer_log.ts";
+
+const COLLECTION = "peers";
+/** The longest unseen go first. */
+const KEPT_PEERS = 200;
+
+/** `peers/<peer_id>` */
+export interface PeerRecord extends PeerIdentity {
+  /** Where it was dialled, or where it came from. */
+  address: string;
+  last_seen_at: string;
+  /** The number of its last insight that was read. */
+  cursor: number;
+  kept_log: KeptLog | null;
+  log: LogState;
+  log_reason: string | null;
+}
+
+/** All kept peers, at most 200. */
+export async function listPeers(store: Store): Promise<PeerRecord[]> {
+  return (await store.list<PeerRecord>(COLLECTION, { limit: KEPT_PEERS })).map(({ value }) => value);
+}
+
+/** One peer's record. */
+export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string): Promise<PeerRecord | undefined> {
+  return (await reader.get<PeerRecord>(COLLECTION, peerId))?.value;
+}
+
+/** Keeps what is new of a peer; a peer met for the first time may push out the longest unseen. */
+export async function savePeer(tx: Tx, seen: PeerIdentity & Partial<PeerRecord>): Promise<void> {
+  const kept = await peerRecord(tx, seen.peer_id);
+  const fresh = { address: "", last_seen_at: "", cursor: 0, kept_log: null, log: "unknown" as const, log_reason: null };
+  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...seen } satisfies PeerRecord);
+  if (kept) return;
+  const all = await tx.list<PeerRecord>(COLLECTION, { limit: KEPT_PEERS + 1 });
+  if (all.length <= KEPT_PEERS) return;
+  const others = all.filter(({ id }) => id !== seen.peer_id);
+  tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);
+}

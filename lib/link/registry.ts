@@ -1,0 +1,125 @@
+/** The co-evolution registry: what peers of the same product or product type have learnt. */
+import { addGrowth } from "../pulse/growth_log.ts";
+import type { Store, Stored, Tx } from "../store/store.ts";
+import type { PeerIdentity } from "./handshake.ts";
+import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
+import { relationOf, trustOf } from "./pair.ts";
+
+const COLLECTION = "co_evolution";
+/** How many insights are kept. */
+export const KEPT_INSIGHTS = 500;
+
+/** What became of a message's insights. `unrelated`: the peer's product is none of ours, nothing of it is kept. */
+export interface Acceptance {
+  kept: number;
+  updated: number;
+  unchanged: number;
+  unrelated: number;
+  refused: { insight_id: string | null; reason: string }[];
+}
+
+/** `meta/co_evolution`: what was not kept, over the life of the store. */
+export interface NotKept {
+  unrelated: number;
+  refused: number;
+}
+
+/** Takes in what a peer told of itself, in the caller's transaction. */
+export async function acceptInsights(
+  tx: Tx,
+  ends: { self: PeerIdentity; peer: PeerIdentity },
+  told: readonly unknown[],
+  now: number,
+): Promise<Acceptance> {
+  const { self, peer } = ends;
+  const acceptance: Acceptance = { kept: 0, updated: 0, unchanged: 0, unrelated: 0, refused: [] };
+  const trust = trustOf(relationOf(self, peer));
+  const at = new Date(now).toISOString();
+  if (trust === 0) acceptance.unrelated = told.length;
+  else
+    for (const raw of told) {
+      const parsed = sharedInsightSchema.safeParse(raw);
+      const reason = parsed.success ? misplaced(parsed.data, peer) : "it is not an insight of this version";
+      if (reason) acceptance.refused.push({ insight_id: parsed.data?.insight_id ?? null, reason });
+      else await keep(tx, parsed.data!, { trust, received_at: at, peer_id: peer.peer_id }, acceptance);
+    }
+  await count(tx, acceptance);
+  if (acceptance.kept === 0) return acceptance;
+  await forgetOldest(tx);
+  await addGrowth(tx, {
+    at,
+    kind: "insight",
+    title: `${acceptance.kept} ${acceptance.kept === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
+    detail: `Kept with a trust of ${trust}.`,
+    ref: peer.peer_id,
+  });
+  return acceptance;
+}
+
+/** Kept insights, the last received first. */
+export async function listInsights(store: Store, limit = KEPT_INSIGHTS): Promise<Insight[]> {
+  const insights = (await allKept(store)).map(({ value }) => value);
+  return insights
+    .sort((a, b) => (a.received_at < b.received_at ? 1 : a.received_at > b.received_at ? -1 : 0))
+    .slice(0, limit);
+}
+
+/** What was not kept so far. */
+export const notKept = async (store: Store): Promise<NotKept> =>
+  (await store.get<NotKept>("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
+
+/** A peer speaks for itself only. */
+function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefined {
+  if (insight.origin_instance_id !== peer.instance_id)
+    return "origin_instance_id is not the sender's: nothing is relayed";
+  if (insight.product_id !== peer.product_id || insight.product_type !== peer.product_type)
+    return "its product is not the one of the handshake";
+  return undefined;
+}
+
+async function keep(
+  tx: Tx,
+  told: SharedInsight,
+  own: Pick<Insight, "trust" | "received_at" | "peer_id">,
+  acceptance: Acceptance,
+): Promise<void> {
+  const before = (await tx.get<Insight>(COLLECTION, told.insight_id))?.value;
+  if (before && before.peer_id !== own.peer_id) {
+    acceptance.refused.push({ insight_id: told.insight_id, reason: "another peer's insight has this id" });
+    return;
+  }
+  const insight: Insight = { ...told, summary: summaryOf(told), ...own };
+  if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight)) {
+    acceptance.unchanged++;
+    return;
+  }
+  tx.put(COLLECTION, told.insight_id, insight);
+  acceptance[before ? "updated" : "kept"]++;
+}
+
+async function count(tx: Tx, { unrelated, refused }: Acceptance): Promise<void> {
+  if (unrelated === 0 && refused.length === 0) return;
+  const before = (await tx.get<NotKept>("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
+  tx.put("meta", COLLECTION, {
+    unrelated: before.unrelated + unrelated,
+    refused: before.refused + refused.length,
+  } satisfies NotKept);
+}
+
+const allKept = (reader: Pick<Store | Tx, "list">): Promise<Stored<Insight>[]> =>
+  reader.list<Insight>(COLLECTION, { limit: KEPT_INSIGHTS * 2 });
+
+/** Who holds most loses its oldest first, so that no peer pushes out the others. */
+async function forgetOldest(tx: Tx): Promise<void> {
+  const kept = (await allKept(tx)).map(({ value }) => value);
+  for (let surplus = kept.length - KEPT_INSIGHTS; surplus > 0; surplus--) {
+    const counts = new Map<string, number>();
+    for (const { peer_id } of kept) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
+    const [largest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const oldest = kept
+      .filter(({ peer_id }) => peer_id === largest)
+      .reduce((a, b) => (a.received_at <= b.received_at ? a : b));
+    tx.delete(COLLECTION, oldest.insight_id);
+    kept.splice(kept.indexOf(oldest), 1);
+  }
+}

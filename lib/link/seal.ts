@@ -1,0 +1,44 @@
+/** Sealed frames: a u64 sequence number from 0, the payload, and an HMAC over everything before it. */
+import { type Frame, HEADER_BYTES, writeHeader } from "./frames.ts";
+import { equalBytes, type Mac } from "./keys.ts";
+import { Violation } from "./violation.ts";
+
+const SEQUENCE_BYTES = 8;
+const TAG_BYTES = 32;
+const PAYLOAD_AT = HEADER_BYTES + SEQUENCE_BYTES;
+const HIGH = 0x1_0000_0000;
+
+/** What a frame's length field counts beside the payload. */
+export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
+
+/** Makes the frames of one direction. */
+export function sealer(key: Uint8Array, macOf: Mac): (type: number, payload: Uint8Array) => Uint8Array {
+  const mac = macOf(key);
+  let sequence = 0;
+  return (type, payload) => {
+    const bytes = new Uint8Array(PAYLOAD_AT + payload.length + TAG_BYTES);
+    writeHeader(bytes, type);
+    const view = new DataView(bytes.buffer);
+    view.setUint32(HEADER_BYTES, Math.floor(sequence / HIGH));
+    view.setUint32(HEADER_BYTES + 4, sequence % HIGH);
+    bytes.set(payload, PAYLOAD_AT);
+    bytes.set(mac(bytes.subarray(0, -TAG_BYTES)), bytes.length - TAG_BYTES);
+    sequence++;
+    return bytes;
+  };
+}
+
+/** Checks the frames of one direction and gives their payloads. A frame that is changed, repeated, missing or out of order is a `Violation`. */
+export function opener(key: Uint8Array, macOf: Mac): (frame: Frame) => Uint8Array {
+  const mac = macOf(key);
+  let sequence = 0;
+  return ({ bytes }) => {
+    if (!equalBytes(mac(bytes.subarray(0, -TAG_BYTES)), bytes.subarray(-TAG_BYTES)))
+      throw new Violation("a frame's HMAC does not hold");
+    const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES, SEQUENCE_BYTES);
+    if (view.getUint32(0) * HIGH + view.getUint32(4) !== sequence)
+      throw new Violation(`a frame is out of sequence: number ${sequence} was due`);
+    sequence++;
+    return bytes.subarray(PAYLOAD_AT, -TAG_BYTES);
+  };
+}

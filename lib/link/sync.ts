@@ -1,0 +1,118 @@
+/** Learning from one peer: its insights since the last time, and whether its log still holds. */
+import type { Deps } from "../deps.ts";
+import { addGrowth } from "../pulse/growth_log.ts";
+import type { PeerIdentity } from "./handshake.ts";
+import type { SharedInsight } from "./insight.ts";
+import {
+  type Answered,
+  type Ask,
+  checkpointAnswer,
+  evolutionAnswer,
+  INSIGHTS_A_MESSAGE,
+  LinkError,
+} from "./messages.ts";
+import { relationOf, trustOf } from "./pair.ts";
+import { judgeLog } from "./peer_log.ts";
+import { peerRecord, savePeer } from "./peer_records.ts";
+import { acceptInsights } from "./registry.ts";
+import { SHARED_INSIGHTS } from "./shared.ts";
+
+type SyncDeps = Pick<Deps, "store" | "clock"> & { self: PeerIdentity };
+
+/** More pages than a peer keeps insights for: it counts wrongly, and the rest waits for the next cycle. */
+const PAGES = SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;
+
+/** What a sync with one peer brought. */
+export interface Synced {
+  /** Insights that were new, and those that changed. */
+  kept: number;
+  updated: number;
+}
+
+/**
+ * Syncs with one peer: hands it own insights that changed, then reads its own. Rejects with `LinkError` when it does not
+ * answer; an answer that makes no sense counts as none.
+ */
+export async function syncWith(
+  deps: SyncDeps,
+  peer: PeerIdentity,
+  ask: Ask,
+  changed: readonly SharedInsight[] = [],
+): Promise<Synced> {
+  await shareWith(deps.self, peer, ask, changed);
+  const synced = await readInsights(deps, peer, ask);
+  await checkLog(deps, peer, ask);
+  return synced;
+}
+
+/** Hands insights to a peer that keeps them; to any other nothing goes. The answer to the last message, if one was sent. */
+export async function shareWith(
+  self: PeerIdentity,
+  peer: PeerIdentity,
+  ask: Ask,
+  insights: readonly SharedInsight[],
+): Promise<Answered | undefined> {
+  if (trustOf(relationOf(self, peer)) === 0) return undefined;
+  let answered: Answered | undefined;
+  for (let start = 0; start < insights.length; start += INSIGHTS_A_MESSAGE)
+    answered = await ask("share_evolution_insight", { insights: insights.slice(start, start + INSIGHTS_A_MESSAGE) });
+  return answered;
+}
+
+async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<Synced> {
+  const { store, clock, self } = deps;
+  const related = trustOf(relationOf(self, peer)) > 0;
+  const synced: Synced = { kept: 0, updated: 0 };
+  let after = (await peerRecord(store, peer.peer_id))?.cursor ?? 0;
+  for (let page = 0; page < PAGES; page++) {
+    const limit = related ? INSIGHTS_A_MESSAGE : 0;
+    const answered = await ask("query_product_evolution", { after, limit });
+    const { insights, next, last } = understood(answered, evolutionAnswer);
+    if (insights.length > 0 || next !== after) {
+      const taken = await store.transact(async (tx) => {
+        const taken = await acceptInsights(tx, { self, peer }, insights, clock.now());
+        await savePeer(tx, { ...peer, cursor: next });
+        return taken;
+      });
+      synced.kept += taken.kept;
+      synced.updated += taken.updated;
+    }
+    if (insights.length === 0 || next >= last) break;
+    after = next;
+  }
+  return synced;
+}
+
+async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<void> {
+  const before = await peerRecord(store, peer.peer_id);
+  const kept = before?.kept_log ?? null;
+  const answered = await ask("get_checkpoint", { from: kept?.length ?? null });
+  if (answered.status === 404 && !kept) return;
+  const at = new Date(clock.now()).toISOString();
+  const judged =
+    answered.status === 200
+      ? judgeLog(kept, understood(answered, checkpointAnswer), at)
+      : { log: "unknown" as const, reason: "the peer gives no account of its log", keep: kept };
+  const isNews = judged.log !== before?.log || judged.reason !== before?.log_reason;
+  if (!isNews && judged.keep?.length === kept?.length) return;
+  await store.transact(async (tx) => {
+    await savePeer(tx, { ...peer, kept_log: judged.keep, log: judged.log, log_reason: judged.reason });
+    if (judged.log !== "rewritten" || before?.log === "rewritten") return;
+    await addGrowth(tx, {
+      at,
+      kind: "peer_log_rewritten",
+      title: `The audit log of ${peer.instance_id} was rewritten`,
+      detail: judged.reason!,
+      ref: peer.peer_id,
+    });
+  });
+}
+
+function understood<T>(
+  answered: Answered,
+  schema: { safeParse(body: unknown): { success: true; data: T } | { success: false } },
+): T {
+  const parsed = answered.status === 200 ? schema.safeParse(answered.body) : undefined;
+  if (parsed?.success) return parsed.data;
+  throw new LinkError("peer_unreachable", `the peer's answer (status ${answered.status}) is not one of this protocol`);
+}

@@ -1,0 +1,156 @@
+/** The cross-host link of a Node process: keeps in touch with peers, hands insights to and fro, carries questions. */
+import type { Capability, Deps } from "../lib/deps.ts";
+import { answerPeer, type CheckpointSource, refusal } from "../lib/link/answer_peer.ts";
+import { type Contact, exchange } from "../lib/link/exchange.ts";
+import { checkIdentity, type PeerIdentity } from "../lib/link/handshake.ts";
+import { secretKey } from "../lib/link/keys.ts";
+import type { Answered } from "../lib/link/messages.ts";
+import { openPeerId } from "../lib/link/peer_id.ts";
+import { listPeers, savePeer } from "../lib/link/peer_records.ts";
+import type { LinkPort, PeerRow } from "../lib/link/port.ts";
+import type { Connection } from "./link/connection.ts";
+import { type Mesh, openMesh } from "./link/mesh.ts";
+import { peerRows } from "./link/rows.ts";
+import { systemTimers, type Timers } from "./link/timers.ts";
+import type { PeerAddress } from "./option_values.ts";
+
+/** What a link is opened with. */
+export interface CrossLinkOptions {
+  deps: Pick<Deps, "store" | "clock" | "sha256" | "log" | "product">;
+  /** The service's own endpoints; a few of them answer peers. */
+  fetch: (request: Request) => Promise<Response>;
+  /** The first sends, all are accepted. */
+  secrets: readonly string[];
+  /** Absent: the node dials only. */
+  listenAt?: PeerAddress | undefined;
+  peers: readonly PeerAddress[];
+  /** Names the instance where no product is governed. */
+  nodeId: string;
+  checkpoint?: CheckpointSource | undefined;
+  timers?: Timers;
+  /** 0 to 1, for the jitter between attempts. */
+  random?: () => number;
+}
+
+/** A running link. */
+export interface CrossLink extends LinkPort {
+  /** Closes all connections and waits for what is being written. */
+  close(): Promise<void>;
+}
+
+/** Opens the link; rejects with Node's error when it cannot listen, and when the node's names are too long to be told. */
+export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLink> {
+  const { deps, fetch, checkpoint } = options;
+  const { store, clock, log, product } = deps;
+  const self = await identityOf(options);
+  checkIdentity(self);
+  const dealings = exchange(deps, self);
+  const { inBackground, settled } = backgroundWork(log);
+
+  const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<Answered> => {
+    const answered = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
+    inBackground("answering a peer", answered);
+    return answered.catch(() => refusal(500, "internal", "internal error; the peer's log has it"));
+  };
+
+  /** A question that was under way on a connection that another has replaced is put again there. */
+  const contactOf = (connection: Connection): Contact => ({
+    peer: connection.peer!,
+    ask: (message, body) =>
+      connection.ask(message, body).catch((error: unknown) => {
+        const now = mesh.connections().find(({ peer }) => peer!.peer_id === connection.peer!.peer_id);
+        if (!now || now === connection) throw error;
+        return now.ask(message, body);
+      }),
+  });
+
+  const mesh = await openMesh({
+    self,
+    keys: options.secrets.map(secretKey),
+    listenAt: options.listenAt,
+    peers: options.peers,
+    clock,
+    timers: options.timers ?? systemTimers,
+    random: options.random ?? Math.random,
+    log,
+    answer,
+    onUp: (up) =>
+      inBackground(
+        "syncing with a new peer",
+        saveSeen(store, up).then(() => dealings.syncOne(contactOf(up))),
+      ),
+    onDown: (down) => inBackground("keeping when a peer was seen", saveSeen(store, down)),
+  });
+
+  const peers = async (): Promise<PeerRow[]> =>
+    peerRows({ self, ...mesh, connections: mesh.connections(), records: await listPeers(store) });
+
+  return {
+    self: { ...self, address: mesh.address },
+    peers,
+    async query(what, peer) {
+      const rows = await peers();
+      const connected = new Map(mesh.connections().map((each) => [each.peer!.peer_id, contactOf(each)]));
+      const configured = new Set(mesh.dialers.map(({ address }) => address));
+      const asked = rows.filter(({ state, peer_id, address }) =>
+        peer === undefined ? state !== "unknown" || configured.has(address) : peer_id === peer || address === peer,
+      );
+      if (peer !== undefined && asked.length === 0) return undefined;
+      return Promise.all(
+        asked.map(async ({ peer_id, address }) => {
+          const contact = connected.get(peer_id ?? "");
+          const answered = contact
+            ? await dealings.question(contact, what)
+            : refusal(503, "peer_unreachable", "the peer is not connected");
+          return { peer_id, address, ...answered };
+        }),
+      );
+    },
+    sync: () => dealings.syncAll(mesh.connections().map(contactOf)),
+    capability: () => capabilityOf(mesh),
+    async close() {
+      await mesh.close();
+      await settled();
+    },
+  };
+}
+
+async function identityOf({ deps: { store, product }, nodeId }: CrossLinkOptions): Promise<PeerIdentity> {
+  return {
+    peer_id: await openPeerId(store),
+    instance_id: product?.identity.instance_id ?? nodeId,
+    product_id: product?.identity.product_id ?? null,
+    product_type: product?.intent.product_type ?? null,
+  };
+}
+
+function saveSeen(store: Deps["store"], { peer, address, lastSeen }: Connection): Promise<void> {
+  return store.transact((tx) => savePeer(tx, { ...peer!, address, last_seen_at: new Date(lastSeen).toISOString() }));
+}
+
+/** Work that nobody waits for until the end; its failures are logged. */
+function backgroundWork(log: Deps["log"]) {
+  const running = new Set<Promise<unknown>>();
+  return {
+    inBackground(what: string, work: Promise<unknown>): void {
+      const done: Promise<unknown> = work
+        .catch((error: unknown) => log.warn(`${what} failed`, { error: String(error) }))
+        .finally(() => running.delete(done));
+      running.add(done);
+    },
+    async settled(): Promise<void> {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
+
+function capabilityOf({ dialers }: Mesh): Capability {
+  const missing = dialers.filter(({ state }) => state !== "up").map(({ address }) => address);
+  return {
+    id: "cross_link",
+    group: "link",
+    status: missing.length === 0 ? "available" : "degraded",
+    reason: missing.length === 0 ? null : `not connected: ${missing.join(", ")}`,
+    enable_with: null,
+  };
+}

@@ -1,0 +1,166 @@
+/** Five processes of two products of one type and of another product, on loopback addresses of their own. */
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { client, type Client } from "../support/client.ts";
+import { type RecordingProxy, recordingProxy } from "../local/link/recording_proxy.ts";
+import { killAll, type Server, serve, temporaryFolder } from "./server.ts";
+
+const SECRET = "a secret of the tests, long enough";
+const acme = { product_id: "acme", product_type: "crm" };
+const globex = { product_id: "globex", product_type: "crm" };
+const initech = { product_id: "initech", product_type: "erp" };
+
+interface Node extends Client {
+  name: string;
+  server: Server;
+  /** `host:port` of its link. */
+  link: string;
+  start(over?: readonly string[]): Promise<Node>;
+}
+
+const folder = temporaryFolder();
+
+async function start(name: string, product: object, args: readonly string[], secret = SECRET): Promise<Node> {
+  const cwd = join(folder, name);
+  await mkdir(cwd, { recursive: true });
+  const intent = {
+    ...product,
+    version: "1",
+    approved_by: "ana",
+    update_epoch: 1,
+    kpis: { csat: { baseline: 4, target: 5 } },
+  };
+  await writeFile(join(cwd, "intent.json"), JSON.stringify(intent));
+  const own = ["--product-intent=intent.json", `--agent-id=${name}`, "--cycle-interval=0", ...args];
+  const server = await serve(cwd, own, { SVC_CROSS_LINK_SECRET: secret });
+  const opened = server.stderr.find((line) => line.includes('"link open"'));
+  const link = opened ? (JSON.parse(opened).address as string) : "";
+  const fetching = client(fetch, server.url);
+  return { ...fetching, name, server, link, start: (over = []) => start(name, product, [...args, ...over], secret) };
+}
+
+const listening = (n: number, port = "0") => [`--cross-link-host=127.0.0.${n}`, `--cross-link-port=${port}`];
+const dialling = (...nodes: { link: string }[]) => [`--cross-link-peers=${nodes.map(({ link }) => link).join(",")}`];
+
+/** Waits until `node` has logged, since line `from`, that it is connected to an instance. */
+async function up(node: Node, instance: string, from = 0): Promise<void> {
+  for (;;) {
+    const seen = node.server.stderr
+      .slice(from)
+      .some((line) => line.includes('"link up"') && line.includes(`"${instance}"`));
+    if (seen) return;
+    await once(node.server.child.stderr!, "data");
+  }
+}
+
+async function outcome(node: Node): Promise<void> {
+  await node.post("kpi", { csat: 4 });
+  await node.bring("applied", { kpi: "csat", expected_delta_k: 0.2 });
+  await node.post("kpi", { csat: 4.3 });
+}
+
+const sync = async (node: Node) => {
+  const { status, text } = await node.post("/api/action/run-now", { action: "sync_peers" });
+  expect(status, text).toBe(200);
+};
+const held = async (node: Node): Promise<Record<string, number>> => {
+  const { insights } = (await node.get("co-evolution")).body;
+  return Object.fromEntries(
+    insights.map((insight: { origin_instance_id: string; trust: number }) => [
+      insight.origin_instance_id,
+      insight.trust,
+    ]),
+  );
+};
+
+let nodes: [Node, Node, Node, Node, Node];
+let proxy: RecordingProxy;
+
+beforeAll(async () => {
+  const one = await start("n1", acme, listening(1));
+  const two = await start("n2", acme, [...listening(2), ...dialling(one)]);
+  const three = await start("n3", globex, [...listening(3), ...dialling(one, two)]);
+  const [host = "", port = ""] = one.link.split(":");
+  proxy = await recordingProxy({ host, port: Number(port) });
+  const four = await start("n4", globex, [
+    ...listening(4),
+    ...dialling({ link: `127.0.0.1:${proxy.at.port}` }, two, three),
+  ]);
+  const five = await start("n5", initech, [...listening(5), ...dialling(one, two, three, four)]);
+  nodes = [one, two, three, four, five];
+  const instances = ["acme@n1", "acme@n2", "globex@n3", "globex@n4", "initech@n5"];
+  await Promise.all(
+    nodes.flatMap((node, i) => instances.filter((_, j) => i !== j).map((instance) => up(node, instance))),
+  );
+}, 60_000);
+afterAll(async () => {
+  await killAll();
+  await proxy?.close();
+});
+
+test("every insight reaches every process that should have it, with the right trust", async () => {
+  for (const node of nodes) await outcome(node);
+  for (const node of nodes) await sync(node);
+  const [one, two, three, four, five] = await Promise.all(nodes.map(held));
+  expect(one).toEqual({ "acme@n2": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
+  expect(two).toEqual({ "acme@n1": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
+  expect(three).toEqual({ "acme@n1": 0.55, "acme@n2": 0.55, "globex@n4": 1 });
+  expect(four).toEqual({ "acme@n1": 0.55, "acme@n2": 0.55, "globex@n3": 1 });
+  expect(five).toEqual({});
+});
+
+test("peers answer questions, and their logs are consistent", async () => {
+  await sync(nodes[0]);
+  const { body } = await nodes[0].post("/api/peer/query?path=/api/product/identity&method=GET");
+  expect(body.results.map((row: { status: number }) => row.status)).toEqual([200, 200, 200, 200]);
+  const { peers } = (await nodes[0].get("/api/peers")).body;
+  expect(peers.map(({ state, log }: { state: string; log: string }) => [state, log])).toEqual(
+    Array.from({ length: 4 }, () => ["up", "consistent"]),
+  );
+});
+
+test("a killed process comes back with what it knew, and learns what it missed", async () => {
+  const [one, two] = nodes;
+  const [, port] = two.link.split(":");
+  two.server.child.kill("SIGKILL");
+  await two.server.ended;
+  await outcome(one);
+  await sync(one);
+  const from = one.server.stderr.length;
+  const back = await two.start([`--cross-link-port=${port}`]);
+  nodes[1] = back;
+  await up(one, "acme@n2", from);
+  await sync(back);
+  const { insights } = (await back.get("co-evolution")).body;
+  expect(
+    insights.filter((insight: { origin_instance_id: string }) => insight.origin_instance_id === "acme@n1"),
+  ).toHaveLength(2);
+  expect(await held(back)).toMatchObject({ "globex@n3": 0.55, "globex@n4": 0.55 });
+});
+
+test("a process with another secret is not let in", async () => {
+  const stranger = await start("n6", acme, dialling(nodes[0]), "another secret, just as long as it");
+  await stranger.server.logged("link cannot be made");
+  await sync(stranger);
+  expect(await held(stranger)).toEqual({});
+  expect((await stranger.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
+  const { capabilities } = (await stranger.get("/api/capabilities")).body;
+  expect(capabilities.find(({ id }: { id: string }) => id === "cross_link")).toMatchObject({ status: "degraded" });
+});
+
+test("recorded bytes open nothing", async () => {
+  const [one] = nodes;
+  const from = one.server.stderr.length;
+  const [host = "", port = ""] = one.link.split(":");
+  const socket = connect({ host, port: Number(port) }).on("error", () => {});
+  socket.write(proxy.fromClient());
+  await new Promise((resolve) => socket.once("close", resolve));
+  expect(one.server.stderr.slice(from).filter((line) => line.includes('"link up"'))).toEqual([]);
+});
+
+test("nothing of the link's secret stands in a log", () => {
+  for (const { server } of nodes) expect(server.stderr.join("\n")).not.toContain(SECRET);
+});

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { type AnswerDeps, answerPeer } from "../../../lib/link/answer_peer.ts";
+import { type Ask, LinkError } from "../../../lib/link/messages.ts";
+import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
+import { insightMaker } from "../../../lib/link/shared.ts";
+import { syncWith } from "../../../lib/link/sync.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { testClock } from "../../support/clock.ts";
+import { service, type TestService } from "../../support/service.ts";
+import type { PeerIdentity } from "../../../lib/link/handshake.ts";
+import { identity } from "./ends.ts";
+
+const self = identity("a");
+const peer = identity("b");
+const unrelated: PeerIdentity = { ...peer, product_id: "other", product_type: null };
+
+let svc: TestService;
+let asked: string[];
+let deps: AnswerDeps;
+beforeEach(async () => {
+  svc = await service({ intent: { kpis: { csat: { baseline: 4, target: 5 } } } });
+  asked = [];
+  const fetch = app(svc.deps);
+  deps = {
+    store: svc.deps.store,
+    clock: svc.deps.clock,
+    product: svc.deps.product,
+    self,
+    fetch: (request) => (asked.push(new URL(request.url).pathname), fetch(request)),
+  };
+});
+const answer = (message: string, body: unknown, from: PeerIdentity = peer) => answerPeer(deps, from, { message, body });
+
+/** Makes as many own insights as there are targets. */
+async function insights(...targets: string[]): Promise<void> {
+  await svc.post("kpi", { csat: 4 });
+  for (const target of targets) await svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, target });
+  await svc.post("kpi", { csat: 4.3 });
+  await insightMaker(svc.deps, self)();
+}
+
+describe("a peer's request", () => {
+  test("of an unknown message is answered with 400", async () => {
+    for (const message of ["drop_tables", "toString", "__proto__", ""])
+      expect(await answer(message, {})).toMatchObject({ status: 400, body: { code: "unknown_message" } });
+  });
+
+  test.each([
+    ["another path", { path: "/api/product/audit" }],
+    ["a path with a query", { path: "/api/state?x=1" }],
+    ["an address", { path: "http://10.0.0.1/api/state" }],
+    ["another method", { path: "/api/state", method: "POST" }],
+    ["no path", {}],
+    ["no object", "path=/api/state"],
+  ])("with %s goes to no endpoint", async (_, body) => {
+    expect(await answer("query", body)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    expect(asked).toEqual([]);
+  });
+
+  test("reads the endpoints that peers may read", async () => {
+    expect(await answer("query", { path: "/api/product/identity" })).toMatchObject({
+      status: 200,
+      body: { product_id: "acme-crm" },
+    });
+    expect(asked).toEqual(["/api/product/identity"]);
+  });
+
+  test("for insights is answered to a related peer only", async () => {
+    await insights("ui.one", "ui.two");
+    expect(await answer("query_product_evolution", {})).toMatchObject({
+      status: 200,
+      body: { insights: [{}, {}], next: 2, last: 2 },
+    });
+    expect(await answer("query_product_evolution", {}, unrelated)).toMatchObject({
+      body: { insights: [], next: 0, last: 0 },
+    });
+  });
+
+  test("shares 50 insights at most", async () => {
+    expect(await answer("share_evolution_insight", { insights: Array.from({ length: 51 }, () => ({})) })).toMatchObject(
+      { status: 400 },
+    );
+    expect(await answer("share_evolution_insight", { insights: [{}] })).toMatchObject({
+      status: 200,
+      body: { kept: 0, refused: [{}] },
+    });
+  });
+
+  test("for a checkpoint tells the log's length and heads", async () => {
+    await insights("ui.one");
+    const entries = await svc.audit();
+    expect((await answer("get_checkpoint", { from: 2 })).body).toEqual({
+      origin: entries[0].origin,
+      length: entries.length,
+      head: entries.at(-1).current_hash,
+      head_at_from: entries[1].current_hash,
+      checkpoint: null,
+      proof: null,
+    });
+    expect((await answer("get_checkpoint", { from: 0 })).body).toMatchObject({ head_at_from: "0".repeat(64) });
+    expect((await answer("get_checkpoint", { from: 999 })).body).toMatchObject({ head_at_from: null });
+    expect((await answer("get_checkpoint", { from: -1 })).status).toBe(400);
+  });
+
+  test("for a checkpoint is answered 404 where no product is governed", async () => {
+    const bare = { ...deps, store: memoryStore(), product: undefined };
+    expect(await answerPeer(bare, peer, { message: "get_checkpoint", body: {} })).toMatchObject({ status: 404 });
+  });
+});
+
+describe("a sync", () => {
+  const own = { store: memoryStore(), clock: testClock(), self: peer };
+  afterEach(() => void (own.store = memoryStore()));
+  const asking =
+    (log: string[] = []): Ask =>
+    (message, body) => (log.push(message), answerPeer(deps, peer, { message, body }));
+
+  test("reads every insight once, in pages, and later only what changed", async () => {
+    await insights(...Array.from({ length: 60 }, (_, i) => `ui.t${i}`));
+    const log: string[] = [];
+    expect(await syncWith(own, self, asking(log))).toEqual({ kept: 60, updated: 0 });
+    expect(log).toEqual(["query_product_evolution", "query_product_evolution", "get_checkpoint"]);
+    expect(await syncWith(own, self, asking())).toEqual({ kept: 0, updated: 0 });
+    await svc.bring("applied", { kpi: "csat", target: "ui.late" });
+    await svc.post("kpi", { csat: 4.4 });
+    await insightMaker(svc.deps, self)();
+    expect(await syncWith(own, self, asking())).toEqual({ kept: 1, updated: 60 });
+    expect(await listInsights(own.store)).toHaveLength(61);
+  });
+
+  test("starts again with a peer that lost its insights", async () => {
+    await insights("ui.one");
+    await syncWith(own, self, asking());
+    await own.store.transact((tx) =>
+      tx.put("peers", self.peer_id, { ...self, cursor: 77, kept_log: null, log: "unknown" }),
+    );
+    await own.store.transact(async (tx) => {
+      for (const { insight_id } of await listInsights(own.store)) tx.delete("co_evolution", insight_id);
+    });
+    expect(await syncWith(own, self, asking())).toMatchObject({ kept: 1 });
+  });
+
+  test.each([
+    ["no list", { insights: 1, next: 0, last: 0, product_id: null, product_type: null }],
+    [
+      "too long a list",
+      { insights: Array.from({ length: 51 }), next: 1, last: 1, product_id: null, product_type: null },
+    ],
+    ["nothing", null],
+  ])("takes an answer with %s for none", async (_, body) => {
+    await expect(syncWith(own, self, async () => ({ status: 200, body }))).rejects.toThrow(LinkError);
+    expect(await listInsights(own.store)).toEqual([]);
+  });
+
+  test("ends with a peer that always promises more", async () => {
+    let asked = 0;
+    const greedy: Ask = async (message) =>
+      message === "get_checkpoint"
+        ? { status: 404, body: {} }
+        : {
+            status: 200,
+            body: { insights: [{}], next: ++asked, last: 1_000_000, product_id: "acme-crm", product_type: "crm" },
+          };
+    await syncWith(own, self, greedy);
+    expect(asked).toBe(10);
+  });
+});
+
+test("an unrelated peer's insights are counted, not kept", async () => {
+  const store = memoryStore();
+  const taken = await store.transact((tx) => acceptInsights(tx, { self, peer: unrelated }, [{}, {}], 0));
+  expect(taken).toMatchObject({ unrelated: 2, refused: [] });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Frame,
+  frameOf,
+  type FrameReader,
+  frameReader,
+  PROVEN_LIMIT,
+  UNPROVEN_LIMIT,
+} from "../../../lib/link/frames.ts";
+
+const bytes = (...values: number[]) => Uint8Array.from(values);
+const all = (reader: FrameReader, limit = UNPROVEN_LIMIT): Frame[] => {
+  const frames: Frame[] = [];
+  for (let frame = reader.next(limit); frame; frame = reader.next(limit)) frames.push(frame);
+  return frames;
+};
+
+test("a frame is a big-endian length of what follows, a type, a body", () => {
+  expect(frameOf(3, bytes(9, 8))).toEqual(bytes(0, 0, 0, 3, 3, 9, 8));
+  expect(frameOf(1, new Uint8Array(0x1234)).subarray(0, 5)).toEqual(bytes(0, 0, 0x12, 0x35, 1));
+});
+
+test.each([1, 2, 3, 5, 7, 64])("the same frames come out of chunks of %i bytes", (size) => {
+  const sent = [frameOf(1, bytes(1, 2, 3)), frameOf(6, bytes()), frameOf(4, new Uint8Array(200).fill(7))];
+  const stream = Uint8Array.from(sent.flatMap((frame) => [...frame]));
+  const reader = frameReader();
+  const read: Frame[] = [];
+  for (let start = 0; start < stream.length; start += size) {
+    reader.push(stream.slice(start, start + size));
+    read.push(...all(reader));
+  }
+  expect(read.map((frame) => frame.bytes)).toEqual(sent);
+  expect(read.map(({ type, body }) => [type, body.length])).toEqual([
+    [1, 3],
+    [6, 0],
+    [4, 200],
+  ]);
+  expect(reader.held).toBe(0);
+});
+
+describe("a length outside the limit", () => {
+  test.each([
+    ["zero", [0, 0, 0, 0], UNPROVEN_LIMIT],
+    ["one above 1 KiB before proof", [0, 0, 4, 1], UNPROVEN_LIMIT],
+    ["one above 256 KiB after it", [0, 4, 0, 1], PROVEN_LIMIT],
+    ["the greatest", [255, 255, 255, 255], PROVEN_LIMIT],
+  ])("%s is refused with its fourth byte, before any room is made", (_, head, limit) => {
+    const reader = frameReader();
+    reader.push(bytes(...head.slice(0, 3)));
+    expect(reader.next(limit)).toBeUndefined();
+    reader.push(bytes(head[3]!));
+    expect(() => reader.next(limit)).toThrow(/1 to \d+ are allowed/);
+    expect(reader.held).toBeLessThanOrEqual(4);
+  });
+
+  test("the limits themselves are allowed", () => {
+    for (const [head, limit] of [
+      [[0, 0, 4, 0], UNPROVEN_LIMIT],
+      [[0, 4, 0, 0], PROVEN_LIMIT],
+    ] as const) {
+      const reader = frameReader();
+      reader.push(bytes(...head));
+      expect(reader.next(limit)).toBeUndefined();
+      expect(reader.held).toBe(limit + 4);
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import { reconnectDelay } from "../../../lib/link/backoff.ts";
+import { evidenceOf } from "../../../lib/link/evidence.ts";
+import { checkIdentity } from "../../../lib/link/handshake.ts";
+import { type Insight, insightOf, summaryOf } from "../../../lib/link/insight.ts";
+import { relationOf, replaces, trustOf } from "../../../lib/link/pair.ts";
+import { identity } from "./ends.ts";
+
+const insight = (over: Partial<Insight> = {}): Insight => ({
+  insight_id: "ins_1",
+  origin_instance_id: "acme-crm@b",
+  product_id: "acme-crm",
+  product_type: "crm",
+  kind: "config",
+  target: "limits.uploads",
+  kpi: "csat",
+  summary: "",
+  expected_delta_k: 1,
+  realised_delta: 2,
+  verdict: "met",
+  observed_at: "2026-01-02T03:04:05.678Z",
+  received_at: "2026-01-02T03:04:05.678Z",
+  trust: 1,
+  basis: "correlation",
+  peer_id: "b".repeat(32),
+  ...over,
+});
+
+describe("relation and trust", () => {
+  const product = (product_id: string | null, product_type: string | null = null) => ({ product_id, product_type });
+  test.each([
+    [product("a"), product("a"), "same_product", 1],
+    [product("a", "crm"), product("a", "erp"), "same_product", 1],
+    [product("a", "crm"), product("b", "crm"), "same_product_type", 0.55],
+    [product("a", "crm"), product("b", "erp"), "other", 0],
+    [product("a"), product("b"), "other", 0],
+    [product(null), product(null), "other", 0],
+    [product("a", ""), product("b", ""), "other", 0],
+  ] as const)("of %j to %j", (own, peer, relation, trust) => {
+    expect([relationOf(own, peer), trustOf(relation)]).toEqual([relation, trust]);
+  });
+});
+
+test("both ends keep the same one of two connections, whichever was established first", () => {
+  const dialledBy = { a: { a: "client", b: "server" }, b: { a: "server", b: "client" } } as const;
+  for (const [small, large] of [
+    ["a", "b"],
+    ["b", "a"],
+  ] as const) {
+    const kept = (["a", "b"] as const).map((end) => {
+      const own = end === "a" ? small : large;
+      const peer = end === "a" ? large : small;
+      return replaces(own, peer, { role: dialledBy.a[end] }, { role: dialledBy.b[end] }) ? "a's" : "b's";
+    });
+    expect(kept).toEqual(small === "a" ? ["a's", "a's"] : ["b's", "b's"]);
+  }
+  expect(replaces("a", "b", { role: "client" }, { role: "client" })).toBe(true);
+});
+
+test("waits with full jitter, up to 30 s", () => {
+  expect([0, 1, 2, 5, 60].map((failures) => reconnectDelay(failures, () => 0.999))).toEqual([
+    999, 1998, 3996, 29970, 29970,
+  ]);
+  expect(reconnectDelay(5, () => 0)).toBe(0);
+});
+
+test("names that no peer would accept are refused with the field", () => {
+  expect(() => checkIdentity({ ...identity("a"), product_id: "x".repeat(201) })).toThrow(
+    /^product_id must have at most/,
+  );
+  const wide = "漢".repeat(200);
+  const names = { instance_id: wide, product_id: wide, product_type: wide };
+  expect(() => checkIdentity({ ...identity("a"), ...names })).toThrow(/bytes too long together/);
+});
+
+describe("an insight", () => {
+  const outcome = {
+    change_id: "chg_1",
+    kpi: "csat",
+    applied_at: "2026-01-01T00:00:00.000Z",
+    expected_delta_k: 0.5,
+    baseline: 4,
+    current: 4.2,
+    realised_delta: 0.2,
+    verdict: "missed" as const,
+    state: "open" as const,
+    closed_by: null,
+    as_of: "2026-01-02T00:00:00.000Z",
+    basis: "correlation" as const,
+  };
+  const made = { self: identity("a"), insightId: "ins_9", observedAt: "2026-01-02T00:00:00.000Z" };
+  const change = { kind: "config" as const, target: "ui.banner", rationale: "because", tenant_id: "globex" };
+
+  test("tells of the change and nothing of its people", () => {
+    expect(insightOf(outcome, change, made)).toEqual({
+      insight_id: "ins_9",
+      origin_instance_id: "acme-crm@a",
+      product_id: "acme-crm",
+      product_type: "crm",
+      kind: "config",
+      target: "ui.banner",
+      kpi: "csat",
+      summary: "config on ui.banner: expected +0.5, realised +0.2 on csat (missed)",
+      expected_delta_k: 0.5,
+      realised_delta: 0.2,
+      verdict: "missed",
+      observed_at: "2026-01-02T00:00:00.000Z",
+      basis: "correlation",
+    });
+  });
+
+  test("is made once something was measured, and not before", () => {
+    expect(insightOf({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
+    expect(insightOf({ ...outcome, kpi: null }, change, made)).toBeUndefined();
+    expect(insightOf(outcome, change, { ...made, self: { ...identity("a"), product_id: null } })).toBeUndefined();
+    expect(insightOf({ ...outcome, expected_delta_k: null }, change, made)?.summary).toMatch(/expected nothing stated/);
+  });
+
+  test("says losses with their sign", () => {
+    expect(summaryOf({ ...insight(), expected_delta_k: 0, realised_delta: -0.25, verdict: "regressed" })).toBe(
+      "config on limits.uploads: expected 0, realised -0.25 on csat (regressed)",
+    );
+  });
+});
+
+describe("evidence", () => {
+  const change = { kind: "config" as const, target: "limits.uploads", kpi: "csat" };
+
+  test("is the mean by trust, with the number of insights that would weigh as much", () => {
+    const found = evidenceOf(change, [
+      insight({ realised_delta: 2 }),
+      insight({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
+    ]);
+    expect(found).toEqual({
+      kpi: "csat",
+      match: "target",
+      n: 2,
+      effective_n: Number((1.55 ** 2 / (1 + 0.55 ** 2)).toPrecision(12)),
+      mean_delta: Number(((2 - 0.55) / 1.55).toPrecision(12)),
+      verdicts: { met: 1, missed: 0, regressed: 1, inconclusive: 0 },
+      insight_ids: ["ins_1", "ins_2"],
+      basis: "correlation",
+    });
+  });
+
+  test("counts equal trust once each, and so does a single weak insight", () => {
+    expect(
+      evidenceOf(
+        change,
+        Array.from({ length: 3 }, () => insight({ trust: 0.55 })),
+      )?.effective_n,
+    ).toBe(3);
+    expect(evidenceOf(change, [insight({ trust: 0.55 })])?.effective_n).toBe(1);
+  });
+
+  test.each([
+    ["another kind", { kind: "workflow" as const }],
+    ["another KPI", { kpi: "nrr_quarterly" }],
+    ["another place", { target: "ui.banner" }],
+    ["nothing measured", { realised_delta: null }],
+    ["no trust", { trust: 0 }],
+    ["a target that only begins alike", { target: "limitsx.uploads" }],
+    ["a target below", { target: "limits.uploads.size" }],
+  ])("takes no insight with %s", (_, over) => {
+    expect(evidenceOf(change, [insight(over)])).toBeNull();
+  });
+
+  test("looks beside the target where nothing is on it, and not otherwise", () => {
+    const beside = insight({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
+    expect(evidenceOf(change, [beside])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });
+    expect(evidenceOf(change, [beside, insight({ target: "LIMITS.uploads" })])).toMatchObject({
+      match: "target",
+      n: 1,
+    });
+    expect(evidenceOf({ ...change, target: "limits" }, [insight({ target: "other" })])).toBeNull();
+  });
+
+  test("is none for a change without a KPI: deltas of different KPIs do not add up", () => {
+    expect(evidenceOf({ ...change, kpi: null }, [insight()])).toBeNull();
+  });
+});

@@ -1,0 +1,135 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { concatBytes } from "@noble/hashes/utils.js";
+import { describe, expect, test } from "vitest";
+import { isConsistent } from "../../../lib/link/consistency.ts";
+import type { CheckpointAnswer } from "../../../lib/link/messages.ts";
+import { judgeLog, type KeptLog } from "../../../lib/link/peer_log.ts";
+
+/** RFC 6962 as its section 2.1 defines it, written a second time. */
+const leaves = Array.from({ length: 33 }, (_, i) => Uint8Array.of(i, i, i));
+const split = (n: number) => 2 ** Math.ceil(Math.log2(n) - 1);
+const treeHash = (from: number, to: number): Uint8Array => {
+  if (to - from === 0) return sha256(new Uint8Array());
+  if (to - from === 1) return sha256(concatBytes(Uint8Array.of(0), leaves[from]!));
+  const middle = from + split(to - from);
+  return sha256(concatBytes(Uint8Array.of(1), treeHash(from, middle), treeHash(middle, to)));
+};
+const subproof = (m: number, from: number, to: number, whole: boolean): Uint8Array[] => {
+  if (m === to - from) return whole ? [] : [treeHash(from, to)];
+  const k = split(to - from);
+  return m <= k
+    ? [...subproof(m, from, from + k, whole), treeHash(from + k, to)]
+    : [...subproof(m - k, from + k, to, false), treeHash(from, from + k)];
+};
+const proofOf = (m: number, n: number) => subproof(m, 0, n, true);
+const root = (n: number) => treeHash(0, n);
+
+describe("a consistency proof", () => {
+  test("holds for every pair of lengths up to 33", () => {
+    for (let n = 1; n <= 33; n++)
+      for (let m = 1; m <= n; m++)
+        expect(isConsistent(m, root(m), n, root(n), proofOf(m, n)), `${m} to ${n}`).toBe(true);
+  });
+
+  test("does not hold when anything of it is changed", () => {
+    for (let n = 2; n <= 17; n++)
+      for (let m = 1; m < n; m++) {
+        const proof = proofOf(m, n);
+        const holds = (over: { m?: number; n?: number; a?: Uint8Array; b?: Uint8Array; proof?: Uint8Array[] }) =>
+          isConsistent(over.m ?? m, over.a ?? root(m), over.n ?? n, over.b ?? root(n), over.proof ?? proof);
+        const where = `${m} to ${n}`;
+        expect(holds({ a: root(m + 1) }), where).toBe(false);
+        expect(holds({ b: root(n - 1) }), where).toBe(false);
+        expect(holds({ proof: [] }), where).toBe(false);
+        expect(holds({ proof: proof.slice(1) }), where).toBe(false);
+        expect(holds({ proof: proof.slice(0, -1) }), where).toBe(false);
+        expect(holds({ proof: [...proof, root(3)] }), where).toBe(false);
+        for (let other = m + 1; other <= 33; other++)
+          if (proofOf(m, other).length !== proof.length)
+            expect(holds({ n: other }), `${where} as ${other}`).toBe(false);
+        for (const index of proof.keys()) expect(holds({ proof: proof.with(index, root(33)) }), where).toBe(false);
+      }
+    expect(isConsistent(3, root(3), 2, root(2), [])).toBe(false);
+    expect(isConsistent(3, root(3), 3, root(4), [])).toBe(false);
+  });
+});
+
+const AT = "2026-01-02T03:04:05.678Z";
+const head = (digit: string) => digit.repeat(64);
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+const told = (over: Partial<CheckpointAnswer> = {}): CheckpointAnswer => ({
+  origin: "acme-crm/audit/0f",
+  length: 5,
+  head: head("5"),
+  head_at_from: null,
+  checkpoint: null,
+  proof: null,
+  ...over,
+});
+const noted = (length: number, over: Partial<CheckpointAnswer> = {}): CheckpointAnswer =>
+  told({
+    length,
+    checkpoint: `acme-crm/audit/0f\n${length}\n${base64(root(length))}\n\n`,
+    head: head(String(length % 10)),
+    ...over,
+  });
+const kept = (answer: CheckpointAnswer): KeptLog => judgeLog(null, answer, AT).keep!;
+
+describe("a peer's log", () => {
+  test("is unknown at first, and kept", () => {
+    expect(judgeLog(null, told(), AT)).toMatchObject({ log: "unknown", keep: { length: 5, head: head("5"), at: AT } });
+  });
+
+  describe("without checkpoints", () => {
+    const before = kept(told());
+    test.each([
+      ["it is as it was", {}, "consistent"],
+      ["it grew over its earlier head", { length: 7, head: head("7"), head_at_from: head("5") }, "consistent"],
+      ["it grew, and does not tell its earlier head", { length: 7, head: head("7") }, "unknown"],
+      ["it shrank", { length: 4, head: head("4") }, "rewritten"],
+      ["its last entry is another", { head: head("6") }, "rewritten"],
+      ["it grew over another head", { length: 7, head: head("7"), head_at_from: head("6") }, "rewritten"],
+      ["it has another origin", { origin: "acme-crm/audit/10" }, "rewritten"],
+    ] as const)("when %s: %3$s", (_, over, log) => {
+      const judged = judgeLog(before, told(over), AT);
+      expect(judged.log).toBe(log);
+      expect(judged.keep!.length).toBe(log === "rewritten" ? 5 : ((over as { length?: number }).length ?? 5));
+      if (log === "rewritten") expect([judged.keep, judged.reason]).toEqual([before, expect.stringMatching(/\S/)]);
+    });
+    test("an empty log may grow into anything", () => {
+      const empty = kept(told({ length: 0, head: head("0") }));
+      expect(judgeLog(empty, told(), AT).log).toBe("consistent");
+    });
+  });
+
+  describe("with checkpoints", () => {
+    const before = kept(noted(5));
+    const proof = proofOf(5, 9).map(base64);
+    test("is consistent when its growth is proven", () => {
+      const judged = judgeLog(before, noted(9, { proof, head_at_from: head("5") }), AT);
+      expect(judged).toMatchObject({ log: "consistent", keep: { length: 9 } });
+      expect(judgeLog(before, noted(5), AT).log).toBe("consistent");
+    });
+    test.each([
+      ["no proof", null],
+      ["a proof of other lengths", proofOf(4, 9).map(base64)],
+      ["a proof that is no base64", ["*"]],
+    ])("is rewritten when it grew with %s", (_, proof) => {
+      expect(judgeLog(before, noted(9, { proof }), AT)).toMatchObject({ log: "rewritten", keep: before });
+    });
+    test("is rewritten when the same length has another root", () => {
+      const checkpoint = noted(5).checkpoint!.replace(base64(root(5)), base64(root(6)));
+      expect(judgeLog(before, noted(5, { checkpoint }), AT).log).toBe("rewritten");
+    });
+    test("is unknown when checkpoints are given no more: dropping them must not pass for growth", () => {
+      expect(judgeLog(before, told({ length: 9, head: head("9"), head_at_from: head("5") }), AT)).toMatchObject({
+        log: "unknown",
+        keep: before,
+      });
+    });
+    test("is unknown when the note speaks of another length or origin", () => {
+      for (const over of [{ length: 9 }, { origin: "other/audit/1" }])
+        expect(judgeLog(before, { ...noted(5), ...over }, AT)).toMatchObject({ log: "unknown", keep: before });
+    });
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+import { frameOf, PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
+import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
+import { portableMac, sessionKeys, transcriptOf } from "../../../lib/link/keys.ts";
+import { toBytes } from "../../../lib/link/payload.ts";
+import type { LinkEvent, Session } from "../../../lib/link/session.ts";
+import { end, established, flipped, identity, KEY, kinds, OTHER_KEY, shake } from "./ends.ts";
+
+const reasonOf = (events: readonly LinkEvent[]): string | undefined =>
+  events.flatMap((event) => (event.kind === "violation" ? [event.reason] : []))[0];
+const nonce = new Uint8Array(32).fill(9);
+
+describe("the handshake", () => {
+  test("makes each end known to the other, in four frames", () => {
+    const passed = shake(end("client"), end("server"));
+    expect(passed.client).toEqual([{ kind: "established", peer: identity("b") }]);
+    expect(passed.server).toEqual([{ kind: "established", peer: identity("a") }]);
+    expect(passed.frames.map(({ from, bytes }) => [from, bytes[4]])).toEqual([
+      ["client", 1],
+      ["server", 2],
+      ["client", 3],
+      ["server", 3],
+    ]);
+  });
+
+  test("fails when any byte of it is changed: no two ends are ever established", () => {
+    const lengths = shake(end("client"), end("server")).frames.map(({ bytes }) => bytes.length);
+    for (const [index, length] of lengths.entries())
+      for (let at = 0; at < length; at++)
+        for (const by of [1, 0x80]) {
+          const passed = shake(end("client"), end("server"), (bytes, sent) =>
+            sent === index ? flipped(bytes, at, by) : bytes,
+          );
+          const both = [...kinds(passed.client), ...kinds(passed.server)].filter((kind) => kind === "established");
+          const where = `frame ${index}, byte ${at}`;
+          expect(both.length, where).toBe(index === 3 ? 1 : 0);
+          expect(kinds(passed.client), where).not.toContain("established");
+        }
+  });
+
+  test("fails under another secret, and tells neither end's proof to the other", () => {
+    const [client, server] = [end("client", { keys: [OTHER_KEY] }), end("server")];
+    const passed = shake(client, server);
+    expect(reasonOf(passed.server)).toMatch(/not one of this node's/);
+    expect(passed.frames).toHaveLength(1);
+  });
+
+  test("fails for a server that only knows what went over the wire", () => {
+    const recorded = shake(end("client"), end("server")).frames;
+    const client = end("client", { nonce: 5 });
+    client.open();
+    const challenged = client.receive(recorded[1]!.bytes);
+    expect(challenged.send).toHaveLength(1);
+    expect(kinds(client.receive(recorded[3]!.bytes).events)).toEqual(["violation"]);
+  });
+
+  test("fails for a replayed client: the server's nonce is new", () => {
+    const recorded = shake(end("client"), end("server")).frames.filter(({ from }) => from === "client");
+    const server = end("server", { nonce: 77 });
+    const events = recorded.flatMap(({ bytes }) => server.receive(bytes).events);
+    expect(reasonOf(events)).toBe("the client does not hold the secret");
+    expect(server.established).toBe(false);
+  });
+
+  test("refuses its own reflection at both ends", () => {
+    const client = end("client");
+    const [hello] = client.open();
+    const mirror = end("server", { peer: "a" });
+    expect(reasonOf(mirror.receive(hello!).events)).toMatch(/own peer_id/);
+    expect(reasonOf(client.receive(challengeFrame(identity("a"), nonce)).events)).toMatch(/own peer_id/);
+  });
+
+  test("a server's proof cannot be the client's own, sent back", () => {
+    const client = end("client");
+    const server = end("server");
+    const [challenge] = server.receive(client.open()[0]!).send;
+    const [proof] = client.receive(challenge!).send;
+    expect(reasonOf(client.receive(proof!).events)).toBe("the server does not hold the secret");
+  });
+
+  test("accepts every shared secret and sends the first, so that secrets can be exchanged one after another", () => {
+    const both = [OTHER_KEY, KEY];
+    for (const [client, server] of [
+      [[KEY], both],
+      [both, [OTHER_KEY]],
+      [both, [KEY, OTHER_KEY]],
+    ] as const)
+      expect(kinds(shake(end("client", { keys: client }), end("server", { keys: server })).client)).toEqual([
+        "established",
+      ]);
+    expect(kinds(shake(end("client", { keys: both }), end("server")).client)).not.toContain("established");
+  });
+
+  test.each([
+    ["another version", { v: 2 }, /opening frame's v/],
+    ["no peer_id", { peer_id: "" }, /peer_id/],
+    ["a short nonce", { nonce: "00" }, /nonce/],
+    ["a name with a line break", { instance_id: "a\nb" }, /instance_id/],
+    ["a name of 201 characters", { product_id: "x".repeat(201) }, /product_id/],
+  ])("refuses a HELLO with %s", (_, changed, reason) => {
+    const hello = { v: 1, kid: KEY.kid, ...identity("a"), nonce: "0".repeat(64), ...changed };
+    const { send, events } = end("server").receive(frameOf(1, toBytes(hello)));
+    expect(send).toEqual([]);
+    expect(reasonOf(events)).toMatch(reason);
+  });
+
+  test("takes an absent product for none, and ignores what it does not know", () => {
+    const hello = { v: 1, kid: KEY.kid, peer_id: "a".repeat(32), instance_id: "i", nonce: "0".repeat(64), more: 1 };
+    expect(end("server").receive(frameOf(1, toBytes(hello))).send).toHaveLength(1);
+  });
+
+  test("begins with a HELLO and nothing else", () => {
+    for (const first of [frameOf(3, new Uint8Array(32)), frameOf(4, toBytes({ id: 1 })), frameOf(1, toBytes([]))])
+      expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
+  });
+
+  test("takes frames of 1 KiB at most, until it is over", () => {
+    const server = end("server");
+    const announced = Uint8Array.of(0, 0, (UNPROVEN_LIMIT + 1) >> 8, (UNPROVEN_LIMIT + 1) & 255);
+    expect(reasonOf(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
+    expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce))).toEqual({ send: [], events: [] });
+  });
+
+  test("says nothing when it refuses", () => {
+    const server = end("server", { keys: [OTHER_KEY] });
+    expect(server.receive(helloFrame(identity("a"), KEY.kid, nonce)).send).toEqual([]);
+  });
+});
+
+describe("a session", () => {
+  const ask = (from: Session, to: Session) => to.receive(from.request(1, "query", { path: "/api/state" })).events;
+  const asked = { kind: "request", id: 1, message: "query", body: { path: "/api/state" } };
+
+  test("carries requests and answers both ways", () => {
+    const { client, server } = established();
+    expect(ask(client, server)).toEqual([asked]);
+    expect(ask(server, client)).toEqual([asked]);
+    expect(client.receive(server.respond(1, 200, { é: [1] })).events).toEqual([
+      { kind: "response", id: 1, status: 200, body: { é: [1] } },
+    ]);
+  });
+
+  test("answers a ping with a pong", () => {
+    const { client, server } = established();
+    const { send } = server.receive(client.ping());
+    expect(client.receive(send[0]!).events).toEqual([{ kind: "pong" }]);
+  });
+
+  test("ends when any byte of a frame is changed", () => {
+    const length = established().client.request(1, "query", {}).length;
+    for (let at = 0; at < length; at++) {
+      const { client, server } = established();
+      const { events } = server.receive(flipped(client.request(1, "query", {}), at));
+      expect(
+        events.filter(({ kind }) => kind !== "violation"),
+        `byte ${at}`,
+      ).toEqual([]);
+      if (at > 3) expect(kinds(events), `byte ${at}`).toEqual(["violation"]);
+    }
+  });
+
+  test("ends when a frame comes twice, is left out, or comes before its turn", () => {
+    for (const order of [[0, 0], [1], [0, 2]]) {
+      const { client, server } = established();
+      const sent = [client.ping(), client.ping(), client.ping()];
+      const events = order.flatMap((index) => server.receive(sent[index]!).events);
+      expect(reasonOf(events), String(order)).toMatch(/out of sequence/);
+    }
+  });
+
+  test("ends when a frame is sent back to its sender", () => {
+    const { client } = established();
+    expect(reasonOf(client.receive(client.request(1, "query", {})).events)).toMatch(/HMAC/);
+  });
+
+  test("ends when a frame of another session is played into it", () => {
+    const one = established();
+    const [client, server] = [end("client", { nonce: 3 }), end("server", { nonce: 4 })];
+    shake(client, server);
+    expect(reasonOf(server.receive(one.client.ping()).events)).toMatch(/HMAC/);
+  });
+
+  test("takes nothing more after its end", () => {
+    const { client, server } = established();
+    const [first, second] = [client.ping(), client.ping()];
+    expect(kinds(server.receive(second).events)).toEqual(["violation"]);
+    expect(server.receive(first)).toEqual({ send: [], events: [] });
+  });
+
+  test("carries up to 256 KiB a frame; a longer answer becomes 413, a longer question is refused here", () => {
+    const { client, server } = established();
+    const room = PROVEN_LIMIT - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
+    const largest = client.respond(1, 200, "x".repeat(room));
+    expect(largest.length).toBe(PROVEN_LIMIT + 4);
+    expect(server.receive(largest).events).toMatchObject([{ status: 200 }]);
+    expect(server.receive(client.respond(2, 200, "x".repeat(room + 1))).events).toMatchObject([
+      { id: 2, status: 413, body: { code: "answer_too_large" } },
+    ]);
+    expect(() => client.request(1, "query", "x".repeat(PROVEN_LIMIT))).toThrow(/over the \d+ that a frame carries/);
+    expect(ask(client, server)).toEqual([asked]);
+  });
+
+  test("ends at a frame that was longer than 256 KiB, with its length", () => {
+    const { server } = established();
+    expect(reasonOf(server.receive(Uint8Array.of(0, 4, 0, 1)).events)).toMatch(/262145 bytes was announced/);
+  });
+
+  test.each([0, 7])("ends at a frame that is authentic and has %i bytes of a sequence number", (length) => {
+    const { server, frames } = established();
+    const [hello, challenge] = frames.map(({ bytes }) => bytes);
+    const { client: key } = sessionKeys(KEY.key, transcriptOf(hello!, challenge!));
+    const frame = frameOf(6, new Uint8Array(length + 32));
+    frame.set(portableMac(key)(frame.subarray(0, -32)), frame.length - 32);
+    expect(kinds(server.receive(frame).events)).toEqual(["violation"]);
+  });
+
+  test("ends at JSON that is none, or nested without end", () => {
+    const deep = JSON.parse(`${"[".repeat(60)}${"]".repeat(60)}`);
+    const { client, server } = established();
+    expect(reasonOf(server.receive(client.request(1, "query", deep)).events)).toMatch(/nested deeper/);
+  });
+});

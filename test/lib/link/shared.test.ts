@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
+import { closeDueOutcomes } from "../../../lib/pulse/close_outcomes.ts";
+import { DAY } from "../../support/clock.ts";
+import { service, type TestService } from "../../support/service.ts";
+import { identity } from "./ends.ts";
+
+const self = identity("a");
+const intent = { kpis: { csat: { baseline: 4, target: 5 } } };
+
+let svc: TestService;
+let make: ReturnType<typeof insightMaker>;
+beforeEach(async () => {
+  svc = await service({ intent });
+  make = insightMaker(svc.deps, self);
+});
+
+const applied = (over = {}) => svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
+const feed = (csat: number) => svc.post("kpi", { csat });
+
+describe("an own insight", () => {
+  test("is made at the first verdict and updated under its id", async () => {
+    await feed(4);
+    await applied();
+    expect(await make()).toEqual([]);
+    await feed(4.1);
+    const [first] = await make();
+    expect(first).toMatchObject({
+      realised_delta: 0.1,
+      verdict: "missed",
+      target: "ui.banner",
+      observed_at: svc.deps.clock.iso(),
+    });
+    await feed(4.3);
+    expect(await make()).toEqual([
+      { ...first, realised_delta: 0.3, verdict: "met", summary: expect.stringContaining("+0.3") },
+    ]);
+    expect(await newestShared(svc.deps.store, 10)).toHaveLength(1);
+  });
+
+  test("is not made anew while nothing changed, also after a restart", async () => {
+    await feed(4);
+    await applied();
+    await feed(4.1);
+    expect(await make()).toHaveLength(1);
+    expect(await make()).toEqual([]);
+    expect(await insightMaker(svc.deps, self)()).toEqual([]);
+    expect((await sharedAfter(svc.deps.store, self, 0, 50)).last).toBe(1);
+  });
+
+  test("ends with its outcome: the rollback's figures are the last", async () => {
+    await feed(4);
+    const id = await applied();
+    await feed(3.5);
+    await make();
+    await svc.must("rollback", id);
+    await feed(4.5);
+    await make();
+    expect(await newestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: -0.5, verdict: "regressed" }]);
+    expect(await make()).toEqual([]);
+  });
+
+  test("is made of a change that was rolled back before anybody looked, as guardrails do", async () => {
+    await feed(4);
+    await make();
+    const id = await applied();
+    await feed(3.5);
+    await svc.must("rollback", id);
+    expect(await make()).toMatchObject([{ realised_delta: -0.5, verdict: "regressed" }]);
+  });
+
+  test("is made of what was finished before the link was switched on", async () => {
+    await feed(4);
+    await applied();
+    await feed(3.5);
+    svc.deps.clock.advance(31 * DAY);
+    await closeDueOutcomes(svc.deps);
+    expect(await make()).toMatchObject([{ realised_delta: -0.5 }]);
+  });
+
+  test("is made of an outcome that nothing was expected of, so that not only regressions are told", async () => {
+    await feed(4);
+    await svc.bring("applied", { kpi: "csat" });
+    await feed(4.4);
+    expect(await make()).toMatchObject([{ expected_delta_k: null, realised_delta: 0.4, verdict: "inconclusive" }]);
+  });
+
+  test("is not made of a change without a KPI, nor of one that is not applied", async () => {
+    await feed(4);
+    await svc.bring("applied");
+    await svc.bring("approved", { kpi: "csat", target: "ui.other" });
+    await feed(4.4);
+    expect(await make()).toEqual([]);
+  });
+
+  test("holds no word of the change's people", async () => {
+    await feed(4);
+    const words = {
+      tenant_id: "tenant-globex",
+      summary: "words of a summary",
+      rationale: "words of a rationale",
+      proposer: "pat-proposer",
+    };
+    await applied(words);
+    await feed(4.4);
+    const text = JSON.stringify(await make());
+    for (const word of [...Object.values(words), "chg_"]) expect(text).not.toContain(word);
+  });
+
+  test("speaks under today's names after a restart under others", async () => {
+    await feed(4);
+    await applied();
+    await feed(4.4);
+    await make();
+    const renamed = { ...self, instance_id: "acme-crm@elsewhere" };
+    expect((await sharedAfter(svc.deps.store, renamed, 0, 50)).insights).toMatchObject([
+      { origin_instance_id: "acme-crm@elsewhere" },
+    ]);
+  });
+});
+
+test("pages follow the order of change: an update comes again, what was read does not", async () => {
+  await feed(4);
+  await applied();
+  await applied({ target: "ui.second", kpi: "nrr_quarterly" });
+  await svc.post("kpi", { csat: 4.1, nrr_quarterly: 1 });
+  await make();
+  const store = svc.deps.store;
+  const all = await sharedAfter(store, self, 0, 50);
+  expect(all).toMatchObject({ next: 1, last: 1, insights: [{ target: "ui.banner" }] });
+  await applied({ target: "ui.third" });
+  await svc.post("kpi", { csat: 4.2 });
+  await make();
+  const rest = await sharedAfter(store, self, all.next, 50);
+  expect(rest.insights.map(({ target }) => target).sort()).toEqual(["ui.banner", "ui.third"]);
+  expect(await sharedAfter(store, self, rest.next, 50)).toMatchObject({ insights: [], next: rest.next });
+  expect((await sharedAfter(store, self, all.next, 1)).next).toBe(all.next + 1);
+  expect((await sharedAfter(store, self, 999, 50)).insights).toHaveLength(2);
+});
+
+test("an outcome whose time is over keeps its last figures, and is not looked at again", async () => {
+  await feed(4);
+  await applied();
+  await feed(4.1);
+  await make();
+  svc.deps.clock.advance(29 * DAY);
+  await feed(4.5);
+  svc.deps.clock.advance(2 * DAY);
+  await closeDueOutcomes(svc.deps);
+  await make();
+  await feed(5);
+  expect(await make()).toEqual([]);
+  expect(await newestShared(svc.deps.store, 10)).toMatchObject([{ realised_delta: 0.5 }]);
+});

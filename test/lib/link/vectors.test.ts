@@ -1,0 +1,50 @@
+/** The vectors of docs/link.md: whoever implements the protocol from that page must be able to talk to this code. */
+import { readFileSync } from "node:fs";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import { expect, test } from "vitest";
+import { clientProof, secretKey, serverProof, sessionKeys, transcriptOf } from "../../../lib/link/keys.ts";
+import { session } from "../../../lib/link/session.ts";
+
+const page = readFileSync(new URL("../../../docs/link.md", import.meta.url), "utf8");
+const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Record<string, string>;
+const bytes = (name: string) => hexToBytes(vectors[name]!);
+const openingOf = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
+
+test("keys and proofs are as published", () => {
+  const { kid, key } = secretKey(vectors["secret"]!);
+  const transcript = transcriptOf(bytes("hello"), bytes("challenge"));
+  const proof = clientProof(key, transcript);
+  const keys = sessionKeys(key, transcript);
+  const made = { kid, key, transcript, client_proof: proof, server_proof: serverProof(key, transcript, proof) };
+  expect(made.kid).toBe(vectors["kid"]);
+  expect(bytesToHex(made.key)).toBe(vectors["key"]);
+  expect(bytesToHex(made.transcript)).toBe(vectors["transcript"]);
+  expect(`0000002103${bytesToHex(made.client_proof)}`).toBe(vectors["client_proof"]);
+  expect(`0000002103${bytesToHex(made.server_proof)}`).toBe(vectors["server_proof"]);
+  expect(bytesToHex(keys.client)).toBe(vectors["client_to_server"]);
+  expect(bytesToHex(keys.server)).toBe(vectors["server_to_client"]);
+});
+
+test("two ends say the published bytes to each other", () => {
+  const end = (role: "client" | "server", name: string) => {
+    const { peer_id, instance_id, product_id, product_type, nonce } = openingOf(name);
+    const self = { peer_id, instance_id, product_id, product_type };
+    return session({ role, self, keys: [secretKey(vectors["secret"]!)], nonce: hexToBytes(nonce) });
+  };
+  const [client, server] = [end("client", "hello"), end("server", "challenge")];
+  const hello = client.open()[0]!;
+  const challenge = server.receive(hello).send[0]!;
+  const proof = client.receive(challenge).send[0]!;
+  const answer = server.receive(proof).send[0]!;
+  client.receive(answer);
+  const said = {
+    hello,
+    challenge,
+    client_proof: proof,
+    server_proof: answer,
+    client_request: client.request(1, "query", { path: "/api/state", method: "GET" }),
+    client_ping: client.ping(),
+    server_response: server.respond(1, 200, { tick: 7 }),
+  };
+  for (const [name, sent] of Object.entries(said)) expect(bytesToHex(sent), name).toBe(vectors[name]);
+});

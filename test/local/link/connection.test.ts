@@ -1,0 +1,197 @@
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { createDeps } from "../../../lib/compose.ts";
+import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
+import { linked, SECRET, startNode, stopAll } from "./node.ts";
+import { manualTime } from "./manual_timers.ts";
+import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { recordedLog } from "./recorded_log.ts";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+afterEach(stopAll);
+
+const listening = () => startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK });
+
+/** A peer that has proved itself; the node's first questions are on their way to it. */
+async function provenPeer(at: { host: string; port: number }) {
+  const peer = await rawPeer(at);
+  await peer.event("established");
+  return peer;
+}
+
+describe("a connection is closed without a word", () => {
+  test("5 s after its start when the handshake is not over: silent, slow, or held back", async () => {
+    const node = await listening();
+    const silent = await silentSocket(node.at);
+    const slow = await silentSocket(node.at);
+    slow.write(Uint8Array.of(0, 0));
+    const held = await rawPeer(node.at, { hold: true });
+    await once(held.socket, "data");
+    node.time.pass(4_900);
+    slow.write(Uint8Array.of(0));
+    const ends = [silent, slow, held.socket].map((socket) => closing(socket));
+    node.time.pass(100);
+    await Promise.all(ends);
+    expect([silent, slow].map((socket) => socket.bytesRead)).toEqual([0, 0]);
+    expect(node.log.lines.filter(({ message }) => message === "link connection refused")).toHaveLength(1);
+  });
+
+  test("at once when the first four bytes announce too much", async () => {
+    const node = await listening();
+    const socket = await silentSocket(node.at);
+    const closed = closing(socket);
+    socket.write(Uint8Array.of(0x7f, 255, 255, 255));
+    await closed;
+    expect(socket.bytesRead).toBe(0);
+    expect(await node.log.logged("link connection refused")).toMatchObject({
+      fields: { reason: expect.stringMatching(/was announced/) },
+    });
+  });
+
+  test("at once when a proven peer announces more than 256 KiB", async () => {
+    const node = await listening();
+    const peer = await provenPeer(node.at);
+    peer.socket.write(Uint8Array.of(0, 4, 0, 1));
+    await peer.closed;
+    expect((await node.log.logged("link down")).fields["reason"]).toMatch(/262145 bytes/);
+  });
+
+  test("after 45 s without a whole frame, however many bytes drip in", async () => {
+    const node = await listening();
+    const peer = await provenPeer(node.at);
+    peer.socket.write(peer.link.request(1, "query_product_identity", {}));
+    await peer.event("response");
+    peer.mute();
+    const frame = peer.link.request(1, "query_product_identity", {});
+    for (let second = 0; second < 45; second++) {
+      peer.socket.write(frame.subarray(second, second + 1));
+      await new Promise(setImmediate); // within one process a byte that is written is read in the next turn
+      node.time.pass(1_000);
+    }
+    await peer.closed;
+    expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
+  });
+
+  test("when the other end does not read what it is sent", async () => {
+    const { link, log } = await bareLink(async () => Response.json("x".repeat(200_000)));
+    const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+    peer.socket.pause();
+    let asking = true;
+    void log.logged("link down").then(() => (asking = false));
+    for (let id = 1; asking && id < 2_000; id++) {
+      peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
+      await new Promise(setImmediate);
+    }
+    expect((await log.logged("link down")).fields["reason"]).toBe("the other end does not read what it is sent");
+    peer.socket.destroy();
+    await link.close();
+  });
+});
+
+test("a peer is pinged every 15 s, and lives as long as it answers", async () => {
+  const node = await listening();
+  const peer = await rawPeer(node.at);
+  await peer.event("established");
+  for (let ping = 0; ping < 8; ping++) {
+    node.time.pass(15_000);
+    peer.socket.write(peer.link.request(100 + ping, "query_product_identity", {}));
+    await peer.event("response");
+  }
+  expect((await node.link.peers())[0]).toMatchObject({ state: "up", rtt_ms: expect.any(Number) });
+  peer.socket.destroy();
+});
+
+test("64 requests of one peer are answered at once, more are told to wait", async () => {
+  let let_go = () => {};
+  const gate = new Promise<void>((resolve) => (let_go = resolve));
+  const { link } = await bareLink(async () => (await gate, Response.json({})));
+  const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+  for (let id = 1; id <= 65; id++) peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
+  expect(await peer.event("response")).toMatchObject({ id: 65, status: 429 });
+  let_go();
+  expect(await peer.event("response")).toMatchObject({ status: 200 });
+  peer.socket.destroy();
+  await link.close();
+});
+
+test("a question that is not answered in 5 s is given up, and the connection stays", async () => {
+  const node = await listening();
+  const peer = await provenPeer(node.at);
+  const asked = node.link.query("/api/state", STRANGER.peer_id);
+  for (;;) if ((await peer.event("request")).message === "query") break;
+  node.time.pass(5_000);
+  expect(await asked).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);
+  expect(await node.link.peers()).toMatchObject([{ state: "up" }]);
+  peer.socket.destroy();
+});
+
+test("a question is not answered by a connection that breaks", async () => {
+  const node = await listening();
+  const peer = await provenPeer(node.at);
+  const asked = node.link.query("/api/state", STRANGER.peer_id);
+  await peer.event("request");
+  peer.socket.destroy();
+  expect(await asked).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
+});
+
+test("a newer connection of a peer replaces the older, which may be half-open, and takes over what was asked there", async () => {
+  const node = await listening();
+  const older = await provenPeer(node.at);
+  const asked = node.link.query("query_product_identity", STRANGER.peer_id);
+  for (;;) if ((await older.event("request")).message === "query_product_identity") break;
+  const newer = await provenPeer(node.at);
+  await older.closed;
+  for (;;) {
+    const { id, message } = await newer.event("request");
+    if (message !== "query_product_identity") continue;
+    newer.socket.write(newer.link.respond(id, 200, { from: "newer" }));
+    break;
+  }
+  expect(await asked).toMatchObject([{ status: 200, body: { from: "newer" } }]);
+  expect(await node.link.peers()).toMatchObject([{ state: "up" }]);
+  newer.socket.destroy();
+});
+
+test("a failing endpoint is an answer of 500, and its error stays here", async () => {
+  const { link, log } = await bareLink(() => Promise.reject(new Error("secret detail")));
+  const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+  peer.socket.write(peer.link.request(1, "query", { path: "/api/state" }));
+  const { status, body } = await peer.event("response");
+  expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining("secret")]);
+  expect((await log.logged("answering a peer failed")).fields["error"]).toMatch("secret detail");
+  peer.socket.destroy();
+  await link.close();
+});
+
+test("two nodes stay connected for minutes of pings", async () => {
+  const time = manualTime();
+  const a = await startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK, time });
+  const b = await startNode({ name: "b", product_id: "acme", peers: [a.at], time });
+  await linked(a, b);
+  for (let i = 0; i < 20; i++) {
+    time.pass(15_000);
+    expect(await b.link.query("/api/state")).toMatchObject([{ status: 200 }]);
+    expect(await a.link.query("/api/state")).toMatchObject([{ status: 200 }]);
+  }
+});
+
+async function bareLink(
+  fetch: () => Promise<Response>,
+): Promise<{ link: CrossLink; log: ReturnType<typeof recordedLog> }> {
+  const log = recordedLog();
+  const { clock, timers } = manualTime();
+  const deps = createDeps({ store: memoryStore(), log, clock });
+  return {
+    log,
+    link: await openCrossLink({
+      deps,
+      fetch,
+      secrets: [SECRET],
+      listenAt: LOOPBACK,
+      peers: [],
+      nodeId: "bare",
+      timers,
+    }),
+  };
+}

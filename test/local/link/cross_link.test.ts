@@ -1,0 +1,354 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { proveConsistency } from "../../../lib/audit/prove.ts";
+import type { Deps } from "../../../lib/deps.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { copied } from "./copied_store.ts";
+import { linked, restartNode, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { recordingProxy } from "./recording_proxy.ts";
+
+const at = (host: string) => ({ host, port: 0 });
+const acme = { product_id: "acme", product_type: "crm" };
+const globex = { product_id: "globex", product_type: "crm" };
+const initech = { product_id: "initech", product_type: "erp" };
+afterEach(stopAll);
+
+/** Each node dials all that were started before it. */
+async function mesh(...products: { name: string; product_id: string; product_type: string }[]): Promise<TestNode[]> {
+  const nodes: TestNode[] = [];
+  for (const [index, product] of products.entries())
+    nodes.push(
+      await startNode({ ...product, listenAt: at(`127.0.0.${index + 1}`), peers: nodes.map((node) => node.at) }),
+    );
+  for (const [index, node] of nodes.entries())
+    await Promise.all(nodes.slice(0, index).map((earlier) => linked(node, earlier)));
+  return nodes;
+}
+
+const held = async (node: TestNode) =>
+  Object.fromEntries((await node.insights()).map(({ origin_instance_id, trust }) => [origin_instance_id, trust]));
+const row = async (node: TestNode, other: TestNode) =>
+  (await node.get("/api/peers")).body.peers.find(
+    (peer: { peer_id: string }) => peer.peer_id === other.link.self.peer_id,
+  );
+
+describe("five nodes of two products of one type and of another product", () => {
+  const five = () =>
+    mesh(
+      { name: "1", ...acme },
+      { name: "2", ...acme },
+      { name: "3", ...globex },
+      { name: "4", ...globex },
+      { name: "5", ...initech },
+    );
+
+  test("every insight reaches every peer that should have it, with the right trust", async () => {
+    const nodes = await five();
+    for (const node of nodes) await node.outcome();
+    for (const node of nodes) await node.link.sync();
+    const [a1, a2, g1, g2, other] = await Promise.all(nodes.map(held));
+    expect(a1).toEqual({ "acme@2": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(a2).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(g1).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@4": 1 });
+    expect(g2).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@3": 1 });
+    expect(other).toEqual({});
+    const { counts } = (await nodes[4]!.get("/api/product/co-evolution")).body;
+    expect(counts, "nothing was even sent to it").toEqual({ kept: 0, unrelated: 0, refused: 0 });
+  });
+
+  test("one that was away learns what it missed when it is back, and the others what it learnt meanwhile", async () => {
+    const nodes = await five();
+    const [first, second, , , last] = nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
+    await stopNode(second);
+    const others = nodes.filter((node) => node !== second);
+    for (const node of others) await node.log.logged("link down");
+    for (const node of others) await node.outcome();
+    for (const node of others) await node.link.sync();
+    expect(await row(first, second)).toMatchObject({ state: "down" });
+    await second.outcome();
+
+    const back = await restartNode(second);
+    for (const node of others) node.time.pass(1_000);
+    await Promise.all(others.map((node) => linked(back, node)));
+    await back.link.sync();
+    expect(await held(back)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(await held(first)).toMatchObject({ "acme@2": 1 });
+    expect(await held(last)).toEqual({});
+    expect(await row(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
+  });
+});
+
+describe("a pair of nodes", () => {
+  test.each([
+    ["0", "1"],
+    ["1", "0"],
+  ])(
+    "that dial each other keep one connection, and dial again when it breaks: peers %s… and %s…",
+    async (...digits) => {
+      const stored = [memoryStore(), memoryStore()];
+      for (const [i, digit] of digits.entries())
+        await stored[i]!.transact((tx) => tx.put("meta", "peer_id", { peer_id: digit.repeat(32) }));
+      const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), store: stored[0]! });
+      const second = await startNode({
+        name: "2",
+        ...acme,
+        listenAt: at("127.0.0.2"),
+        store: stored[1]!,
+        peers: [first.at],
+      });
+      await linked(first, second);
+      await stopNode(first);
+      await second.log.logged("link down");
+      const again = await restartNode(first, { peers: [second.at] });
+      second.time.pass(1_000);
+      await linked(again, second);
+      for (const node of [again, second]) expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
+      expect((await again.get("/api/peers")).body.peers).toHaveLength(1);
+      expect((await second.get("/api/peers")).body.peers).toHaveLength(1);
+      expect(await row(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
+
+      await stopNode(second);
+      const gone = again.log.lines.length;
+      await again.log.logged("link down");
+      const back = await restartNode(second, { peers: [] });
+      again.time.pass(1_000);
+      await again.log.logged("link up", gone);
+      expect(await again.link.query("/api/product/identity")).toMatchObject([
+        { status: 200, body: { instance_id: "acme@2" } },
+      ]);
+      expect(await row(back, again)).toMatchObject({ state: "up" });
+    },
+  );
+
+  test("waits longer after each attempt that failed, 30 s at most", async () => {
+    const silent = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    await stopNode(silent);
+    const node = await startNode({ name: "2", ...acme, peers: [silent.at] });
+    expect(await node.link.query("/api/state")).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 8; attempt++) {
+      await failed(node);
+      waits.push(node.time.next()!);
+      node.time.pass(node.time.next()!);
+    }
+    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+    expect(node.log.lines.map(({ message }) => message)).toEqual(["link cannot be made"]);
+    expect((await node.get("/api/peers")).body.peers).toMatchObject([{ peer_id: null, state: "down", log: "unknown" }]);
+    expect(node.link.capability()).toMatchObject({
+      status: "degraded",
+      reason: `not connected: 127.0.0.1:${silent.at.port}`,
+    });
+  });
+});
+
+/** Waits until a dialling node has nothing but its next attempt to wait for. */
+async function failed(node: TestNode): Promise<void> {
+  while (node.time.next() === undefined || node.time.next() === 5_000) await new Promise(setImmediate);
+}
+
+describe("secrets", () => {
+  const other = "another secret, just as long as it";
+
+  test("that differ never link, and nothing is told", async () => {
+    const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
+    await first.outcome();
+    expect(await second.log.logged("link cannot be made")).toMatchObject({
+      fields: { reason: "the other end ended the handshake: do the secrets agree?" },
+    });
+    expect((await first.log.logged("link connection refused")).fields["reason"]).toMatch(/secret that is not one of/);
+    expect((await first.link.sync()).peers).toEqual([]);
+    expect(await second.insights()).toEqual([]);
+    expect((await second.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
+  });
+
+  test("are exchanged one node at a time without a gap", async () => {
+    const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), secrets: [SECRET, other] });
+    await linked(first, await startNode({ name: "2", ...acme, peers: [first.at], secrets: [SECRET] }));
+    await linked(first, await startNode({ name: "3", ...acme, peers: [first.at], secrets: [other, SECRET] }));
+  });
+
+  test("do not stand in the log", async () => {
+    const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
+    await second.log.logged("link cannot be made");
+    expect(JSON.stringify([first.log.lines, second.log.lines])).not.toMatch(/secrets? of the tests|another secret/);
+  });
+});
+
+describe("a hostile neighbour", () => {
+  test("that dials a node back at itself is refused", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const mirror = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
+    await mirror.log.logged("link cannot be made");
+    expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
+  });
+
+  test("that replays what it recorded gets nothing", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const proxy = await recordingProxy(node.at);
+    const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
+    await linked(node, peer);
+    await peer.outcome();
+    await peer.link.sync();
+    expect(await node.insights()).toHaveLength(1);
+    await stopNode(peer);
+    await proxy.close();
+    await node.log.logged("link down");
+    const lines = node.log.lines.length;
+
+    const socket = await silentSocket(node.at);
+    socket.write(proxy.fromClient());
+    await closing(socket);
+    const told = await node.log.logged("link connection refused", lines);
+    expect(told.fields["reason"]).toBe("the client does not hold the secret");
+    expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
+  });
+
+  test("with 500 idle sockets keeps no good peer out", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const crowd = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
+    );
+    let putOut = 0;
+    const enoughPutOut = new Promise<void>((resolve) => {
+      for (const socket of crowd) socket.once("close", () => ++putOut === crowd.length - 64 && resolve());
+    });
+    const started = performance.now();
+    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, good);
+    const connected = performance.now();
+    expect(await good.link.query("/api/state")).toMatchObject([{ status: 200 }]);
+    const ms = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
+    process.stdout.write(
+      `a good peer among 500 idle sockets: up after ${ms(started, connected)}, a question took ${ms(connected, performance.now())}\n`,
+    );
+    await enoughPutOut;
+    for (const socket of crowd) socket.destroy();
+  });
+
+  test("that speaks for another instance is refused, and counted", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const peer = await rawPeer(node.at, { self: { ...STRANGER, ...acme } });
+    await peer.event("established");
+    const insight = {
+      insight_id: "ins_x",
+      origin_instance_id: "acme@9",
+      ...acme,
+      kind: "config",
+      target: "ui.banner",
+      kpi: "csat",
+      summary: "",
+      expected_delta_k: 1,
+      realised_delta: 1,
+      verdict: "met",
+      observed_at: "2026-01-01T00:00:00.000Z",
+      basis: "correlation",
+    };
+    peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));
+    expect(await peer.event("response")).toMatchObject({
+      status: 200,
+      body: { kept: 0, refused: [{ insight_id: "ins_x" }] },
+    });
+    expect((await node.get("/api/product/co-evolution")).body).toMatchObject({ insights: [], counts: { refused: 1 } });
+    peer.socket.destroy();
+  });
+});
+
+describe("over the wire", () => {
+  test("goes nothing of tenants, people or their words", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const proxy = await recordingProxy(node.at);
+    const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
+    await linked(node, peer);
+    const words = {
+      tenant_id: "tenant-hooli",
+      summary: "words of a summary",
+      rationale: "words of a rationale",
+      proposer: "pat-proposer",
+    };
+    for (const [index, each] of [node, peer].entries()) {
+      const id = await each.outcome({ ...words, value: '"words of a value"', target: `ui.t${index}` });
+      await each.post("rollback", { change_id: id });
+      await each.post("/api/chat", { message: "words of a chat" });
+      await each.post("/api/tasks", { title: "words of a task" });
+      const next = await each.propose({ ...words, target: "ui.next" });
+      await each.post("deny", { change_id: next.change_id, approver: "ana-approver", note: "words of a note" });
+      await each.link.sync();
+      for (const path of [
+        "/api/state",
+        "/api/capabilities",
+        "/api/product/identity",
+        "/api/product/co-evolution",
+        "get_checkpoint",
+      ])
+        await each.post(`/api/peer/query?path=${path}`);
+    }
+    expect(await peer.insights()).toHaveLength(1);
+    const wire = Buffer.concat([proxy.fromClient(), proxy.fromServer()]).toString("latin1");
+    expect(wire.includes("config on ui.t0")).toBe(true);
+    const told = ["hooli", "words of", "pat-proposer", "ana-approver", SECRET].filter((word) => wire.includes(word));
+    expect(told).toEqual([]);
+    await proxy.close();
+  });
+});
+
+describe("a peer's audit log", () => {
+  const source = (deps: Deps) => ({
+    latest: () => currentCheckpoint(deps),
+    consistency: async (from: number, to: number) => (await proveConsistency(deps, from, to)).proof,
+  });
+  const checkpoints = [
+    ["with checkpoints", { checkpoint: source }],
+    ["without", {}],
+  ] as const;
+
+  test.each(checkpoints)("%s: is consistent as it grows", async (_, over) => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+    const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, peer);
+    for (let round = 0; round < 3; round++) {
+      await node.outcome({ target: `ui.t${round}` });
+      await peer.link.sync();
+    }
+    expect(await row(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
+  });
+
+  test.each(checkpoints)(
+    "%s: is rewritten when its node came back from an older copy and went another way",
+    async (_, over) => {
+      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+      const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+      await linked(node, peer);
+      await node.outcome();
+      const backup = await copied(node.deps.store);
+      await node.outcome({ target: "ui.second" });
+      await peer.link.sync();
+      await stopNode(node);
+
+      const lines = peer.log.lines.length;
+      const restored = await restartNode(node, { store: backup });
+      await peer.log.logged("link down");
+      peer.time.pass(1_000);
+      await peer.log.logged("link up", lines);
+      await peer.link.sync();
+      expect(await row(peer, restored)).toMatchObject({
+        log: "rewritten",
+        log_reason: expect.stringMatching(/had \d+ entries/),
+      });
+
+      await restored.outcome({ target: "ui.other" });
+      await restored.outcome({ target: "ui.another" });
+      await peer.link.sync();
+      expect(await row(peer, restored)).toMatchObject({
+        log: "rewritten",
+        log_reason: expect.stringMatching(/entry|proof/),
+      });
+      const growth = (await peer.deps.store.list<{ kind: string }>("growth", { limit: 100 })).map(
+        ({ value }) => value.kind,
+      );
+      expect(growth.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,42 @@
+import type { Timers } from "../../../local/link/timers.ts";
+import { type TestClock, testClock } from "../../support/clock.ts";
+
+/** A clock with the timers that hang on it: time passes when it is told to. */
+export interface ManualTime {
+  clock: TestClock;
+  timers: Timers;
+  /** Lets time pass and runs what falls due, in order. */
+  pass(ms: number): void;
+  /** How long until the next timer, in milliseconds; undefined without one. */
+  next(): number | undefined;
+}
+
+/** Time that stands still. */
+export function manualTime(): ManualTime {
+  const clock = testClock();
+  const due = new Set<{ at: number; run: () => void }>();
+  const first = () => [...due].sort((a, b) => a.at - b.at)[0];
+  return {
+    clock,
+    timers: {
+      after(ms, run) {
+        const timer = { at: clock.now() + ms, run };
+        due.add(timer);
+        return () => void due.delete(timer);
+      },
+    },
+    pass(ms) {
+      const end = clock.now() + ms;
+      for (let timer = first(); timer && timer.at <= end; timer = first()) {
+        due.delete(timer);
+        clock.advance(timer.at - clock.now());
+        timer.run();
+      }
+      clock.advance(end - clock.now());
+    },
+    next: () => {
+      const timer = first();
+      return timer && timer.at - clock.now();
+    },
+  };
+}

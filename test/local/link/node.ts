@@ -1,0 +1,144 @@
+/** A whole service with its link, in this process, on real sockets. */
+import { expect } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { coEvolution } from "../../../handlers/product/co_evolution.ts";
+import { peerQuery } from "../../../handlers/peer_query.ts";
+import { peers } from "../../../handlers/peers.ts";
+import { createDeps } from "../../../lib/compose.ts";
+import type { Deps } from "../../../lib/deps.ts";
+import { identityOf, openProduct } from "../../../lib/governance/open.ts";
+import type { CheckpointSource } from "../../../lib/link/answer_peer.ts";
+import type { Insight } from "../../../lib/link/insight.ts";
+import type { LinkPort } from "../../../lib/link/port.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
+import type { PeerAddress } from "../../../local/option_values.ts";
+import { type Client, client } from "../../support/client.ts";
+import { countedIds } from "../../support/ids.ts";
+import { intentOf } from "../../support/intents.ts";
+import { type ManualTime, manualTime } from "./manual_timers.ts";
+import { type RecordedLog, recordedLog } from "./recorded_log.ts";
+
+export const SECRET = "a secret of the tests, long enough";
+
+export interface NodeOptions {
+  name: string;
+  /** Absent: no product is governed. */
+  product_id?: string;
+  product_type?: string;
+  /** Absent: the node dials only. */
+  listenAt?: PeerAddress | undefined;
+  peers?: readonly PeerAddress[];
+  secrets?: readonly string[];
+  store?: Store;
+  time?: ManualTime;
+  checkpoint?: (deps: Deps) => CheckpointSource;
+}
+
+export interface TestNode extends Client {
+  options: NodeOptions;
+  deps: Deps & { link: LinkPort };
+  link: CrossLink;
+  log: RecordedLog;
+  time: ManualTime;
+  /** Where others dial it. */
+  at: PeerAddress;
+  /** The insights it holds. */
+  insights(): Promise<Insight[]>;
+  /** Proposes, consents, applies and feeds, so that one change has an outcome; answers its id. */
+  outcome(over?: Record<string, string | number>): Promise<string>;
+}
+
+const KPIS = { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04, target: 0.01 } };
+
+const running = new Set<TestNode>();
+
+/** Starts a node; those that a test leaves running are stopped by `stopAll`. */
+export async function startNode(options: NodeOptions): Promise<TestNode> {
+  const { name, product_id, product_type, store = memoryStore(), time = manualTime() } = options;
+  const log = recordedLog();
+  const type = product_type === undefined ? {} : { product_type };
+  const product =
+    product_id === undefined
+      ? undefined
+      : {
+          ...intentOf({ product_id, ...type, kpis: KPIS }),
+          identity: identityOf(product_id, name),
+        };
+  const deps = createDeps({
+    store,
+    log,
+    ids: countedIds(),
+    clock: time.clock,
+    ...(product ? { product } : {}),
+  }) as TestNode["deps"];
+  await openProduct(deps);
+  const fetch = app(deps);
+  const link = await openCrossLink({
+    deps,
+    fetch,
+    secrets: options.secrets ?? [SECRET],
+    listenAt: options.listenAt,
+    peers: options.peers ?? [],
+    nodeId: name,
+    timers: time.timers,
+    random: () => 0.5,
+    checkpoint: options.checkpoint?.(deps),
+  });
+  deps.link = link;
+  const speaking = client(async (request) => {
+    const own = [peers, peerQuery, coEvolution].find(({ path }) => path === new URL(request.url).pathname);
+    const response = await (own ? own(deps) : fetch)(request);
+    if (own && response.status === 200) {
+      const body = await response.clone().json();
+      expect(own.output.parse(body), `the declared output of ${own.path}`).toEqual(body);
+    }
+    return response;
+  });
+  const port = Number(/:(\d+)$/.exec(link.self.address ?? ":0")![1]);
+
+  const node: TestNode = {
+    ...speaking,
+    options: { ...options, store, time },
+    deps,
+    link,
+    log,
+    time,
+    at: { host: options.listenAt?.host ?? "", port },
+    insights: async () => (await speaking.get("/api/product/co-evolution?limit=500")).body.insights,
+    async outcome(over = {}) {
+      await speaking.post("kpi", { csat: 4 });
+      const id = await speaking.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
+      await speaking.post("kpi", { csat: 4.3 });
+      return id;
+    },
+  };
+  running.add(node);
+  return node;
+}
+
+/** Stops a node as a process would end: its connections break, its store stays. */
+export async function stopNode(node: TestNode): Promise<void> {
+  running.delete(node);
+  await node.link.close();
+}
+
+/** Starts a stopped node again, on the same store and address. */
+export const restartNode = (node: TestNode, over: Partial<NodeOptions> = {}): Promise<TestNode> =>
+  startNode({ ...node.options, ...(node.at.port ? { listenAt: node.at } : {}), ...over });
+
+export const stopAll = () => Promise.all([...running].map(stopNode));
+
+/** Waits until two nodes are connected. */
+export async function linked(a: TestNode, b: TestNode): Promise<void> {
+  await Promise.all([upWith(a, b), upWith(b, a)]);
+}
+
+async function upWith(node: TestNode, other: TestNode): Promise<void> {
+  for (let from = 0; ;) {
+    const line = await node.log.logged("link up", from);
+    if (line.fields["peer_id"] === other.link.self.peer_id) return;
+    from = node.log.lines.indexOf(line) + 1;
+  }
+}

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { portableMac } from "../../../lib/link/keys.ts";
+import { nodeMac } from "../../../local/link/node_mac.ts";
+
+test("this process's HMAC is the portable one, for every length of data", () => {
+  const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7);
+  const [own, portable] = [nodeMac(key), portableMac(key)];
+  for (let length = 0; length < 300; length++) {
+    const data = Uint8Array.from({ length }, (_, i) => i);
+    expect(Uint8Array.from(own(data))).toEqual(portable(data));
+  }
+});

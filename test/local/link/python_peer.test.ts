@@ -1,0 +1,103 @@
+/** A second implementation, in another language, made from docs/link.md: it talks to this one in both directions. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { afterEach, describe, expect, test } from "vitest";
+import { SECRET, startNode, stopAll } from "./node.ts";
+
+const program = new URL("../../../docs/link_peer.py", import.meta.url).pathname;
+const children = new Set<ChildProcess>();
+afterEach(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+  await stopAll();
+});
+
+const hasPython = (() => {
+  try {
+    return execFileSync("python3", ["--version"]).length > 0;
+  } catch {
+    return false;
+  }
+})();
+
+type Line = Record<string, unknown>;
+
+interface Python {
+  /** The lines it wrote, in order; undefined after its end. */
+  next(): Promise<Line | undefined>;
+  ended: Promise<number | null>;
+}
+
+function python(args: readonly string[], secret = SECRET): Python {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], SVC_CROSS_LINK_SECRET: secret };
+  const child = spawn("python3", [program, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  children.add(child);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    next: async () => {
+      const { value, done } = await lines.next();
+      return done ? undefined : (JSON.parse(value) as Line);
+    },
+    ended: new Promise((resolve) => child.once("close", resolve)),
+  };
+}
+
+const acme = { product_id: "acme", product_type: "crm" };
+const listenAt = { host: "127.0.0.1", port: 0 };
+
+describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there is no python3 here)"}`, () => {
+  test("holds the published vectors", async () => {
+    const page = new URL("../../../docs/link.md", import.meta.url).pathname;
+    expect(await python(["vectors", page]).next()).toEqual({ wrong: [] });
+  });
+
+  test("dials, asks and is asked", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt });
+    const peer = python([
+      "connect",
+      `127.0.0.1:${node.at.port}`,
+      "query_product_identity",
+      "/api/state",
+      "/api/secret",
+    ]);
+    expect(await peer.next()).toMatchObject({ peer: { peer_id: node.link.self.peer_id, instance_id: "acme@1" } });
+    const answers = [await peer.next(), await peer.next(), await peer.next()];
+    expect(Object.fromEntries(answers.map((each) => [String(each!["question"]), each]))).toMatchObject({
+      query_product_identity: { status: 200, body: { ...acme, node_id: "1" } },
+      "/api/state": { status: 200, body: { tick: 0 } },
+      "/api/secret": { status: 400, body: { code: "invalid_field" } },
+    });
+    expect(await peer.ended).toBe(0);
+    expect((await node.get("/api/peers")).body.peers).toMatchObject([
+      { instance_id: "python-peer", relation: "other", trust: 0 },
+    ]);
+  });
+
+  test("listens, and is synced with", async () => {
+    const peer = python(["listen", "127.0.0.1:0", "/api/product/identity"]);
+    const listening = (await peer.next())!["listening"] as number;
+    const node = await startNode({ name: "1", ...acme, peers: [{ host: "127.0.0.1", port: listening }] });
+    expect(await peer.next()).toMatchObject({ peer: { peer_id: node.link.self.peer_id } });
+    expect(await peer.next()).toMatchObject({ status: 200, body: { instance_id: "acme@1" } });
+    expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
+    expect(await node.link.query("query_product_identity")).toMatchObject([
+      { status: 200, body: { instance_id: "python-peer" } },
+    ]);
+    await node.link.close();
+    expect(await peer.next()).toMatchObject({ ended: expect.any(String) });
+    expect(await peer.ended).toBe(0);
+  });
+
+  test("with another secret is not let in, and lets nobody in", async () => {
+    const other = "another secret, just as long as it";
+    const node = await startNode({ name: "1", ...acme, listenAt });
+    expect(await python(["connect", `127.0.0.1:${node.at.port}`], other).next()).toMatchObject({
+      ended: expect.any(String),
+    });
+    const peer = python(["listen", "127.0.0.1:0"], other);
+    const listening = (await peer.next())!["listening"] as number;
+    const dialling = await startNode({ name: "2", ...acme, peers: [{ host: "127.0.0.1", port: listening }] });
+    expect(await peer.next()).toEqual({ ended: "the client uses another secret" });
+    await dialling.log.logged("link cannot be made");
+  });
+});

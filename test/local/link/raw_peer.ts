@@ -1,0 +1,80 @@
+/** A peer made by hand on a real socket: it does what a test tells it, right or wrong. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { PeerIdentity } from "../../../lib/link/handshake.ts";
+import { secretKey } from "../../../lib/link/keys.ts";
+import { type LinkEvent, type Session, session } from "../../../lib/link/session.ts";
+import type { PeerAddress } from "../../../local/option_values.ts";
+import { SECRET } from "./node.ts";
+
+export interface RawPeer {
+  socket: Socket;
+  link: Session;
+  /** From now on it answers nothing, pings neither. */
+  mute(): void;
+  /** The next event of this kind, there already or to come. */
+  event<K extends LinkEvent["kind"]>(kind: K): Promise<Extract<LinkEvent, { kind: K }>>;
+  /** Resolves when the other end has closed. */
+  closed: Promise<unknown>;
+}
+
+export const STRANGER: PeerIdentity = {
+  peer_id: "f".repeat(32),
+  instance_id: "raw",
+  product_id: "acme",
+  product_type: null,
+};
+
+/** Resolves when a socket is closed, also by a reset. */
+export const closing = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => socket.once("close", () => resolve()));
+
+/** Connects a socket that says nothing. */
+export async function silentSocket({ host, port }: PeerAddress, localAddress?: string): Promise<Socket> {
+  const socket = connect({ host, port, ...(localAddress ? { localAddress } : {}) });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+}
+
+/** Dials a node and takes part in the handshake as it should; `hold` keeps back what it would send after its HELLO. */
+export async function rawPeer(
+  at: PeerAddress,
+  {
+    self = STRANGER,
+    secret = SECRET,
+    hold = false,
+    localAddress,
+  }: { self?: PeerIdentity; secret?: string; hold?: boolean; localAddress?: string } = {},
+): Promise<RawPeer> {
+  const socket = await silentSocket(at, localAddress);
+  const nonce = crypto.getRandomValues(new Uint8Array(32));
+  const link = session({ role: "client", self, keys: [secretKey(secret)], nonce });
+  const events: LinkEvent[] = [];
+  let muted = hold;
+  const waiting = new Set<() => void>();
+  socket.on("data", (chunk) => {
+    const step = link.receive(chunk);
+    if (!muted) for (const bytes of step.send) socket.write(bytes);
+    events.push(...step.events);
+    for (const look of waiting) look();
+  });
+  for (const bytes of link.open()) socket.write(bytes);
+  return {
+    socket,
+    link,
+    mute: () => void (muted = true),
+    closed: closing(socket),
+    event: (kind) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const index = events.findIndex((event) => event.kind === kind);
+          if (index === -1) return;
+          waiting.delete(look);
+          resolve(events.splice(index, 1)[0] as never);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Log } from "../../../lib/deps.ts";
+
+export interface Line {
+  level: "info" | "warn" | "error";
+  message: string;
+  fields: Record<string, unknown>;
+}
+
+/** A log whose lines can be waited for. */
+export interface RecordedLog extends Log {
+  lines: Line[];
+  /** The first line of this message from line `from` on, there already or to come. */
+  logged(message: string, from?: number): Promise<Line>;
+}
+
+export function recordedLog(): RecordedLog {
+  const lines: Line[] = [];
+  const waiting = new Set<() => void>();
+  const add =
+    (level: Line["level"]) =>
+    (message: string, fields: Record<string, unknown> = {}) => {
+      lines.push({ level, message, fields });
+      for (const look of waiting) look();
+    };
+  return {
+    lines,
+    info: add("info"),
+    warn: add("warn"),
+    error: add("error"),
+    logged: (message, from = 0) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const found = lines.slice(from).find((line) => line.message === message);
+          if (!found) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
