@@ -1,0 +1,71 @@
+/** From the address to the page. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { arrive } from "./core/hooks.tsx";
+import { lazy } from "./core/lazy.tsx";
+import { href, type Route, useRoute } from "./core/router.tsx";
+import { ChangePage } from "./pages/change.tsx";
+import { ChangesPage } from "./pages/changes.tsx";
+import { InboxPage } from "./pages/inbox.tsx";
+import { PageHead } from "./parts/panel.tsx";
+import { YouDialog } from "./parts/you.tsx";
+import { Shell } from "./shell.tsx";
+
+/** Decisions are made on the first three pages; the code of the others comes when they are opened. */
+const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
+const ChatPage = lazy(() => import("./pages/chat.tsx").then((page) => page.ChatPage));
+const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
+const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
+const SystemPage = lazy(() => import("./pages/system.tsx").then((page) => page.SystemPage));
+const TasksPage = lazy(() => import("./pages/tasks.tsx").then((page) => page.TasksPage));
+
+/** The console. */
+export function App() {
+  const route = useRoute();
+  const [you, setYou] = useState(false);
+  const place = route.path.join("/");
+  const arrived = useRef(false);
+  useEffect(() => {
+    if (arrived.current) {
+      scrollTo(0, 0);
+      arrive();
+    }
+    arrived.current = true;
+  }, [place]);
+  return (
+    <Shell route={route} onYou={() => setYou(true)}>
+      <Page key={place} route={route} onYou={() => setYou(true)} />
+      {you && <YouDialog onClose={() => setYou(false)} />}
+    </Shell>
+  );
+}
+
+function Page({ route, onYou }: { route: Route; onYou: () => void }) {
+  const [page = "", id] = route.path;
+  switch (page) {
+    case "":
+      return <InboxPage onYou={onYou} />;
+    case "changes":
+      return id === undefined ? <ChangesPage route={route} /> : <ChangePage id={id} />;
+    case "propose":
+      return <ProposePage route={route} />;
+    case "kpis":
+      return <KpisPage route={route} />;
+    case "audit":
+      return <AuditLogPage route={route} />;
+    case "tasks":
+      return <TasksPage route={route} />;
+    case "chat":
+      return <ChatPage />;
+    case "system":
+      return <SystemPage />;
+    default:
+      return (
+        <>
+          <PageHead title="There is no such page" />
+          <p>
+            <a href={href([])}>Go to the inbox</a>
+          </p>
+        </>
+      );
+  }
+}

@@ -1,0 +1,137 @@
+/** Speaks to the service: its public JSON API and nothing else. */
+import { adminToken } from "./session.ts";
+import { value } from "./value.ts";
+
+/** What the service says when it refuses. */
+export interface Refusal {
+  error: string;
+  code: string;
+  status: number;
+  fields?: { field: string; message: string }[];
+  [detail: string]: unknown;
+}
+
+/** The service answered, and said no. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  constructor(readonly refusal: Refusal) {
+    super(refusal.error);
+  }
+}
+
+/** No answer came from the service. */
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+}
+
+/** Whether the service answered last, and when (milliseconds). */
+export const contact = value<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
+
+const READ_MS = 20_000;
+/** An apply may ask the host product four times, ten seconds each. */
+const WRITE_MS = 60_000;
+
+/** Where the API is, as the page says it. */
+const base = (): string => document.querySelector<HTMLMetaElement>('meta[name="countersign-api"]')?.content || "./";
+
+/** The query of a request; what is undefined or empty is left out. */
+export type Query = Record<string, string | number | undefined>;
+
+/** The address of an API path such as `api/state`. */
+export function address(path: string, query: Query = {}): string {
+  const url = new URL(base() + path, document.baseURI);
+  for (const [key, given] of Object.entries(query))
+    if (given !== undefined && given !== "") url.searchParams.set(key, String(given));
+  return url.href;
+}
+
+/** Reads a JSON answer. Errors: `Refused`, `Unreachable`. */
+export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return (await request(address(path, query), { signal: within(READ_MS, signal) })).json() as Promise<T>;
+}
+
+/** Reads an answer that is not JSON. */
+export async function getText(path: string, query: Query = {}, signal?: AbortSignal): Promise<string> {
+  return (await request(address(path, query), { signal: within(READ_MS, signal) })).text();
+}
+
+/** Reads an answer piece by piece, for as long as it takes. */
+export const getStream = (path: string, query: Query, signal: AbortSignal): Promise<Response> =>
+  request(address(path, query), { signal });
+
+/** The fields of a form; what is undefined is left out. */
+export type Fields = Record<string, string | undefined>;
+
+/** What a write may be held to. */
+export interface Conditions {
+  /** The revision that was shown to whoever decides. */
+  revision?: number | undefined;
+  /** Sent again with the same key, a request is answered and not done again. */
+  key?: string | undefined;
+}
+
+/** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
+export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
+  const headers = new Headers({ accept: "application/json", "idempotency-key": key ?? newKey() });
+  if (adminToken.get() !== "") headers.set("x-svc-admin-token", adminToken.get());
+  if (revision !== undefined) headers.set("if-match", `"${revision}"`);
+  const body = formOf(fields);
+  return (
+    await request(address(path), { method: "POST", headers, body, signal: within(WRITE_MS) })
+  ).json() as Promise<T>;
+}
+
+/** The form of a request. */
+export function formOf(fields: Fields): URLSearchParams {
+  const form = new URLSearchParams();
+  for (const [name, given] of Object.entries(fields)) if (given !== undefined) form.set(name, given);
+  return form;
+}
+
+/** A new `Idempotency-Key`. */
+export const newKey = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Whether the service has no such part: it is off, or this version does not have it. */
+export const isAbsent = (error: unknown): boolean =>
+  error instanceof Refused &&
+  (error.refusal.status === 404 || error.refusal.status === 405 || error.refusal.status === 503);
+
+/** Whether the product runtime is off. */
+export const isRuntimeOff = (error: unknown): boolean =>
+  error instanceof Refused && error.refusal.code === "product_runtime_disabled";
+
+async function request(url: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init });
+  } catch (error) {
+    const gone = (error as Error).name;
+    if (gone === "AbortError") throw error;
+    contact.set({ reached: false, at: Date.now() });
+    throw new Unreachable(
+      gone === "TimeoutError" ? "The service did not answer in time." : "The service cannot be reached.",
+    );
+  }
+  contact.set({ reached: true, at: Date.now() });
+  if (response.ok) return response;
+  throw new Refused(await refusalOf(response));
+}
+
+/** A proxy in between may answer in its own words. */
+async function refusalOf(response: Response): Promise<Refusal> {
+  const { status } = response;
+  const text = await response.text().catch(() => "");
+  try {
+    const body = JSON.parse(text) as Partial<Refusal>;
+    if (typeof body.error === "string") return { ...body, error: body.error, code: String(body.code ?? ""), status };
+  } catch {
+    // told below
+  }
+  return { error: `The service answered ${status} without saying why.`, code: "", status };
+}
+
+function within(ms: number, signal?: AbortSignal): AbortSignal {
+  const limit = AbortSignal.timeout(ms);
+  return signal ? AbortSignal.any([signal, limit]) : limit;
+}

@@ -1,0 +1,88 @@
+/** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
+import type * as z from "zod";
+import type { holdAgainst } from "../../../lib/audit/hold_against.ts";
+import type { ChatAnswer } from "../../../lib/chat/reply.ts";
+import type { Recalled } from "../../../lib/chat/memory.ts";
+import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
+import type { driftSchema } from "../../../lib/governance/drift.ts";
+import type { Intent } from "../../../lib/governance/intent.ts";
+import type { intentSummary } from "../../../lib/governance/intent_view.ts";
+import type { identitySchema } from "../../../lib/governance/runtime.ts";
+import type { approvals, changeDetail, ChangePage } from "../../../lib/governance/views.ts";
+import type { Evidence } from "../../../lib/link/evidence.ts";
+import type { Insight } from "../../../lib/link/insight.ts";
+import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
+import type { ActionName, ActionRecord } from "../../../lib/pulse/actions.ts";
+import type { capabilitySchema } from "../../../lib/pulse/capabilities.ts";
+import type { GrowthRow } from "../../../lib/pulse/growth_log.ts";
+import type { Phase } from "../../../lib/pulse/phases.ts";
+import type { EvolvedFile } from "../../../lib/pulse/ports.ts";
+import type { Task, taskStatsSchema } from "../../../lib/pulse/tasks.ts";
+import type { trendSchema } from "../../../lib/pulse/trend.ts";
+
+export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
+export type { AuditPage } from "../../../lib/audit/page.ts";
+export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/change.ts";
+export type { Gate } from "../../../lib/governance/gates.ts";
+export type { Outcome, Verdict } from "../../../lib/governance/outcome.ts";
+export type { Action } from "../../../lib/governance/transitions.ts";
+export type { State } from "../../../lib/pulse/state.ts";
+export type {
+  ActionName,
+  ActionRecord,
+  ChatAnswer,
+  EvolvedFile,
+  Evidence,
+  GrowthRow,
+  Insight,
+  PeerRow,
+  Phase,
+  Recalled,
+  Task,
+};
+
+/** The rules of the intent. */
+export type Policy = Intent["policy"];
+
+/** The intent in force; its rules and KPIs where the service shows them. */
+export type IntentView = z.infer<typeof intentSummary> & { policy?: Policy; kpis?: Intent["kpis"] };
+export type Identity = z.infer<typeof identitySchema>;
+
+/** One change with all that belongs to it. */
+export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence?: Evidence | null };
+export type Approvals = Awaited<ReturnType<typeof approvals>>;
+export type Awaiting = Approvals["pending"][number];
+export type RuntimePage = ChangePage & { identity: Identity; intent: IntentView };
+
+export type Decision = z.infer<typeof decisionAnswer>;
+export type Operation = z.infer<typeof operationAnswer>;
+export type Proposed = z.infer<typeof proposalAnswer>;
+
+export type AuditVerdict = Awaited<ReturnType<typeof holdAgainst>>;
+export interface Checkpoint {
+  checkpoint: string;
+  origin: string;
+  length: number;
+  root: string;
+  signed: boolean;
+  key: string | null;
+  at: string;
+}
+
+export type Drift = z.infer<typeof driftSchema>;
+export type Capability = z.infer<typeof capabilitySchema>;
+export interface CapabilityMap {
+  capabilities: Capability[];
+  phases: Phase[];
+  current_phase: string | null;
+}
+export type TaskStats = z.infer<typeof taskStatsSchema>;
+export type Trend = z.infer<typeof trendSchema>;
+export interface Peers {
+  peers: PeerRow[];
+  self: SelfRow;
+}
+export interface ActionList {
+  actions: ActionRecord[];
+  available?: ActionName[];
+}

@@ -1,0 +1,62 @@
+/** Figures and times as people read them. */
+
+const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+const short = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+/** `12,345.6` */
+export const figure = (given: number): string => plain.format(given);
+
+/** `+0.05`, `−0.01` or `0`. */
+export const signed = (given: number): string =>
+  given > 0 ? `+${plain.format(given)}` : plain.format(given).replace("-", "−");
+
+/** `83 %`; a share that is unknown is said to be so. */
+export const percent = (share: number | null): string => (share === null ? "no data" : `${Math.round(share * 100)} %`);
+
+/** `1 person`, `40 people`. */
+export const people = (count: number): string => (count === 1 ? "1 person" : `${figure(count)} people`);
+
+/** `1 change`, `4 changes`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${figure(count)} ${count === 1 ? one : many}`;
+
+/** `20 Nov 2026, 14:03`, in the reader's own time zone. */
+export const dateTime = (at: string | number): string => short.format(new Date(at));
+
+/** `512 B`, `4.2 kB`, `1.3 MB`. */
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  return count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}
+
+const UNITS: [number, string][] = [
+  [86_400_000, "day"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+];
+
+/** How long: `less than a minute`, `3 min`, `5 h`, `2 days`. */
+export function span(ms: number): string {
+  for (const [size, unit] of UNITS)
+    if (ms >= size) {
+      const count = Math.floor(ms / size);
+      return unit === "day" && count > 1 ? `${count} days` : `${count} ${unit}`;
+    }
+  return "less than a minute";
+}
+
+/** `3 min ago`, `in 5 h`, `just now`. */
+export function fromNow(at: string | number, now: number): string {
+  const ms = now - new Date(at).getTime();
+  if (Math.abs(ms) < 60_000) return "just now";
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
+}
+
+/** The beginning of a hash or id, as far as people compare it. */
+export const brief = (hash: string): string => (hash.length > 12 ? `${hash.slice(0, 8)}…` : hash);
+
+/** A change's id with only its last part, which differs between changes of one minute. */
+export const briefId = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-8)}` : id);
+
+/** JSON as people read it. */
+export const pretty = (json: unknown): string => JSON.stringify(json, null, 2) ?? "";

@@ -1,0 +1,73 @@
+/** Hooks over values, the clock and the keyboard. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Value, value } from "./value.ts";
+
+/** A value's content; the component is drawn anew when it is replaced. */
+export function useValue<T>(held: Value<T>): T {
+  const [, draw] = useState({});
+  useLayoutEffect(() => held.subscribe(() => draw({})), [held]);
+  return held.get();
+}
+
+const clock = value(Date.now());
+setInterval(() => clock.set(Date.now()), 15_000);
+
+/** The time in milliseconds, told every few seconds. */
+export const useNow = (): number => Math.max(useValue(clock), Date.now() - 15_000);
+
+/** How many dialogs are open: nothing behind one is replaced. */
+export const modals = value(0);
+
+/** A key that opens something on this page, and what it opens. */
+export interface KeyAction {
+  key: string;
+  label: string;
+  run: () => void;
+}
+
+/** The keys of the page that is shown. */
+export const pageKeys = value<readonly KeyAction[]>([]);
+
+/** Gives the page its keys for as long as it is shown. */
+export function usePageKeys(keys: readonly KeyAction[]): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  const names = keys.map(({ key, label }) => `${key} ${label}`).join("\n");
+  useEffect(() => {
+    pageKeys.set(
+      latest.current.map(({ key, label }) => ({
+        key,
+        label,
+        run: () => latest.current.find((one) => one.key === key)?.run(),
+      })),
+    );
+    return () => pageKeys.set([]);
+  }, [names]);
+}
+
+/** Whether the reader has gone from one page to another since the console was loaded. */
+let travelled = false;
+
+/** Takes the focus to the page that is gone to; its heading may come later. */
+export function arrive(): void {
+  travelled = true;
+  const heading = document.querySelector<HTMLElement>("h1");
+  if (heading) heading.focus({ preventScroll: true });
+  else (document.activeElement as HTMLElement | null)?.blur();
+}
+
+/** A heading that takes the focus when it appears and nothing has it. */
+export function useArrival(): { ref: (heading: HTMLElement | null) => void } {
+  const heading = useRef<HTMLElement | null>(null);
+  useLayoutEffect(() => {
+    if (travelled && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return { ref: (element) => void (heading.current = element) };
+}
+
+/** Names the page in the window's title. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title === "" ? "Countersign" : `${title} · Countersign`;
+  }, [title]);
+}

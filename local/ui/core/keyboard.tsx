@@ -1,0 +1,42 @@
+/** Single keys: they open dialogs and move the focus, and never decide anything. */
+import { useEffect } from "preact/hooks";
+import { modals, pageKeys } from "./hooks.tsx";
+import { shortcuts } from "./session.ts";
+
+/** Where a key is text. */
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
+  !["radio", "checkbox"].includes((target as HTMLInputElement).type);
+
+/** Listens for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
+export function useKeyboard(open: { help: () => void; find: () => void }): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { key, target, ctrlKey, metaKey, altKey } = event;
+      if (ctrlKey || metaKey || altKey || event.defaultPrevented || (event.repeat && key !== "j" && key !== "k"))
+        return;
+      if (shortcuts.get() === "off" || modals.get() > 0 || isTyping(target)) return;
+      const run =
+        key === "?" ? open.help
+        : key === "/" ? open.find
+        : key === "j" ? () => moveBy(1)
+        : key === "k" ? () => moveBy(-1)
+        : pageKeys.get().find((one) => one.key === key)?.run; // prettier-ignore
+      if (!run) return;
+      event.preventDefault();
+      run();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+/** Moves the focus over the rows of the page, in their order. */
+function moveBy(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  const next = at === -1 ? rows.find((row) => row.getBoundingClientRect().bottom > 0) : rows[at + step];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}

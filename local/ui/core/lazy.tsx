@@ -1,0 +1,34 @@
+/** Pages whose code comes when they are first opened. */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+/** Makes a page of a module that is loaded on demand. */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | undefined;
+  return function Lazy(props: P) {
+    const [failed, setFailed] = useState(false);
+    const [, draw] = useState({});
+    useEffect(() => {
+      if (loaded) return;
+      load().then(
+        (page) => {
+          loaded = page;
+          draw({});
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    const Page = loaded;
+    if (Page) return <Page {...props} />;
+    return failed ? (
+      <p role="alert">
+        This page could not be loaded. The service may be away, or have been upgraded:{" "}
+        <a href=".">load the console anew</a>.
+      </p>
+    ) : (
+      <p class="quiet" aria-busy="true">
+        Loading…
+      </p>
+    );
+  };
+}

@@ -1,0 +1,121 @@
+/** Keeps what is shown fresh: server-sent events, or, where they do not get through, asking every few seconds. */
+import type { AuditEntry, GrowthRow } from "./api_types.ts";
+import { address, contact } from "./api.ts";
+import { value } from "./value.ts";
+
+/** Something that happened at the service; `null` when anything may have. */
+export type News =
+  | { type: "audit"; data: AuditEntry }
+  | { type: "growth"; data: GrowthRow }
+  | { type: "tick"; data: { tick: number; at: string } }
+  | null;
+
+/** How fresh the page is, and since when it is so (milliseconds). */
+export interface Freshness {
+  mode: "connecting" | "live" | "polling" | "offline";
+  since: number;
+}
+
+export const freshness = value<Freshness>({ mode: "connecting", since: Date.now() });
+
+/** Milliseconds between two questions while there is no stream. */
+export const POLL_MS = 10_000;
+const RETRY_MS = 2_000;
+/** A stream that does not open is tried again after this; one that the service refuses, later. */
+const NO_STREAM_MS = 10_000;
+const REFUSED_STREAM_MS = 60_000;
+
+const TYPES = ["audit", "growth", "tick"] as const;
+const listeners = new Set<(news: News) => void>();
+
+let stream: EventSource | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let notBefore = 0;
+
+/** Calls `listener` with whatever happens, until the returned function is called. */
+export function onNews(listener: (news: News) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Begins to listen; a hidden window rests, since a browser grants a service only six connections. */
+export function startLive(): void {
+  document.addEventListener("visibilitychange", () => (document.hidden ? rest() : begin()));
+  contact.subscribe(() => {
+    if (contact.get().reached || freshness.get().mode === "offline") return;
+    become("offline");
+    fallBack();
+  });
+  if (!document.hidden) begin();
+}
+
+function begin(): void {
+  open();
+  schedule(RETRY_MS);
+}
+
+function rest(): void {
+  clearTimeout(timer);
+  stream?.close();
+  stream = undefined;
+}
+
+function open(): void {
+  if (stream || Date.now() < notBefore || typeof EventSource === "undefined") return;
+  let opened = false;
+  const opening = new EventSource(address("api/events"));
+  stream = opening;
+  opening.onopen = () => {
+    opened = true;
+    clearTimeout(timer);
+    become("live");
+    tell(null);
+  };
+  opening.onerror = () => {
+    const refused = opening.readyState === EventSource.CLOSED;
+    if (!opened) notBefore = Date.now() + (refused ? REFUSED_STREAM_MS : NO_STREAM_MS);
+    fallBack();
+  };
+  for (const type of TYPES)
+    opening.addEventListener(type, ({ data }: MessageEvent<string>) =>
+      tell({ type, data: JSON.parse(data) as never } as News),
+    );
+}
+
+/** The stream is gone: ask at once, then every few seconds, and try to open it again. */
+function fallBack(): void {
+  stream?.close();
+  stream = undefined;
+  if (!document.hidden) void ask();
+}
+
+function schedule(ms: number): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => void ask(), ms);
+}
+
+async function ask(): Promise<void> {
+  clearTimeout(timer);
+  const reached = await fetch(address("api/product/identity"), { cache: "no-store", signal: AbortSignal.timeout(5000) })
+    .then(() => true)
+    .catch(() => false);
+  if (document.hidden || freshness.get().mode === "live") {
+    if (stream) return;
+  }
+  if (reached && freshness.get().mode === "offline") notBefore = 0;
+  contact.set({ reached, at: Date.now() });
+  if (reached) {
+    if (!stream || stream.readyState !== EventSource.OPEN) become("polling");
+    tell(null);
+    open();
+  } else become("offline");
+  schedule(reached ? POLL_MS : RETRY_MS);
+}
+
+function become(mode: Freshness["mode"]): void {
+  if (freshness.get().mode !== mode) freshness.set({ mode, since: Date.now() });
+}
+
+function tell(news: News): void {
+  for (const listener of [...listeners]) listener(news);
+}

@@ -1,0 +1,114 @@
+/** What a page reads: shown at once from the last time, read anew when something happened, never swapped under a dialog. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { modals } from "./hooks.tsx";
+import { type News, onNews } from "./live.ts";
+
+/** An answer on its way. */
+export interface Resource<T> {
+  data: T | undefined;
+  /** Why the newest answer is missing; `data` may still hold an older one. */
+  error: unknown;
+  loading: boolean;
+  /** Reads again now, also under a dialog. */
+  reload: () => Promise<void>;
+}
+
+/** How a resource is kept. */
+export interface Keeping {
+  /** Which news make it read again; by default any do. */
+  concerns?: (news: News) => boolean;
+}
+
+/** Milliseconds between two readings, so that a busy service is not asked at every event. */
+const REST_MS = 800;
+const GATHER_MS = 120;
+const CACHED = 60;
+
+const cache = new Map<string, unknown>();
+
+function remember(key: string, data: unknown): void {
+  cache.delete(key);
+  cache.set(key, data);
+  if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
+}
+
+/** Reads something by its key; `null` reads nothing. */
+export function useResource<T>(
+  key: string | null,
+  read: (signal: AbortSignal) => Promise<T>,
+  { concerns }: Keeping = {},
+): Resource<T> {
+  const [shown, show] = useState<{ key: string | null; data?: T; error?: unknown; loading: boolean }>({
+    key: null,
+    loading: true,
+  });
+  const latest = useRef({ read, concerns });
+  latest.current = { read, concerns };
+  const runner = useRef<() => Promise<void>>(async () => {});
+
+  useEffect(() => {
+    if (key === null) return show({ key, loading: false });
+    const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let running = false;
+    let again = false;
+    let known = cache.has(key);
+    let last = 0;
+
+    const run = async (forced: boolean): Promise<void> => {
+      if (running) return void (again = true);
+      running = true;
+      again = false;
+      try {
+        const data = await latest.current.read(gone.signal);
+        if (gone.signal.aborted) return;
+        if (!forced && known && modals.get() > 0) again = true;
+        else {
+          known = true;
+          remember(key, data);
+          show({ key, data, loading: false });
+        }
+      } catch (error) {
+        if (gone.signal.aborted) return;
+        const data = cache.get(key) as T | undefined;
+        show({ key, error, loading: false, ...(data === undefined ? {} : { data }) });
+      } finally {
+        running = false;
+        last = Date.now();
+        if (again && modals.get() === 0) soon();
+      }
+    };
+    const soon = (): void => {
+      if (timer !== undefined || gone.signal.aborted) return;
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          if (modals.get() > 0) again = true;
+          else void run(false);
+        },
+        Math.max(GATHER_MS, last + REST_MS - Date.now()),
+      );
+    };
+
+    show({ key, loading: true, ...(known ? { data: cache.get(key) as T } : {}) });
+    runner.current = () => run(true);
+    void run(true);
+    const offNews = onNews((news) => (news === null || (latest.current.concerns?.(news) ?? true)) && soon());
+    const offModals = modals.subscribe(() => modals.get() === 0 && again && soon());
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+      offNews();
+      offModals();
+    };
+  }, [key]);
+
+  const reload = useCallback(() => runner.current(), []);
+  const own = shown.key === key;
+  return {
+    data: own ? shown.data : key === null ? undefined : (cache.get(key) as T | undefined),
+    error: own ? shown.error : undefined,
+    loading: own ? shown.loading : true,
+    reload,
+  };
+}

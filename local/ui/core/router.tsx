@@ -1,0 +1,47 @@
+/** Pages live behind the `#` of the address, so that any static host can serve them. */
+import { useValue } from "./hooks.tsx";
+import { value } from "./value.ts";
+
+/** Where the reader is. */
+export interface Route {
+  path: readonly string[];
+  query: URLSearchParams;
+}
+
+const read = (): Route => {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  return { path: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(query) };
+};
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+const route = value(read());
+addEventListener("hashchange", () => route.set(read()));
+
+/** Where the reader is; drawn anew when they go elsewhere. */
+export const useRoute = (): Route => useValue(route);
+
+/** The address of a page; what is empty is left out of the query. */
+export function href(path: readonly string[], query: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const tail = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
+  return `#/${path.map(encodeURIComponent).join("/")}${tail}`;
+}
+
+/** The address of a change's page. */
+export const changeHref = (changeId: string): string => href(["changes", changeId]);
+
+/** Goes to a page. */
+export const goTo = (address: string): void => void (location.hash = address);
+
+/** Puts other filters in the address without a new step in the history. */
+export function refine(path: readonly string[], query: Record<string, string | undefined>): void {
+  history.replaceState(null, "", href(path, query));
+  route.set(read());
+}

@@ -1,0 +1,25 @@
+/** A value that tells whoever listens when it is replaced. */
+export interface Value<T> {
+  get(): T;
+  set(next: T): void;
+  /** Calls `listener` after every change, until the returned function is called. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** Makes a value; setting it to what it is tells nobody. */
+export function value<T>(initial: T): Value<T> {
+  let current = initial;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => current,
+    set(next) {
+      if (Object.is(next, current)) return;
+      current = next;
+      for (const listener of [...listeners]) listener();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

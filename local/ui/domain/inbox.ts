@@ -1,0 +1,157 @@
+/** What waits, and for whom. */
+import type {
+  Approvals,
+  Capability,
+  CapabilityMap,
+  ChangeDetail,
+  Drift,
+  IntentView,
+  Outcome,
+  Policy,
+  State,
+} from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { counted } from "../core/format.ts";
+import { onNews } from "../core/live.ts";
+import { mayApprove } from "./offers.ts";
+import { titled } from "./statuses.ts";
+
+/** Rows that are shown; the rest is behind a link. */
+const SHOWN = 40;
+const OUTCOMES_SHOWN = 8;
+
+/** A change that cannot be left alone, or a part of the service that fails. */
+export interface Concern {
+  tone: "bad" | "warn";
+  title: string;
+  detail: string;
+  /** The change it is about, or the page where it shows. */
+  change_id?: string;
+  page?: string;
+}
+
+/** Everything the first page tells. */
+export interface Inbox {
+  waiting: ChangeDetail[];
+  approved: ChangeDetail[];
+  /** There is more than is shown. */
+  more: boolean;
+  outcomes: { outcome: Outcome; change: ChangeDetail }[];
+  outcomesOpen: number;
+  concerns: Concern[];
+  intent: IntentView;
+}
+
+const known = new Map<string, ChangeDetail>();
+onNews((news) => {
+  if (news === null) known.clear();
+  else if (news.type === "audit") known.delete(news.data.change_id);
+});
+
+async function detailOf(changeId: string, signal: AbortSignal): Promise<ChangeDetail> {
+  const kept = known.get(changeId);
+  if (kept) return kept;
+  const detail = await get<ChangeDetail>(`api/product/changes/${encodeURIComponent(changeId)}`, {}, signal);
+  if (known.size > 500) known.clear();
+  known.set(changeId, detail);
+  return detail;
+}
+
+/** Reads what the first page tells. */
+export async function readInbox(signal: AbortSignal): Promise<Inbox> {
+  const optional = <T>(path: string) => get<T>(path, {}, signal).catch(() => undefined);
+  const [approvals, intent, found, drift, state, map] = await Promise.all([
+    get<Approvals>("api/product/approvals", { limit: SHOWN }, signal),
+    get<IntentView>("api/product/intent", {}, signal),
+    get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal),
+    optional<Drift>("api/product/drift"),
+    optional<State>("api/state"),
+    optional<CapabilityMap>("api/capabilities"),
+  ]);
+  const open = found.outcomes.filter((outcome) => outcome.state === "open");
+  const details = (ids: readonly string[]) => Promise.all(ids.map((id) => detailOf(id, signal)));
+  const [live, measured] = await Promise.all([
+    details([...approvals.pending, ...approvals.approved].map(({ change_id }) => change_id)),
+    details(open.slice(0, OUTCOMES_SHOWN).map(({ change_id }) => change_id)),
+  ]);
+  return {
+    waiting: live.filter(({ status }) => status === "pending_consent"),
+    approved: live.filter(({ status }) => status === "approved"),
+    more: approvals.next !== null,
+    outcomes: measured.map((change, index) => ({ change, outcome: open[index]! })),
+    outcomesOpen: open.length,
+    concerns: [
+      ...serviceConcerns(state, intent, map),
+      ...hostConcerns(drift),
+      ...open.filter(({ verdict }) => verdict === "regressed").map(regression),
+    ],
+    intent,
+  };
+}
+
+/** Pending changes that this person can move on, and those that wait for others. */
+export function splitByName(
+  waiting: readonly ChangeDetail[],
+  name: string,
+  policy: Policy | undefined,
+): { mine: ChangeDetail[]; others: ChangeDetail[] } {
+  if (name === "") return { mine: [...waiting], others: [] };
+  const mine = waiting.filter((change) => mayApprove(change, name, policy));
+  return { mine, others: waiting.filter((change) => !mine.includes(change)) };
+}
+
+function serviceConcerns(state: State | undefined, intent: IntentView, map: CapabilityMap | undefined): Concern[] {
+  const overdue = (item: string) => state?.dimensions.N.items.find((one) => one.item === item)?.overdue ?? 0;
+  const concerns: Concern[] = [];
+  if (overdue("audit_chain") > 0)
+    concerns.push({
+      tone: "bad",
+      title: "The audit chain does not hold",
+      detail: "No change is taken until it is mended.",
+      page: "audit",
+    });
+  if (intent.adapter?.status === "failing")
+    concerns.push({
+      tone: "bad",
+      title: `The ${intent.adapter.name} adapter fails`,
+      detail: intent.adapter.last_error ?? "",
+      page: "system",
+    });
+  if (overdue("pending_changes") > 0)
+    concerns.push({
+      tone: "warn",
+      title: `${counted(overdue("pending_changes"), "change has", "changes have")} waited more than a day`,
+      detail: "The oldest stands first below.",
+    });
+  if (overdue("stale_kpis") > 0)
+    concerns.push({
+      tone: "warn",
+      title: `${counted(overdue("stale_kpis"), "KPI was", "KPIs were")} not fed for a week`,
+      detail: "Outcomes cannot be judged without them.",
+      page: "kpis",
+    });
+  return [...concerns, ...(map?.capabilities ?? []).flatMap(failing)];
+}
+
+const TOLD_ALREADY = ["product_adapter", "audit_chain"];
+
+function failing({ id, status, reason }: Capability): Concern[] {
+  if ((status !== "failing" && status !== "degraded") || TOLD_ALREADY.includes(id)) return [];
+  return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "system" }];
+}
+
+function hostConcerns(drift: Drift | undefined): Concern[] {
+  return [...(drift?.missing ?? []), ...(drift?.drifted ?? [])].map(({ change_id, target, tenant_id, state }) => ({
+    tone: "bad",
+    title: `The host product no longer shows ${target} of ${tenant_id}`,
+    detail: state === "missing" ? "The value is gone." : "It holds something else.",
+    change_id,
+  }));
+}
+
+const regression = ({ change_id, kpi, realised_delta }: Outcome): Concern => ({
+  tone: "warn",
+  title: `${kpi === null ? "A KPI" : titled(kpi)} is worse since a change was applied`,
+  detail: `By ${Math.abs(realised_delta ?? 0)} so far. It is a correlation; look before you roll back.`,
+  change_id,
+});

@@ -1,0 +1,83 @@
+/** The kinds of change: what each is for, and what its value looks like. */
+import type { Kind } from "../core/api_types.ts";
+
+/** How the value of a kind is given. */
+export type ValueForm = "json" | "switch" | "patch" | "split";
+
+/** A kind for people who propose. */
+export interface KindOf {
+  title: string;
+  meaning: string;
+  target: string;
+  value: ValueForm;
+  hint: string;
+}
+
+export const KINDS: Readonly<Record<Kind, KindOf>> = {
+  config: {
+    title: "Config",
+    meaning: "Sets a setting of the product.",
+    target: "limits.uploads",
+    value: "json",
+    hint: 'Any JSON: 25, "text", {"max": 25}. Left empty, the change sets nothing.',
+  },
+  feature_flag: {
+    title: "Feature flag",
+    meaning: "Switches a feature on or off.",
+    target: "ui.new_banner",
+    value: "switch",
+    hint: "What the flag becomes.",
+  },
+  workflow: {
+    title: "Workflow",
+    meaning: "Changes how a process runs.",
+    target: "crm.followup",
+    value: "json",
+    hint: 'The workflow\'s settings as JSON, for example {"enabled": true, "after_days": 3}.',
+  },
+  code_patch: {
+    title: "Code patch",
+    meaning: "Changes the product's code.",
+    target: "pricing/rounding",
+    value: "patch",
+    hint: "The patch as text. It is carried to the adapter as it is, and never run here.",
+  },
+  experiment: {
+    title: "Experiment",
+    meaning: "Tries something on a part of the users.",
+    target: "onboarding.short_form",
+    value: "split",
+    hint: "The share of users who get the new variant.",
+  },
+};
+
+/** What was typed for the value. */
+export interface ValueDraft {
+  text: string;
+  enabled: "on" | "off" | "";
+  percent: string;
+}
+
+/** The value as JSON text, `undefined` where none is given; `fault` says what is wrong with it. */
+export function valueOf(form: ValueForm, draft: ValueDraft): { json: string | undefined; fault?: string } {
+  switch (form) {
+    case "switch":
+      return { json: draft.enabled === "" ? undefined : String(draft.enabled === "on") };
+    case "patch":
+      return { json: draft.text === "" ? undefined : JSON.stringify({ patch: draft.text }) };
+    case "split": {
+      if (draft.percent.trim() === "") return { json: undefined };
+      const percent = Number(draft.percent);
+      if (!(percent > 0 && percent <= 100)) return { json: undefined, fault: "must be above 0 and at most 100" };
+      return { json: JSON.stringify({ variants: { control: 100 - percent, treatment: percent } }) };
+    }
+    case "json":
+      if (draft.text.trim() === "") return { json: undefined };
+      try {
+        JSON.parse(draft.text);
+        return { json: draft.text };
+      } catch {
+        return { json: undefined, fault: "is not JSON; text stands in double quotes" };
+      }
+  }
+}

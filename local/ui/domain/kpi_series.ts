@@ -1,0 +1,42 @@
+/** What was fed of each KPI, from the audit log. */
+import type { AuditEntry, AuditPage, State } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { factsOf } from "./timeline.ts";
+
+/** One value that was fed; `at` in seconds. */
+export interface Fed {
+  at: number;
+  value: number;
+  entry: number;
+}
+
+/** The values of each KPI, oldest first. */
+export type KpiSeries = Readonly<Record<string, readonly Fed[]>>;
+
+/** The newest feeds. */
+export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
+  const page = await get<AuditPage>("api/product/audit", { event_type: "kpi_refreshed", limit: 1000 }, signal);
+  return seriesOf(page.entries);
+}
+
+/** The values that entries tell of. */
+export function seriesOf(entries: readonly AuditEntry[]): KpiSeries {
+  const series: Record<string, Fed[]> = Object.create(null);
+  for (const entry of entries) {
+    const values = factsOf(entry)["values"];
+    if (typeof values !== "object" || values === null) continue;
+    for (const [kpi, fed] of Object.entries(values))
+      if (typeof fed === "number")
+        (series[kpi] ??= []).push({ at: Date.parse(entry.timestamp) / 1000, value: fed, entry: entry.id });
+  }
+  return series;
+}
+
+const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
+
+/** +1 where up is good, -1 where down is: by the intent's goal, else by the KPI's nature. */
+export function directionOf(kpi: string, goals: State["goals"]): 1 | -1 {
+  const goal = goals.find((one) => one.kpi === kpi);
+  if (goal) return goal.target >= goal.baseline ? 1 : -1;
+  return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
+}

@@ -1,0 +1,103 @@
+/** A change in plain sentences. Whatever somebody wrote stays a part of its own, so that it can be shown as text apart. */
+import type { Change } from "../core/api_types.ts";
+import { people, span } from "../core/format.ts";
+
+/** A piece of a sentence: ours, or what somebody wrote. */
+export type Part = string | { given: string; code?: true };
+
+const by = (name: string | null): Part =>
+  name === null ? "somebody unnamed" : name.startsWith("policy:") ? "the intent's own rule" : { given: name };
+
+/** Who asks, with a capital. */
+function asker({ proposer }: Change): Part[] {
+  if (proposer === null) return ["Somebody who gave no name"];
+  return proposer.startsWith("llm:") ? ["The model ", { given: proposer.slice(4) }] : [{ given: proposer }];
+}
+
+/** What is asked for, after "to". */
+function doing(change: Change): Part[] {
+  const target: Part = { given: change.target, code: true };
+  const enabled = switchOf(change.value);
+  if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
+  if (change.kind === "code_patch") return ["patch ", target];
+  if (change.kind === "experiment") return ["run an experiment on ", target];
+  return [change.value === undefined ? "change " : "set ", target];
+}
+
+function switchOf(given: unknown): boolean | undefined {
+  if (typeof given === "boolean") return given;
+  const enabled = (given as { enabled?: unknown } | null | undefined)?.enabled;
+  return typeof enabled === "boolean" ? enabled : undefined;
+}
+
+/** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
+export function requestOf(change: Change): Part[] {
+  const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
+  return [
+    ...asker(change),
+    asks,
+    ...doing(change),
+    " for tenant ",
+    { given: change.tenant_id },
+    "; ",
+    ...reachOf(change),
+  ];
+}
+
+/** "40 people are affected; it can be undone." */
+export function reachOf({ affected_users, reversible }: Pick<Change, "affected_users" | "reversible">): Part[] {
+  const affected =
+    affected_users === null
+      ? "how many people are affected was not stated"
+      : `${people(affected_users)} ${affected_users === 1 ? "is" : "are"} affected`;
+  return [affected, reversible ? "; it can be undone." : "; it cannot be undone."];
+}
+
+/** Where the change stands, and who brought it there. */
+export function standingOf(change: Change, now: number): Part[] {
+  const ago = (at: string | null): string => (at === null ? "" : ` ${spanAgo(at, now)}`);
+  switch (change.status) {
+    case "proposed":
+    case "pending_consent": {
+      const missing = change.required_approvers - change.approvals.length;
+      const given =
+        change.approvals.length === 0 ? "" : ` (${change.approvals.length} of ${change.required_approvers})`;
+      return [`It has waited ${span(now - Date.parse(change.created_at))} and needs `, consents(missing), `${given}.`];
+    }
+    case "approved":
+      return ["Approved by ", ...approvers(change), `${ago(change.decided_at)}; nothing has been applied yet.`];
+    case "applied":
+      return [`Applied${ago(change.applied_at)}; approved by `, ...approvers(change), "."];
+    case "rolled_back":
+      return [`Rolled back${ago(change.rolled_back_at)}, after it was applied${ago(change.applied_at)}.`];
+    case "denied":
+      if (change.resolution === "expired") return [`Nobody consented in time; it expired${ago(change.decided_at)}.`];
+      return [
+        change.resolution === "withdrawn" ? "Withdrawn by " : "Denied by ",
+        by(change.approver),
+        `${ago(change.decided_at)}.`,
+      ];
+  }
+}
+
+const spanAgo = (at: string, now: number): string => {
+  const ms = now - Date.parse(at);
+  return ms < 60_000 ? "just now" : `${span(ms)} ago`;
+};
+
+const consents = (count: number): string => (count === 1 ? "1 more consent" : `${count} more consents`);
+
+function approvers(change: Change): Part[] {
+  if (change.approvals.length === 0) return [by(change.approver)];
+  return change.approvals.flatMap(({ approver }, index) => {
+    const joint = index === 0 ? "" : index === change.approvals.length - 1 ? " and " : ", ";
+    return joint === "" ? [by(approver)] : [joint, by(approver)];
+  });
+}
+
+/** A few words for titles and lists: "set crm.followup for t1". */
+export const shortly = (change: Change): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
+
+/** A sentence as plain text; what somebody wrote is isolated, so that its direction ends with it. */
+export const asText = (parts: readonly Part[]): string =>
+  parts.map((part) => (typeof part === "string" ? part : `\u2068${part.given}\u2069`)).join("");

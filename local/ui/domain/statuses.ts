@@ -1,0 +1,65 @@
+/** What a status is called, and the shape that goes with the word. */
+import type { Change, Status, Verdict } from "../core/api_types.ts";
+
+/** A drawn sign: colour is never the only difference. */
+export type Shape = "ring" | "quarter" | "half" | "full" | "back" | "cross" | "check" | "bang" | "dash";
+export type Tone = "quiet" | "wait" | "good" | "bad" | "warn";
+
+/** A word with its shape and tone. */
+export interface Mark {
+  word: string;
+  shape: Shape;
+  tone: Tone;
+}
+
+const STATUS: Readonly<Record<Status, Mark>> = {
+  proposed: { word: "Proposed", shape: "ring", tone: "wait" },
+  pending_consent: { word: "Waits for consent", shape: "quarter", tone: "wait" },
+  approved: { word: "Approved, not applied", shape: "half", tone: "wait" },
+  applied: { word: "Applied", shape: "full", tone: "good" },
+  rolled_back: { word: "Rolled back", shape: "back", tone: "warn" },
+  denied: { word: "Denied", shape: "cross", tone: "quiet" },
+};
+
+const RESOLUTION = { denied: "Denied", withdrawn: "Withdrawn", expired: "Expired" } as const;
+
+/** The mark of a change. */
+export function statusMark({ status, resolution }: Pick<Change, "status" | "resolution">): Mark {
+  return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
+}
+
+/** The mark of a status alone. */
+export const markOf = (status: Status): Mark => STATUS[status];
+
+export const VERDICT: Readonly<Record<Verdict, Mark>> = {
+  met: { word: "Met", shape: "check", tone: "good" },
+  missed: { word: "Missed", shape: "half", tone: "warn" },
+  regressed: { word: "Regressed", shape: "bang", tone: "bad" },
+  inconclusive: { word: "Inconclusive", shape: "dash", tone: "quiet" },
+};
+
+export const STATUS_NAMES = Object.keys(STATUS) as Status[];
+
+/** The KPIs that every feed may name. */
+export const STANDARD_KPIS: readonly string[] = [
+  "nrr_quarterly",
+  "deal_win_rate",
+  "sales_cycle_days_p50",
+  "weekly_active_sales_pct",
+  "csat",
+  "incident_rate",
+];
+
+/** `nrr_quarterly` as words. */
+export const words = (name: string): string =>
+  name.replaceAll("_", " ").replace(/\b(?:nrr|csat|kpis?)\b/g, (short) => SHORT[short] ?? short);
+
+const SHORT: Readonly<Record<string, string>> = { nrr: "NRR", csat: "CSAT", kpi: "KPI", kpis: "KPIs" };
+
+/** A name with a capital. */
+export const titled = (name: string): string => {
+  const spoken = words(name);
+  return ACRONYMS[spoken] ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
+};
+
+const ACRONYMS: Readonly<Record<string, string>> = { ui: "Console", llm: "Language model" };

@@ -1,0 +1,111 @@
+/** The life of a change, told from its audit entries. */
+import type { AuditEntry } from "../core/api_types.ts";
+import type { Part } from "./sentences.ts";
+import type { Shape, Tone } from "./statuses.ts";
+
+/** One step: what happened, by whom, with which note. */
+export interface Step {
+  id: number;
+  at: string;
+  what: Part[];
+  note: string;
+  shape: Shape;
+  tone: Tone;
+}
+
+type Facts = Record<string, unknown>;
+
+/** The facts of an entry; empty where its detail is not an object. */
+export function factsOf({ detail }: Pick<AuditEntry, "detail">): Facts {
+  try {
+    const facts: unknown = JSON.parse(detail);
+    return typeof facts === "object" && facts !== null && !Array.isArray(facts) ? (facts as Facts) : {};
+  } catch {
+    return {};
+  }
+}
+
+const textOf = (given: unknown): string => (typeof given === "string" ? given : "");
+
+function person(given: unknown, otherwise: string): Part {
+  const name = textOf(given);
+  if (name === "") return otherwise;
+  return name.startsWith("policy:") ? "The intent's own rule" : { given: name };
+}
+
+/** The steps, in the order of the entries. */
+export const stepsOf = (entries: readonly AuditEntry[]): Step[] => entries.map(stepOf);
+
+function stepOf(entry: AuditEntry): Step {
+  const facts = factsOf(entry);
+  const step = (what: Part[], shape: Shape, tone: Tone, note = ""): Step => ({
+    id: entry.id,
+    at: entry.timestamp,
+    what,
+    note,
+    shape,
+    tone,
+  });
+  switch (entry.event_type) {
+    case "change_proposed": {
+      const asked = textOf(facts["tier_asked"]);
+      const tier = textOf(facts["tier"]);
+      const instead = asked !== "" && asked !== tier ? `, asked for as ${asked}` : "";
+      return step(
+        [person(facts["proposer"], "Somebody"), ` proposed it as a ${tier} change${instead}`],
+        "ring",
+        "quiet",
+      );
+    }
+    case "consent_decision":
+      return consentStep(facts, step);
+    case "change_applied":
+      return step(
+        [person(facts["by"], "It"), said(facts["by"], " applied it", " was applied"), onHost(facts)],
+        "full",
+        "good",
+      );
+    case "change_rolled_back":
+      return step(
+        [person(facts["by"], "It"), said(facts["by"], " rolled it back", " was rolled back"), onHost(facts)],
+        "back",
+        "warn",
+      );
+    case "change_apply_failed":
+    case "change_rollback_failed": {
+      const operation = entry.event_type === "change_apply_failed" ? "The apply" : "The rollback";
+      const left = `; the host product shows ${textOf(facts["host"]) || "nothing known"}`;
+      return step([`${operation} failed in ${textOf(facts["stage"])}${left}`], "bang", "bad", textOf(facts["error"]));
+    }
+    case "change_drifted":
+      return step([`The host product no longer shows it: ${textOf(facts["state"])}`], "bang", "bad");
+    default:
+      return step([entry.event_type], "dash", "quiet");
+  }
+}
+
+function consentStep(facts: Facts, step: (what: Part[], shape: Shape, tone: Tone, note: string) => Step): Step {
+  const who = person(facts["approver"], "Somebody");
+  const note = textOf(facts["note"]);
+  const progress = textOf(facts["progress"]);
+  switch (facts["decision"]) {
+    case "approved":
+      return step([who, ` approved it${progress === "" ? "" : `, ${progress}`}`], "check", "good", note);
+    case "withdrawn":
+      return step([who, " withdrew it"], "cross", "quiet", note);
+    case "expired":
+      return step(["Nobody consented in time; it expired"], "cross", "quiet", note);
+    case "denied":
+      return step([who, " denied it"], "cross", "bad", note);
+    default:
+      return step(["A decision was recorded"], "dash", "quiet", note);
+  }
+}
+
+const said = (by: unknown, active: string, passive: string): string => (textOf(by) === "" ? passive : active);
+
+function onHost(facts: Facts): Part {
+  const adapter = facts["adapter"] as { name?: unknown; result?: unknown } | null | undefined;
+  if (!adapter) return "; there is no adapter, so the record alone changed";
+  return `; the ${textOf(adapter.name)} adapter says ${textOf(adapter.result)}`;
+}

@@ -1,0 +1,56 @@
+/** Walks the log page by page and checks it in the browser, however long it is. */
+import type { AuditEntry, AuditPage } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { type Checked, checkRun, type Link } from "./audit_check.ts";
+
+const PAGE = 1000;
+
+/** From which entry to which, what was already known, and who is told how far it is. */
+export interface Walk {
+  /** The first entry to check. */
+  from: number;
+  /** The last; the newest where absent. */
+  to?: number;
+  signal: AbortSignal;
+  onProgress: (checked: number, total: number) => void;
+  /** The entry that must stand at this id with this hash, from a receipt. */
+  expect?: { id: number; hash: string } | undefined;
+}
+
+/** Checks the entries; rejects with `AbortError` when it is called off. */
+export async function walkChain({ from, to, signal, onProgress, expect }: Walk): Promise<Checked & { length: number }> {
+  let last: Link | undefined;
+  let count = 0;
+  let after = from - 1;
+  let length = to ?? Infinity;
+  for (;;) {
+    const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE }, signal);
+    length = Math.min(to ?? page.length, page.length);
+    const entries = page.entries.filter(({ id }) => id <= length);
+    const run = await checkRun(entries, last);
+    const fault = run.fault ?? missing(entries, after) ?? unexpected(entries, expect);
+    count += run.count;
+    onProgress(count, length - from + 1);
+    if (fault) return { last: run.last, count, fault, length };
+    last = run.last;
+    after = entries.at(-1)?.id ?? after;
+    if (entries.length === 0 || after >= length) break;
+  }
+  const cut = after < length ? { id: after + 1, reason: "the service does not show it" } : undefined;
+  const lost =
+    expect && expect.id > length && to === undefined
+      ? { id: expect.id, reason: `it was there once, but the log has only ${length} entries: its tail was cut` }
+      : undefined;
+  return { last, count, fault: cut ?? lost, length };
+}
+
+function missing(entries: readonly AuditEntry[], after: number): Checked["fault"] {
+  const first = entries[0];
+  return first && first.id !== after + 1 ? { id: after + 1, reason: "the service does not show it" } : undefined;
+}
+
+function unexpected(entries: readonly AuditEntry[], expect: Walk["expect"]): Checked["fault"] {
+  const entry = expect && entries.find(({ id }) => id === expect.id);
+  if (!entry || entry.current_hash === expect.hash) return undefined;
+  return { id: entry.id, reason: "it is not the entry this browser was given a receipt for: the log was rewritten" };
+}

@@ -1,0 +1,147 @@
+/** The log: what happened, and whether the record can be believed. */
+import { useState } from "preact/hooks";
+import type { AuditEntry, AuditPage, EventType } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { brief, briefId, figure } from "../core/format.ts";
+import { useTitle } from "../core/hooks.tsx";
+import { useResource } from "../core/resource.tsx";
+import { changeHref, href, refine, type Route } from "../core/router.tsx";
+import { EntryDetail, eventName } from "../parts/entry.tsx";
+import { Choice, Line } from "../parts/field.tsx";
+import { Pending } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { Given } from "../parts/text.tsx";
+import { Moment } from "../parts/time.tsx";
+import { Checkpoint } from "./audit/checkpoint.tsx";
+import { Export } from "./audit/export.tsx";
+import { Verify } from "./audit/verify.tsx";
+
+const EVENTS: readonly EventType[] = [
+  "change_proposed", "consent_decision", "change_applied", "change_rolled_back", "change_apply_failed",
+  "change_rollback_failed", "change_drifted", "kpi_refreshed",
+]; // prettier-ignore
+
+const PAGE = 50;
+
+/** The log. */
+export function AuditLogPage({ route: { query } }: { route: Route }) {
+  const filter = {
+    event_type: query.get("event_type") ?? "",
+    tenant: query.get("tenant") ?? "",
+    change_id: query.get("change_id") ?? "",
+  };
+  const before = query.get("before") ?? "";
+
+  const { data: page, error } = useResource(`audit ${JSON.stringify([filter, before])}`, (signal) =>
+    get<AuditPage>("api/product/audit", { ...filter, before, order: "desc", limit: PAGE }, signal),
+  );
+  const [text, setText] = useState({ tenant: filter.tenant, change_id: filter.change_id });
+  useTitle("Audit");
+  const set = (more: Record<string, string>) => refine(["audit"], { ...filter, ...more });
+  return (
+    <>
+      <PageHead
+        title="Audit"
+        lead={page && `${figure(page.length)} entries, each bound to the one before it by its hash.`}
+      />
+      {!page && <Pending error={error} what="the log" />}
+      {page && (
+        <>
+          <div class="columns thirds">
+            <Verify origin={page.origin} />
+            <Export length={page.length} />
+            <Checkpoint />
+          </div>
+          <Panel title="Entries">
+            <form
+              class="filters"
+              role="search"
+              onSubmit={(event) => {
+                event.preventDefault();
+                set(text);
+              }}
+            >
+              <Choice
+                label="Event"
+                value={filter.event_type}
+                onValue={(event_type) => set({ event_type })}
+                options={[["", "Any"], ...EVENTS.map((event) => [event, eventName(event)] as const)]}
+              />
+              <Line
+                label="Tenant"
+                type="search"
+                value={text.tenant}
+                onValue={(tenant) => setText({ ...text, tenant })}
+              />
+              <Line
+                label="Change"
+                type="search"
+                value={text.change_id}
+                onValue={(change_id) => setText({ ...text, change_id })}
+                placeholder="chg_…"
+              />
+              <button type="submit" class="secondary">
+                Filter
+              </button>
+            </form>
+            <Entries entries={page.entries} />
+            <nav class="pager" aria-label="Pages">
+              {before !== "" && <a href={href(["audit"], filter)}>Newest</a>}
+              {page.next !== null && <a href={href(["audit"], { ...filter, before: String(page.next) })}>Older</a>}
+            </nav>
+          </Panel>
+        </>
+      )}
+    </>
+  );
+}
+
+function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  if (entries.length === 0) return <p class="quiet">No entry fits on this page.</p>;
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col" class="number">
+            Entry
+          </th>
+          <th scope="col">When</th>
+          <th scope="col">Event</th>
+          <th scope="col">Change</th>
+          <th scope="col">Tenant</th>
+          <th scope="col">Hash</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <tr key={entry.id}>
+            <td data-label="Entry" class="number">
+              {entry.id}
+            </td>
+            <td data-label="When">
+              <Moment at={entry.timestamp} />
+            </td>
+            <td data-label="Event">
+              <div class="event">
+                {eventName(entry.event_type)} <EntryDetail entry={entry} />
+              </div>
+            </td>
+            <td data-label="Change">
+              {entry.change_id === "" ? (
+                "–"
+              ) : (
+                <a data-row href={changeHref(entry.change_id)} title={entry.change_id}>
+                  {briefId(entry.change_id)}
+                </a>
+              )}
+            </td>
+            <td data-label="Tenant">{entry.tenant === "" ? "–" : <Given text={entry.tenant} />}</td>
+            <td data-label="Hash">
+              <code title={entry.current_hash}>{brief(entry.current_hash)}</code>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

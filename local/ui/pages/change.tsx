@@ -1,0 +1,165 @@
+/** One change: the answer to each of an approver's doubts, in the order in which they come. */
+import { useState } from "preact/hooks";
+import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
+import { get, Refused } from "../core/api.ts";
+import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
+import { useResource } from "../core/resource.tsx";
+import { href } from "../core/router.tsx";
+import { adminToken, personName } from "../core/session.ts";
+import { curlGet, curlPost } from "../domain/curl.ts";
+import { expiryOf } from "../domain/expiry.ts";
+import { ACTION_LABEL, offersOf } from "../domain/offers.ts";
+import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
+import { statusMark } from "../domain/statuses.ts";
+import { Mark } from "../parts/mark.tsx";
+import { Failure, Notice, Pending } from "../parts/notice.tsx";
+import { Heading, PageHead } from "../parts/panel.tsx";
+import { Receipt } from "../parts/receipt.tsx";
+import { Given, Sentence } from "../parts/text.tsx";
+import { AuditSlice } from "./change/audit_slice.tsx";
+import { DecideDialog, type Decided, fieldsOf } from "./change/decide.tsx";
+import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
+import { Expectation } from "./change/expectation.tsx";
+import { BlastRadius, Raw, Timeline, WhatChanges } from "./change/sections.tsx";
+
+const KEYS: readonly (readonly [string, Action])[] = [
+  ["a", "approve"],
+  ["d", "deny"],
+  ["p", "apply"],
+  ["r", "rollback"],
+  ["w", "withdraw"],
+];
+
+/** The page of one change. */
+export function ChangePage({ id }: { id: string }) {
+  const path = `api/product/changes/${encodeURIComponent(id)}`;
+  const {
+    data: change,
+    error,
+    reload,
+  } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal), {
+    concerns: (news) => news?.type === "audit" && (news.data.change_id === id || news.data.change_id === ""),
+  });
+  useTitle(change ? asText(shortly(change)) : "Change");
+  if (change) return <Shown key={id} change={change} error={error} reload={reload} />;
+  const unknown = error instanceof Refused && error.refusal.code === "change_not_found";
+  return (
+    <>
+      <PageHead title="Change" />
+      {unknown ? (
+        <Notice tone="warn">
+          <p>
+            There is no change <Given text={id} code />. <a href={href(["changes"])}>See all changes</a>.
+          </p>
+        </Notice>
+      ) : (
+        <Pending error={error} what="the change" />
+      )}
+    </>
+  );
+}
+
+function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
+  const { data: intent } = useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal));
+  const name = useValue(personName);
+  const now = useNow();
+  const [deciding, setDeciding] = useState<{ action: Action; change: ChangeDetail } | undefined>();
+  const [decided, setDecided] = useState<Decided | undefined>();
+  const [refusals, setRefusals] = useState<Refusals>({});
+  const decide = (action: Action) => {
+    setDecided(undefined);
+    setDeciding({ action, change });
+  };
+  const offers = offersOf(change, name, intent?.policy);
+  usePageKeys(
+    KEYS.flatMap(([key, action]) =>
+      offers.some((offer) => offer.action === action && offer.refused === null)
+        ? [{ key, label: `${ACTION_LABEL[action]} this change`, run: () => decide(action) }]
+        : [],
+    ),
+  );
+  const close = () => {
+    setDeciding(undefined);
+    void reload();
+  };
+  const expiry = expiryOf(change, intent?.policy, now);
+  return (
+    <article class="change">
+      <header class="page-head change-head">
+        <p class="row-meta">
+          <Mark of={statusMark(change)} />
+          {expiry && <span>{expiry.text}</span>}
+        </p>
+        <Heading>
+          <Sentence parts={requestOf(change)} />
+        </Heading>
+        <p class="lead">
+          <Given text={change.summary} />
+        </p>
+        <p>
+          <Sentence parts={standingOf(change, now)} />
+        </p>
+      </header>
+      {error !== undefined && <Failure error={error} />}
+      {decided && <Done decided={decided} />}
+      <DecisionBar change={change} policy={intent?.policy} refusals={refusals} onDecide={decide} />
+      <div class="columns main-first">
+        <div>
+          <WhatChanges change={change} />
+          <BlastRadius change={change} />
+          <Expectation change={change} intent={intent} />
+        </div>
+        <div>
+          <Timeline change={change} />
+          <AuditSlice change={change} />
+          <Raw change={change} intent={intent} commands={commandsOf(change, name)} />
+        </div>
+      </div>
+      {deciding && (
+        <DecideDialog
+          change={deciding.change}
+          action={deciding.action}
+          onDone={(done) => {
+            setDecided(done);
+            setRefusals({});
+            close();
+          }}
+          onRefused={(message) => setRefusals({ ...refusals, [deciding.action]: message })}
+          onClose={close}
+        />
+      )}
+    </article>
+  );
+}
+
+const DONE: Readonly<Record<Action, string>> = {
+  approve: "Your consent is recorded.",
+  deny: "Your denial is recorded.",
+  withdraw: "The change is withdrawn.",
+  apply: "The change is applied and verified.",
+  rollback: "The change is rolled back.",
+};
+
+const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
+  <Notice tone="good" alert>
+    <p>{DONE[action]}</p>
+    {"adapter" in answer && answer.adapter && (
+      <p class="quiet">
+        The {answer.adapter.name} adapter says {answer.adapter.result}.
+      </p>
+    )}
+    {answer.audit_entry && <Receipt entry={answer.audit_entry} />}
+  </Notice>
+);
+
+/** The reading of this page, and each step that is possible now, as commands. */
+function commandsOf(change: ChangeDetail, name: string): string {
+  const token = adminToken.get() !== "";
+  const steps = change.allowed_actions.map((action) =>
+    curlPost(`api/product/${action}`, fieldsOf(action as Action, change.change_id, name || "YOUR_NAME", ""), {
+      revision: change.revision,
+      token,
+    }),
+  );
+  return [curlGet(`api/product/changes/${change.change_id}`), ...steps].join("\n\n");
+}

@@ -1,0 +1,164 @@
+/** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
+import type { ChangeDetail, IntentView, State } from "../../core/api_types.ts";
+import { counted, figure, signed } from "../../core/format.ts";
+import { get } from "../../core/api.ts";
+import { useResource } from "../../core/resource.tsx";
+import { changeHref, href } from "../../core/router.tsx";
+import { readPrecedents } from "../../domain/change_history.ts";
+import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
+import { shortly } from "../../domain/sentences.ts";
+import { VERDICT, words } from "../../domain/statuses.ts";
+import { Chart } from "../../parts/chart.tsx";
+import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
+import { Mark } from "../../parts/mark.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Sentence } from "../../parts/text.tsx";
+
+/** The expectation, the evidence and the chart. */
+export function Expectation({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
+  const { kpi, expected_delta_k: expected, outcome } = change;
+  return (
+    <Panel title="Is it worth it?">
+      <p>
+        {expected === null ? (
+          "The proposer states no gain"
+        ) : (
+          <>
+            The proposer expects <strong>{signed(expected)}</strong>
+          </>
+        )}
+        {kpi === null ? (
+          <>. No KPI is named, so nobody will be able to tell.</>
+        ) : (
+          <>
+            {" "}
+            on <a href={href(["kpis"], { kpi })}>{words(kpi)}</a>.
+          </>
+        )}
+      </p>
+      {outcome && (
+        <p>
+          <Mark of={VERDICT[outcome.verdict]} />{" "}
+          {outcome.realised_delta === null
+            ? "Not measured since the apply."
+            : `${signed(outcome.realised_delta)} since the apply${outcome.state === "final" ? ", final" : " so far"}.`}
+        </p>
+      )}
+      {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
+      <Peers change={change} />
+      <Precedents change={change} />
+      <p class="quiet">All of this is correlation: nothing here shows that a change caused what came after it.</p>
+    </Panel>
+  );
+}
+
+function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; intent: IntentView | undefined }) {
+  const { data: series } = useResource("kpi series", readKpiSeries);
+  const { data: state } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  if (!series) return null;
+  const points = series[kpi] ?? [];
+  if (points.length === 0)
+    return (
+      <p class="quiet">
+        {words(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
+      </p>
+    );
+  const direction = directionOf(kpi, state?.goals ?? []);
+  return (
+    <Chart
+      label={`${words(kpi)} over time, with the baseline of this change`}
+      points={points}
+      lines={linesOf(kpi, change, intent, points.at(-1)!.value, direction)}
+      marks={marksOf(change)}
+    />
+  );
+}
+
+/** Before the apply the newest value stands for the baseline. */
+function linesOf(
+  kpi: string,
+  change: ChangeDetail,
+  intent: IntentView | undefined,
+  newest: number,
+  direction: 1 | -1,
+): ChartLine[] {
+  const baseline = change.outcome?.baseline ?? newest;
+  const lines: ChartLine[] = [{ kind: "baseline", label: change.outcome ? "At the apply" : "Now", value: baseline }];
+  if (change.expected_delta_k !== null)
+    lines.push({ kind: "expected", label: "Expected", value: baseline + direction * change.expected_delta_k });
+  const guardrail = intent?.policy?.guardrails.find((one) => one.kpi === kpi);
+  if (guardrail)
+    lines.push({
+      kind: "guardrail",
+      label: guardrail.action === "rollback" ? "Guardrail, rolls back" : "Guardrail, alerts",
+      value: baseline - direction * guardrail.max_regression,
+    });
+  return lines;
+}
+
+function marksOf({ applied_at, rolled_back_at }: ChangeDetail): ChartMark[] {
+  const mark = (kind: ChartMark["kind"], label: string, at: string | null): ChartMark[] =>
+    at === null ? [] : [{ kind, label, at: Date.parse(at) / 1000 }];
+  return [...mark("apply", "Applied", applied_at), ...mark("rollback", "Rolled back", rolled_back_at)];
+}
+
+function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
+  if (!evidence) return kpi === null ? null : <p class="quiet">No peer has seen a change like this one.</p>;
+  const { n, mean_delta, effective_n, verdicts, match } = evidence;
+  const seen = Object.entries(verdicts)
+    .filter(([, count]) => count > 0)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(", ");
+  return (
+    <p>
+      Peers: {counted(n, "change", "changes")} {match === "target" ? "on this target" : "beside this target"} gave{" "}
+      <strong>{signed(mean_delta)}</strong> on average ({seen}; by trust worth {figure(effective_n)}).
+    </p>
+  );
+}
+
+function Precedents({ change }: { change: ChangeDetail }) {
+  const { data } = useResource(`precedents ${change.change_id}`, (signal) => readPrecedents(change, signal));
+  if (!data) return null;
+  if (data.length === 0)
+    return change.kpi === null ? null : <p class="quiet">No earlier change here named this KPI.</p>;
+  return (
+    <>
+      <h3>Earlier changes that named {words(change.kpi!)}</h3>
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">Change</th>
+            <th scope="col" class="number">
+              Expected
+            </th>
+            <th scope="col" class="number">
+              Realised
+            </th>
+            <th scope="col">Verdict</th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.map(({ change: one, outcome }) => (
+            <tr key={one.change_id}>
+              <td>
+                <a href={changeHref(one.change_id)}>
+                  <Sentence parts={shortly(one)} />
+                </a>
+              </td>
+              <td data-label="Expected" class="number">
+                {outcome.expected_delta_k === null ? "–" : signed(outcome.expected_delta_k)}
+              </td>
+              <td data-label="Realised" class="number">
+                {outcome.realised_delta === null ? "–" : signed(outcome.realised_delta)}
+              </td>
+              <td data-label="Verdict">
+                <Mark of={VERDICT[outcome.verdict]} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

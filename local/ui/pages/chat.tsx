@@ -1,0 +1,102 @@
+/** Asks the service, in words; shows what each answer was made of, and what it remembers. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ChatAnswer } from "../core/api_types.ts";
+import { briefId } from "../core/format.ts";
+import { useTitle } from "../core/hooks.tsx";
+import { useResource } from "../core/resource.tsx";
+import { changeHref } from "../core/router.tsx";
+import { readChat, type Said } from "../domain/chat_log.ts";
+import { Pending } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { Given, Prose } from "../parts/text.tsx";
+import { Age } from "../parts/time.tsx";
+import { Ask } from "./chat/ask.tsx";
+import { Memory } from "./chat/memory.tsx";
+import { Provenance } from "./chat/provenance.tsx";
+
+/** Chat and memory. */
+export function ChatPage() {
+  const { data: said, error, reload } = useResource("chat", readChat, { concerns: (news) => news?.type === "tick" });
+  const [answers, setAnswers] = useState<Readonly<Record<string, ChatAnswer>>>({});
+  useTitle("Chat and memory");
+  return (
+    <>
+      <PageHead
+        title="Chat and memory"
+        lead="Answers come from the records and name them. Nothing is approved, applied or rolled back from here."
+      />
+      <div class="columns">
+        <Panel title="Conversation" class="conversation">
+          {!said && <Pending error={error} what="the conversation" />}
+          {said && (
+            <>
+              <Log said={said} answers={answers} />
+              <Ask
+                onAnswer={async (answer) => {
+                  setAnswers((known) => ({ ...known, [answer.reply.id]: answer }));
+                  await reload();
+                }}
+              />
+            </>
+          )}
+        </Panel>
+        <Memory />
+      </div>
+    </>
+  );
+}
+
+function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Record<string, ChatAnswer>> }) {
+  const log = useRef<HTMLDivElement>(null);
+  const newest = said.at(-1)?.id;
+  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [newest]);
+  if (said.length === 0)
+    return (
+      <p class="quiet">
+        Nothing was said yet. Ask what waits, why a change was made, how the KPIs stand, or what failed.
+      </p>
+    );
+  return (
+    <div class="log" role="log" ref={log} tabIndex={0} aria-label="Conversation">
+      <ol>
+        {said.map((one) => (
+          <li key={one.id} class={one.role}>
+            <p class="quiet by">
+              {one.role === "assistant" ? (
+                one.mode === "llm" ? (
+                  "The model"
+                ) : (
+                  "The service, by rules"
+                )
+              ) : (
+                <Given text={one.author || "Somebody"} />
+              )}
+              , {one.at && <Age at={one.at} />}
+            </p>
+            <Prose text={one.text} />
+            <Citations of={one.citations} />
+            {answers[one.id] && <Provenance answer={answers[one.id]!} />}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+const Citations = ({ of }: { of: Said["citations"] }) =>
+  of.length === 0 ? null : (
+    <p class="citations">
+      <span class="quiet">From:</span>
+      {of.map(({ kind, id }) =>
+        id.startsWith("chg_") ? (
+          <a key={id} href={changeHref(id)}>
+            {kind} {briefId(id)}
+          </a>
+        ) : (
+          <span key={id}>
+            <Given text={id.startsWith("mem_") ? `memory ${Number(id.slice(4))}` : `${kind} ${id}`} />
+          </span>
+        ),
+      )}
+    </p>
+  );

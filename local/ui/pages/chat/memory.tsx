@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+import type { Recalled } from "../../core/api_types.ts";
+import { get } from "../../core/api.ts";
+import { useResource } from "../../core/resource.tsx";
+import { changeHref } from "../../core/router.tsx";
+import { Line } from "../../parts/field.tsx";
+import { Pending } from "../../parts/notice.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Prose } from "../../parts/text.tsx";
+import { Age } from "../../parts/time.tsx";
+
+/** Looks something up in what the service remembers. */
+export function Memory() {
+  const [text, setText] = useState("");
+  const [asked, setAsked] = useState("");
+  const { data, error } = useResource(asked === "" ? null : `memory ${asked}`, (signal) =>
+    get<{ results: Recalled[] }>("api/memory/search", { q: asked, limit: 20 }, signal),
+  );
+  return (
+    <Panel title="Memory">
+      <form
+        class="filters"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(text.trim());
+        }}
+      >
+        <Line label="What do you remember of" type="search" value={text} onValue={setText} />
+        <button type="submit" class="secondary">
+          Search
+        </button>
+      </form>
+      {asked !== "" && !data && <Pending error={error} what="memories" />}
+      {asked !== "" &&
+        data &&
+        (data.results.length === 0 ? (
+          <p class="quiet">Nothing is remembered of this.</p>
+        ) : (
+          <Recollections of={data.results} />
+        ))}
+    </Panel>
+  );
+}
+
+/** Memories, each with its kind and what it is about. */
+export const Recollections = ({ of }: { of: readonly Recalled[] }) => (
+  <ul class="plain recollections">
+    {of.map(({ id, kind, text, at, ref }) => (
+      <li key={id}>
+        <Prose text={text} />
+        <p class="row-meta quiet">
+          <span>{kind}</span>
+          <Age at={at} />
+          {ref?.startsWith("chg_") && <a href={changeHref(ref)}>the change</a>}
+        </p>
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,95 @@
+/** What moved, and whether the changes were worth it. */
+import { useState } from "preact/hooks";
+import type { Outcome, State } from "../core/api_types.ts";
+import { get } from "../core/api.ts";
+import { percent } from "../core/format.ts";
+import { usePageKeys, useTitle } from "../core/hooks.tsx";
+import { useResource } from "../core/resource.tsx";
+import type { Route } from "../core/router.tsx";
+import { type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
+import { STANDARD_KPIS, words } from "../domain/statuses.ts";
+import { Chart } from "../parts/chart.tsx";
+import type { ChartLine, ChartMark } from "../parts/chart_drawing.ts";
+import { Pending } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { FeedDialog } from "./kpis/feed.tsx";
+import { OutcomeTable } from "./kpis/outcomes.tsx";
+import { KpiTable } from "./kpis/table.tsx";
+
+interface Outcomes {
+  outcomes: Outcome[];
+  next: string | null;
+}
+
+/** KPIs and outcomes. */
+export function KpisPage({ route: { query } }: { route: Route }) {
+  const [feeding, setFeeding] = useState(false);
+  const { data: state, error } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data: series, error: off } = useResource("kpi series", readKpiSeries);
+  const { data: found } = useResource("outcomes", (signal) =>
+    get<Outcomes>("api/product/outcomes", { limit: 200 }, signal),
+  );
+  useTitle("KPIs and outcomes");
+  usePageKeys([{ key: "f", label: "Feed KPIs", run: () => setFeeding(true) }]);
+  if (!state || !series)
+    return (
+      <>
+        <PageHead title="KPIs and outcomes" />
+        <Pending error={off ?? error} what="KPIs" />
+      </>
+    );
+  const names = namesOf(state, series);
+  const chosen = names.includes(query.get("kpi") ?? "") ? query.get("kpi")! : names[0];
+  return (
+    <>
+      <PageHead
+        title="KPIs and outcomes"
+        lead={
+          state.E === null
+            ? "No KPI counts yet, so nobody can say what the changes did."
+            : `The effect E stands at ${percent(state.E)}: the weighted mean of how far each KPI is on its way.`
+        }
+      >
+        <button type="button" onClick={() => setFeeding(true)}>
+          Feed KPIs…
+        </button>
+      </PageHead>
+      <Panel title="KPIs">
+        <KpiTable state={state} names={names} chosen={chosen} />
+        {chosen && series[chosen] && (
+          <>
+            <h3>{words(chosen)}</h3>
+            <Chart
+              label={`${words(chosen)} over time`}
+              points={series[chosen]}
+              lines={linesOf(chosen, state)}
+              marks={marksOf(chosen, found?.outcomes ?? [])}
+            />
+          </>
+        )}
+      </Panel>
+      <Panel title="Outcomes">{found && <OutcomeTable outcomes={found.outcomes} more={found.next !== null} />}</Panel>
+      {feeding && <FeedDialog names={[...new Set([...names, ...STANDARD_KPIS])]} onClose={() => setFeeding(false)} />}
+    </>
+  );
+}
+
+/** Those of the intent first, then whatever was fed. */
+const namesOf = ({ goals, dimensions }: State, series: KpiSeries): string[] => [
+  ...new Set([...goals.map(({ kpi }) => kpi), ...dimensions.E.parts.map(({ kpi }) => kpi), ...Object.keys(series)]),
+];
+
+function linesOf(kpi: string, { goals, dimensions }: State): ChartLine[] {
+  const goal = goals.find((one) => one.kpi === kpi) ?? dimensions.E.parts.find((one) => one.kpi === kpi);
+  if (!goal || goal.baseline === null) return [];
+  const baseline: ChartLine = { kind: "baseline", label: "Baseline", value: goal.baseline };
+  return goal.target === null ? [baseline] : [baseline, { kind: "target", label: "Target", value: goal.target }];
+}
+
+const MARKED = 8;
+
+const marksOf = (kpi: string, outcomes: readonly Outcome[]): ChartMark[] =>
+  outcomes
+    .filter((outcome) => outcome.kpi === kpi)
+    .slice(0, MARKED)
+    .map(({ applied_at }) => ({ kind: "apply", label: "Applied", at: Date.parse(applied_at) / 1000 }));

@@ -1,0 +1,199 @@
+import type { ComponentChildren } from "preact";
+import type { Kind, Risk, Tier } from "../../core/api_types.ts";
+import { KINDS, type ValueDraft } from "../../domain/kinds.ts";
+import { words } from "../../domain/statuses.ts";
+import { Choice, Line, Lines } from "../../parts/field.tsx";
+
+/** What was typed; empty is "not stated". */
+export interface Draft {
+  kind: Kind;
+  tenant_id: string;
+  target: string;
+  summary: string;
+  rationale: string;
+  kpi: string;
+  expected_delta_k: string;
+  affected_users: string;
+  reversible: string;
+  risk: Risk | "";
+  tier: Tier | "";
+  proposer: string;
+  value: ValueDraft;
+}
+
+/** The form, in the order in which an approver will ask. */
+export function ProposalForm({
+  draft,
+  onDraft,
+  kpis,
+  busy,
+  valueFault,
+  faultOf,
+  onSend,
+  children,
+}: {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  kpis: readonly string[];
+  busy: boolean;
+  valueFault: string | undefined;
+  faultOf: (field: string) => string | undefined;
+  onSend: () => void;
+  children: ComponentChildren;
+}) {
+  const kind = KINDS[draft.kind];
+  const field = <K extends keyof Draft>(name: K) => ({
+    name,
+    value: draft[name] as string,
+    onValue: (text: string) => onDraft({ ...draft, [name]: text }),
+    error: faultOf(name),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      <fieldset class="kinds">
+        <legend>Kind</legend>
+        {Object.entries(KINDS).map(([name, { title, meaning }]) => (
+          <label key={name}>
+            <input
+              type="radio"
+              name="kind"
+              value={name}
+              checked={draft.kind === name}
+              onChange={() => onDraft({ ...draft, kind: name as Kind })}
+            />
+            <span>
+              <strong>{title}</strong> <small class="quiet">{meaning}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="grid">
+        <Line label="Tenant" {...field("tenant_id")} maxLength={200} required />
+        <Line label="Target" {...field("target")} maxLength={200} placeholder={kind.target} required />
+      </div>
+      <Line label="Summary" hint="One line: what will be different." {...field("summary")} maxLength={500} required />
+      <ValueField draft={draft} onDraft={onDraft} fault={valueFault ?? faultOf("value")} />
+      <Lines
+        label="Rationale"
+        hint="Why this, why now, and what speaks against it."
+        rows={4}
+        {...field("rationale")}
+        maxLength={4000}
+      />
+      <div class="grid">
+        <Choice
+          label="KPI"
+          {...field("kpi")}
+          hint="What will show whether it was worth it."
+          options={[["", "none"], ...kpis.map((kpi) => [kpi, words(kpi)] as const)]}
+        />
+        <Line
+          label="Expected gain"
+          {...field("expected_delta_k")}
+          inputMode="decimal"
+          hint="How far that KPI moves; up being good."
+        />
+        <Line label="People affected" {...field("affected_users")} inputMode="numeric" />
+        <Choice
+          label="Can it be undone?"
+          {...field("reversible")}
+          options={[
+            ["", "not stated"],
+            ["true", "yes"],
+            ["false", "no"],
+          ]}
+        />
+        <Choice
+          label="Risk"
+          {...field("risk")}
+          options={[
+            ["", "not stated"],
+            ["low", "low"],
+            ["medium", "medium"],
+            ["high", "high"],
+          ]}
+        />
+        <Choice
+          label="Tier"
+          {...field("tier")}
+          options={[
+            ["", "standard"],
+            ["minor", "minor, if the intent allows it"],
+            ["major", "major"],
+          ]}
+        />
+      </div>
+      <Line
+        label="Proposer"
+        {...field("proposer")}
+        maxLength={200}
+        autocomplete="username"
+        hint="You. Only the proposer may withdraw it."
+      />
+      {children}
+      <footer>
+        <button type="submit" disabled={busy} aria-busy={busy}>
+          {busy ? "Sending…" : "Propose"}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+function ValueField({
+  draft,
+  onDraft,
+  fault,
+}: {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  fault: string | undefined;
+}) {
+  const { value: form, hint } = KINDS[draft.kind];
+  const set = (value: Partial<ValueDraft>) => onDraft({ ...draft, value: { ...draft.value, ...value } });
+  switch (form) {
+    case "switch":
+      return (
+        <Choice
+          label="New value"
+          hint={hint}
+          error={fault}
+          value={draft.value.enabled}
+          onValue={(enabled) => set({ enabled: enabled as ValueDraft["enabled"] })}
+          options={[
+            ["", "not stated: the change sets nothing"],
+            ["on", "on"],
+            ["off", "off"],
+          ]}
+        />
+      );
+    case "split":
+      return (
+        <Line
+          label="New variant, in percent"
+          hint={hint}
+          error={fault}
+          inputMode="decimal"
+          value={draft.value.percent}
+          onValue={(percent) => set({ percent })}
+        />
+      );
+    default:
+      return (
+        <Lines
+          label={form === "patch" ? "Patch" : "New value"}
+          hint={hint}
+          error={fault}
+          rows={form === "patch" ? 8 : 3}
+          class="code"
+          value={draft.value.text}
+          onValue={(text) => set({ text })}
+        />
+      );
+  }
+}

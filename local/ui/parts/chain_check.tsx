@@ -1,0 +1,77 @@
+/** Checks the chain in this browser: with a bar, since a long log takes its time, and a way to call it off. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { counted, figure } from "../core/format.ts";
+import { canCheck } from "../domain/audit_check.ts";
+import { receiptFor } from "../domain/receipts.ts";
+import { walkChain } from "../domain/walk_chain.ts";
+import { Failure, Notice } from "./notice.tsx";
+import { Progress } from "./progress.tsx";
+import { Given } from "./text.tsx";
+
+type Walked = Awaited<ReturnType<typeof walkChain>>;
+
+/** A button that checks entries from `from` to the newest, and says what came of it. */
+export function ChainCheck({ from, origin, label }: { from: number; origin: string; label: string }) {
+  const [done, setDone] = useState<{ checked: number; total: number } | undefined>();
+  const [result, setResult] = useState<Walked | undefined>();
+  const [error, setError] = useState<unknown>();
+  const running = useRef<AbortController>();
+  useEffect(() => () => running.current?.abort(), []);
+  const receipt = receiptFor(origin);
+
+  const check = async () => {
+    const { signal } = (running.current = new AbortController());
+    setResult(undefined);
+    setError(undefined);
+    setDone({ checked: 0, total: 1 });
+    try {
+      const expect = receipt && { id: receipt.length, hash: receipt.head };
+      setResult(await walkChain({ from, signal, expect, onProgress: (checked, total) => setDone({ checked, total }) }));
+    } catch (failure) {
+      if (!signal.aborted) setError(failure);
+    }
+    setDone(undefined);
+  };
+
+  if (!canCheck()) return null;
+  return (
+    <div class="chain-check">
+      {done ? (
+        <Progress
+          label={`${figure(done.checked)} of ${figure(done.total)} entries checked`}
+          value={done.checked}
+          max={done.total}
+          onCancel={() => running.current?.abort()}
+        />
+      ) : (
+        <button type="button" class="secondary small" onClick={() => void check()}>
+          {label}
+        </button>
+      )}
+      <Failure error={error} alert />
+      {result && <Verdict result={result} from={from} held={receipt !== undefined && receipt.length >= from} />}
+    </div>
+  );
+}
+
+function Verdict({ result: { fault, count, length }, from, held }: { result: Walked; from: number; held: boolean }) {
+  if (fault)
+    return (
+      <Notice tone="bad" alert>
+        <p>
+          The chain breaks at entry {fault.id}: <Given text={fault.reason} />.
+        </p>
+      </Notice>
+    );
+  return (
+    <Notice tone="good" alert>
+      <p>
+        {counted(count, "entry", "entries")} checked here, {from} to {length}: each fits its hash and is linked to the
+        one before it.{" "}
+        {held
+          ? "The newest receipt of this browser is among them, so nothing before it was cut off or rewritten."
+          : "Without a receipt, a cut tail or a rewrite of the whole log would not show."}
+      </p>
+    </Notice>
+  );
+}

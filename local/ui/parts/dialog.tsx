@@ -1,0 +1,61 @@
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { modals } from "../core/hooks.tsx";
+
+/** A dialog over the page. Escape closes it unless it is busy; the focus then goes back to where it came from. */
+export function Dialog({
+  title,
+  onClose,
+  busy = false,
+  wide = false,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  busy?: boolean;
+  wide?: boolean;
+  children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  const open = useRef(true);
+  useLayoutEffect(() => {
+    const opener = document.activeElement;
+    const shown = dialog.current!;
+    shown.showModal();
+    modals.set(modals.get() + 1);
+    shown.querySelector<HTMLElement>("[data-first]")?.focus();
+    return () => {
+      open.current = false;
+      modals.set(modals.get() - 1);
+      shown.close();
+      const back = opener instanceof HTMLElement && opener.isConnected ? opener : document.querySelector("h1");
+      back?.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={heading}
+      class={wide ? "wide" : undefined}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!busy) onClose();
+      }}
+      onClose={() => {
+        // A browser closes a dialog by itself when Escape is pressed again and again.
+        if (!open.current) return;
+        if (busy) dialog.current?.showModal();
+        else onClose();
+      }}
+    >
+      <header>
+        <h2 id={heading}>{title}</h2>
+        <button type="button" class="icon" aria-label="Close" disabled={busy} onClick={onClose}>
+          ✕
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,42 @@
+import { pageKeys, useValue } from "../core/hooks.tsx";
+import { shortcuts } from "../core/session.ts";
+import { Dialog } from "./dialog.tsx";
+
+const EVERYWHERE: readonly (readonly [string, string])[] = [
+  ["?", "This help"],
+  ["/", "Find a change or a page"],
+  ["j", "Next row"],
+  ["k", "Row before"],
+  ["Enter", "Open the row"],
+  ["Esc", "Close a dialog"],
+];
+
+/** The keys that work here. */
+export function HelpDialog({ onClose }: { onClose: () => void }) {
+  const keys = useValue(pageKeys);
+  const state = useValue(shortcuts);
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <p class="quiet">A single key opens a dialog or moves the focus. It never decides anything.</p>
+      <dl class="keys">
+        {[...EVERYWHERE, ...keys.map(({ key, label }) => [key, label] as const)].map(([key, label]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input type="checkbox" checked={state === "on"} onChange={() => shortcuts.set(state === "on" ? "off" : "on")} />
+        Single keys are on
+      </label>
+      <footer>
+        <button type="button" class="secondary" data-first onClick={onClose}>
+          Close
+        </button>
+      </footer>
+    </Dialog>
+  );
+}

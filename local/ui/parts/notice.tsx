@@ -1,0 +1,101 @@
+/** What the page has to say beside its content. */
+import type { ComponentChildren } from "preact";
+import { isAbsent, isRuntimeOff, Refused, Unreachable } from "../core/api.ts";
+import type { Shape, Tone } from "../domain/statuses.ts";
+import { CopyBlock } from "./copy.tsx";
+import { Sign } from "./mark.tsx";
+import { Given } from "./text.tsx";
+
+const SHAPE: Readonly<Record<Tone, Shape>> = { quiet: "dash", wait: "ring", good: "check", bad: "bang", warn: "bang" };
+
+/** A box with a sentence or two; `alert` reads it out at once. */
+export function Notice({
+  tone,
+  alert = false,
+  children,
+}: {
+  tone: Tone;
+  alert?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={`notice ${tone}`} role={alert ? "alert" : undefined}>
+      <Sign shape={SHAPE[tone]} />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** What the service, or the way to it, said when something failed. */
+export function Failure({ error, alert = false }: { error: unknown; alert?: boolean }) {
+  if (error === undefined) return null;
+  if (error instanceof Refused) {
+    const { fields = [], code } = error.refusal;
+    return (
+      <Notice tone="bad" alert={alert}>
+        <p>
+          <Given text={sentenceOf(error.message)} />
+        </p>
+        {fields.length > 1 && (
+          <ul>
+            {fields.map(({ field, message }) => (
+              <li key={field}>
+                <code>{field}</code> <Given text={message} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {code === "unauthorized" && <p>Give the token under “You” and try again.</p>}
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="bad" alert={alert}>
+      <p>{error instanceof Unreachable ? error.message : "This page failed to read the answer."}</p>
+    </Notice>
+  );
+}
+
+const sentenceOf = (message: string): string =>
+  message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
+
+/** Stands where an answer will be, or says why there is none. */
+export function Pending({ error, what }: { error: unknown; what: string }) {
+  if (error === undefined)
+    return (
+      <p class="quiet" aria-busy="true">
+        Reading {what}…
+      </p>
+    );
+  if (isRuntimeOff(error)) return <RuntimeOff />;
+  if (isAbsent(error)) return <p class="quiet absent">Not available on this service.</p>;
+  return <Failure error={error} />;
+}
+
+export const START = "npx ui_server --product-intent product_intent.json --product-config data/product_config.json";
+
+const INTENT = `{
+  "product_id": "my-product",
+  "version": "1",
+  "approved_by": "you@example.com",
+  "update_epoch": 1
+}`;
+
+/** The product runtime is off: what to start instead. */
+export const RuntimeOff = () => (
+  <section class="empty">
+    <h2>The product runtime is off</h2>
+    <p>
+      This service was started without a product intent, so there is nothing to govern yet. Stop it and start it with
+      one:
+    </p>
+    <CopyBlock label="Start command" text={START} />
+    <p>
+      The smallest <code>product_intent.json</code> names the product and who stands for it:
+    </p>
+    <CopyBlock label="Product intent" text={INTENT} />
+    <p class="quiet">
+      In a checkout of the source, <code>npm start</code> does the same with the example intent.
+    </p>
+  </section>
+);

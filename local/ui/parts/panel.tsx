@@ -1,0 +1,73 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import { useArrival } from "../core/hooks.tsx";
+
+/** A titled part of a page; `aside` stands beside the title. */
+export function Panel({
+  title,
+  aside,
+  children,
+  class: extra = "",
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  class?: string;
+}) {
+  const id = useId();
+  return (
+    <section class={`panel ${extra}`} aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** The one heading of a page. */
+export function Heading({ children }: { children: ComponentChildren }) {
+  return (
+    <h1 tabIndex={-1} {...useArrival()}>
+      {children}
+    </h1>
+  );
+}
+
+/** The head of a page: its one heading, what it is for, what can be done. */
+export const PageHead = ({
+  title,
+  lead,
+  children,
+}: {
+  title: ComponentChildren;
+  lead?: ComponentChildren;
+  children?: ComponentChildren;
+}) => (
+  <header class="page-head">
+    <div>
+      <Heading>{title}</Heading>
+      {lead && <p class="lead">{lead}</p>}
+    </div>
+    {children && <div class="page-actions">{children}</div>}
+  </header>
+);
+
+/** Pairs of a name and what goes with it; `wide` gives each a line of its own. */
+export const Facts = ({
+  of,
+  wide = false,
+}: {
+  of: readonly (readonly [string, ComponentChildren])[];
+  wide?: boolean;
+}) => (
+  <dl class={wide ? "facts wide" : "facts"}>
+    {of.map(([name, content]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{content}</dd>
+      </div>
+    ))}
+  </dl>
+);

@@ -1,0 +1,80 @@
+/** Whatever somebody wrote, shown as text and nothing else. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { pretty } from "../core/format.ts";
+import type { Part } from "../domain/sentences.ts";
+
+/** Characters that turn the direction of what follows them, or hide in it: shown by name, so that nothing reads as what it is not. */
+// oxlint-disable-next-line no-misleading-character-class
+const TURNING = /([\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff])/u;
+
+const nameOf = (character: string): string =>
+  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+
+function visible(text: string): ComponentChildren {
+  if (!TURNING.test(text)) return text;
+  return text.split(TURNING).map((piece, index) =>
+    index % 2 === 1 ? (
+      <span key={index} class="invisible" title="An invisible character">
+        {nameOf(piece)}
+      </span>
+    ) : (
+      piece
+    ),
+  );
+}
+
+/** A name, an id, a line: isolated, so that its direction ends with it. */
+export function Given({ text, code = false }: { text: string; code?: boolean }) {
+  return code ? (
+    <code>
+      <bdi>{visible(text)}</bdi>
+    </code>
+  ) : (
+    <bdi>{visible(text)}</bdi>
+  );
+}
+
+const LONG = 1200;
+
+/** A paragraph that somebody wrote, with its line breaks; a long one is cut until it is asked for. */
+export function Prose({ text, empty = "Nothing was written." }: { text: string; empty?: string }) {
+  const [whole, setWhole] = useState(false);
+  if (text.trim() === "") return <p class="quiet">{empty}</p>;
+  const cut = !whole && text.length > LONG;
+  return (
+    <>
+      <p class="prose" dir="auto">
+        {visible(cut ? `${text.slice(0, LONG - 100).toWellFormed()}…` : text)}
+      </p>
+      {cut && (
+        <button type="button" class="link" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString("en")} characters
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A sentence made of our words and theirs. */
+export function Sentence({ parts }: { parts: readonly Part[] }) {
+  return (
+    <>
+      {parts.map((part, index) =>
+        typeof part === "string" ? part : <Given key={index} text={part.given} code={part.code ?? false} />,
+      )}
+    </>
+  );
+}
+
+/** JSON, or any text that is read by its columns. */
+export function Code({ children, label }: { children: string; label: string }) {
+  return (
+    <pre tabIndex={0} role="region" aria-label={label}>
+      <code dir="ltr">{visible(children)}</code>
+    </pre>
+  );
+}
+
+/** A value as JSON. */
+export const Json = ({ of, label }: { of: unknown; label: string }) => <Code label={label}>{pretty(of)}</Code>;

@@ -1,0 +1,182 @@
+/** What stands around every page: where one is, who one is, how fresh it is. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { IntentView, State } from "./core/api_types.ts";
+import { get } from "./core/api.ts";
+import { dateTime } from "./core/format.ts";
+import { useValue } from "./core/hooks.tsx";
+import { useKeyboard } from "./core/keyboard.tsx";
+import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
+import { useResource } from "./core/resource.tsx";
+import { href, type Route } from "./core/router.tsx";
+import { personName, theme } from "./core/session.ts";
+import { FindDialog } from "./parts/find.tsx";
+import { HelpDialog } from "./parts/help.tsx";
+import { Given } from "./parts/text.tsx";
+
+/** A page by its place in the address. */
+export const PAGES: readonly (readonly [string, string])[] = [
+  ["", "Inbox"],
+  ["changes", "Changes"],
+  ["propose", "Propose"],
+  ["kpis", "KPIs and outcomes"],
+  ["audit", "Audit"],
+  ["tasks", "Tasks"],
+  ["chat", "Chat and memory"],
+  ["system", "System"],
+];
+
+/** The frame around a page. */
+export function Shell({ route, onYou, children }: { route: Route; onYou: () => void; children: ComponentChildren }) {
+  const [open, setOpen] = useState<"help" | "find" | undefined>();
+  const [menu, setMenu] = useState(false);
+  const here = route.path[0] ?? "";
+  useKeyboard({ help: () => setOpen("help"), find: () => setOpen("find") });
+  useEffect(() => setMenu(false), [route]);
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
+        Skip to the page
+      </button>
+      <header class="side">
+        <div class="brand-row">
+          <a class="brand" href={href([])}>
+            <Logo /> Countersign
+          </a>
+          <FreshnessMark />
+          <button
+            type="button"
+            class="menu-button icon"
+            aria-expanded={menu}
+            aria-controls="menu"
+            onClick={() => setMenu(!menu)}
+          >
+            Menu
+          </button>
+        </div>
+        <div id="menu" class={menu ? "menu open" : "menu"}>
+          <nav aria-label="Pages">
+            <ul>
+              {PAGES.map(([path, title]) => (
+                <li key={path}>
+                  <a href={href(path === "" ? [] : [path])} aria-current={path === here ? "page" : undefined}>
+                    {title}
+                    {path === "" && <Waiting />}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          <div class="side-foot">
+            <You onYou={onYou} />
+            <ThemeButton />
+            <div class="side-tools">
+              <button type="button" class="link" onClick={() => setOpen("find")}>
+                Find <kbd>/</kbd>
+              </button>
+              <button type="button" class="link" onClick={() => setOpen("help")}>
+                Keys <kbd>?</kbd>
+              </button>
+            </div>
+            <Product />
+          </div>
+        </div>
+      </header>
+      <main id="page">{children}</main>
+      {open === "help" && <HelpDialog onClose={close} />}
+      {open === "find" && (
+        <FindDialog
+          pages={PAGES.map(([path, title]) => [href(path === "" ? [] : [path]), title] as const)}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+const Logo = () => (
+  <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+    <rect width="32" height="32" rx="7" />
+    <path d="M8 17l4.5 4.5L20 13M15 19.5l2 2L25 13" />
+  </svg>
+);
+
+/** How many changes wait for consent. */
+function Waiting() {
+  const { data } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const waiting = data?.dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;
+  return waiting === 0 ? null : (
+    <span class="count">
+      {waiting}
+      <span class="unseen"> waiting for consent</span>
+    </span>
+  );
+}
+
+function You({ onYou }: { onYou: () => void }) {
+  const name = useValue(personName);
+  return (
+    <button type="button" class="you" onClick={onYou}>
+      <small class="quiet">You</small>
+      <span>{name === "" ? "Say who you are" : <Given text={name} />}</span>
+    </button>
+  );
+}
+
+const THEMES: readonly (readonly [string, string])[] = [
+  ["", "as the system"],
+  ["light", "light"],
+  ["dark", "dark"],
+];
+
+function ThemeButton() {
+  const chosen = useValue(theme);
+  return (
+    <label class="theme">
+      <small class="quiet">Look</small>
+      <select value={chosen} onChange={({ currentTarget }) => theme.set(currentTarget.value)}>
+        {THEMES.map(([given, title]) => (
+          <option key={given} value={given}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Product() {
+  const { data } = useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal));
+  if (!data) return null;
+  return (
+    <p class="product quiet">
+      <Given text={data.product_id} />, intent <Given text={data.version} />
+    </p>
+  );
+}
+
+const SAID: Readonly<Record<Freshness["mode"], (since: number) => string>> = {
+  connecting: () => "Connecting",
+  live: () => "Live",
+  polling: () => `Every ${POLL_MS / 1000} s`,
+  offline: (since) => `Offline since ${dateTime(since).split(", ").at(-1)}`,
+};
+
+const TITLE: Readonly<Record<Freshness["mode"], string>> = {
+  connecting: "The service has not answered yet.",
+  live: "What happens at the service shows at once.",
+  polling: "The service is asked every few seconds; its event stream does not get through.",
+  offline: "The service cannot be reached. What you see is from before; it is tried again every few seconds.",
+};
+
+/** How fresh the page is. */
+function FreshnessMark() {
+  const { mode, since } = useValue(freshness);
+  return (
+    <span class={`freshness ${mode}`} role="status" title={TITLE[mode]}>
+      <span class="dot" aria-hidden="true" />
+      {SAID[mode](since)}
+    </span>
+  );
+}

@@ -1,0 +1,96 @@
+/** A real Chromium that comes through npm, and windows in it that tell what went wrong in them. */
+import { mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import inflater from "@sparticuz/chromium";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import packageJson from "../../package.json" with { type: "json" };
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+]; // prettier-ignore
+
+/**
+ * The path of the browser. It is inflated once for all test processes, in a folder of its own, and then moved to its
+ * place in one step: two processes that inflate to the same place would run what is half written.
+ */
+async function executable(): Promise<string> {
+  const place = join(tmpdir(), `countersign-chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
+  if (await stat(place).catch(() => undefined)) return place;
+  const before = process.env["TMPDIR"];
+  const folder = await mkdtemp(join(tmpdir(), "countersign-inflate-"));
+  process.env["TMPDIR"] = folder;
+  try {
+    await rename(await inflater.executablePath(), place);
+  } finally {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+    await rm(folder, { recursive: true, force: true });
+  }
+  return place;
+}
+
+/** Starts the browser with an empty profile; where this machine cannot run it, says why and resolves with nothing. */
+export async function startBrowser(): Promise<Browser | undefined> {
+  try {
+    return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
+  } catch (error) {
+    process.stderr.write(`browser tests are skipped: Chromium does not start here: ${(error as Error).message}\n`);
+    return undefined;
+  }
+}
+
+/** A window of somebody, with a storage of its own. */
+export interface Window {
+  page: Page;
+  context: BrowserContext;
+  /** What must never happen in a page: policy violations, script errors, dialogs of hostile text. */
+  faults: string[];
+}
+
+/** Opens a window; `name` and `token` are what the person has typed before. */
+export async function openWindow(
+  browser: Browser,
+  { name = "", token = "", ...options }: BrowserContextOptions & { name?: string; token?: string } = {},
+): Promise<Window> {
+  const context = await browser.newContext({
+    locale: "en-GB",
+    timezoneId: "UTC",
+    viewport: { width: 1440, height: 900 },
+    ...options,
+  });
+  context.setDefaultTimeout(10_000);
+  const faults: string[] = [];
+  await context.exposeBinding("reportFault", (_source, fault: string) => void faults.push(fault));
+  await context.addInitScript(
+    ([given, secret]) => {
+      if (given) sessionStorage.setItem("countersign.name", given);
+      if (secret) sessionStorage.setItem("countersign.token", secret);
+      const report = (globalThis as unknown as { reportFault: (fault: string) => void }).reportFault;
+      addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+        report(`policy: ${violatedDirective} ${blockedURI}`),
+      );
+    },
+    [name, token] as const,
+  );
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return { page, context, faults };
+}
+
+/** The pages of the console, by their place in the address. */
+export const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"] as const;
+
+/** Goes to a page of the console and waits until it shows its content. */
+export async function visit(page: Page, url: string, place: string): Promise<void> {
+  const address = new URL(`/#/${place}`, url).href;
+  if (page.url().startsWith(url)) await page.evaluate((hash) => void (location.hash = hash), `/${place}`);
+  else await page.goto(address);
+  await page.locator("h1").first().waitFor();
+  await page.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
+}

@@ -1,0 +1,271 @@
+/** A change goes through the console, in real windows over a real service. */
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { killAll } from "../e2e/server.ts";
+import { openWindow, startBrowser, visit, type Window } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const browser = await startBrowser();
+let service: Service;
+const windows: Window[] = [];
+
+const open = async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
+  const opened = await openWindow(browser!, { token: TOKEN, ...options });
+  windows.push(opened);
+  return opened.page;
+};
+
+describe.skipIf(!browser)("decisions in the console", () => {
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterEach(async () => {
+    const faults = windows.flatMap((one) => one.faults);
+    await Promise.all(windows.splice(0).map(({ context }) => context.close()));
+    expect(faults, "policy violations and script errors").toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await killAll();
+  });
+
+  const place = (id: string): string => `changes/${id}`;
+  const entriesOf = async (id: string) => (await service.get(`api/product/audit?change_id=${id}`)).entries;
+  const kindsOf = async (id: string): Promise<string[]> =>
+    (await entriesOf(id)).map((entry: { event_type: string }) => entry.event_type);
+  const status = (page: Page) => page.locator(".change-head .mark");
+  const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+  const decide = async (page: Page, action: string, name: string, note = "") => {
+    await button(page, `${action}…`).click();
+    if (note) await page.getByLabel("Note").fill(note);
+    await button(page, `${action} ${name === "" ? "now" : `as ${name}`}`).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  };
+
+  test("two approvers in two windows take a change from proposal to rollback, and each sees what the other does", async () => {
+    const ana = await open();
+    await visit(ana, service.url, "propose");
+    await ana.getByRole("button", { name: "You Say who you are" }).click();
+    await ana.getByLabel("Your name").fill("ana");
+    await button(ana, "Keep for this tab").click();
+    const bo = await open({ name: "bo" });
+    await visit(bo, service.url, "");
+
+    await ana.getByLabel("Target").fill("limits.seats");
+    await ana.getByLabel("Tenant").fill("northwind");
+    await ana.getByLabel("Summary").fill("Forty more seats");
+    await ana.getByLabel("New value").fill('{ "seats": 40 }');
+    await ana.getByLabel("Risk").selectOption("high");
+    await ana.getByLabel("People affected").fill("40");
+    await ana.getByLabel("Proposer").fill("pat");
+    await button(ana, "Propose").click();
+    await ana.getByRole("link", { name: "Open the change" }).click();
+    await status(ana).getByText("Waits for consent").waitFor();
+    const id = decodeURIComponent(ana.url().split("/changes/")[1]!);
+
+    // Nobody reloads: the inbox of the other window follows the service.
+    const sentence = "pat asks to set limits.seats for tenant northwind; 40 people are affected; it can be undone.";
+    const row = bo.getByRole("link", { name: sentence });
+    await row.waitFor();
+    expect(await bo.getByRole("status").textContent()).toBe("Live");
+
+    await decide(ana, "Approve", "ana", "Fits the contract.");
+    await ana.getByText("Receipt: entry").waitFor();
+    await ana.getByText("You have approved it; it has 1 of 2 consents.").waitFor();
+    await row.click();
+    await bo.getByText("Fits the contract.", { exact: true }).waitFor();
+    await decide(bo, "Approve", "bo");
+    await status(ana).getByText("Approved, not applied").waitFor();
+
+    await button(ana, "Apply…").click();
+    await ana.getByText("Nothing was changed.").waitFor();
+    expect(await ana.getByRole("dialog").locator(".diff").innerText()).toContain('"seats": 40');
+    expect(() => readFileSync(service.config)).toThrow("ENOENT");
+    await button(ana, "Apply now").click();
+    await status(bo).getByText("Applied", { exact: true }).waitFor();
+    expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
+
+    await decide(bo, "Roll back", "");
+    await status(ana).getByText("Rolled back").waitFor();
+    expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind?.["limits.seats"]).toBeUndefined();
+    expect(await kindsOf(id)).toEqual([
+      "change_proposed", "consent_decision", "consent_decision", "change_applied", "change_rolled_back",
+    ]); // prettier-ignore
+    await ana.getByText("all 5 entries fit their content").waitFor();
+    const shown = await ana.locator(".timeline > li").allInnerTexts();
+    expect(shown.map((step) => step.split("\n")[0])).toEqual([
+      "pat proposed it as a major change.",
+      "ana approved it, 1 of 2.",
+      "bo approved it, 2 of 2.",
+      "It was applied; the file adapter says applied.",
+      "It was rolled back; the file adapter says rolled_back.",
+    ]);
+  });
+
+  test("under an open dialog nothing is swapped: it says that the change is another one, and sends nothing", async () => {
+    const id = await service.propose();
+    const ana = await open({ name: "ana" });
+    await visit(ana, service.url, place(id));
+    await button(ana, "Approve…").click();
+    await service.post("api/product/deny", { change_id: id, approver: "bo", note: "Too early." });
+    const dialog = ana.getByRole("dialog");
+    await dialog.getByText("Changed since you opened it.").waitFor();
+    expect(await dialog.innerText()).toContain("Denied by bo");
+    expect(await status(ana).innerText(), "the page behind is as it was").toBe("Waits for consent");
+    expect(await button(ana, "Approve as ana").count()).toBe(0);
+    await button(ana, "Close and look again").click();
+    await status(ana).getByText("Denied").waitFor();
+    expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
+  });
+
+  test("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
+    const id = await service.propose({ risk: "high" });
+    const ana = await open({ name: "ana" });
+    await ana.route("**/api/events", (route) => route.abort());
+    await visit(ana, service.url, place(id));
+    await button(ana, "Approve…").click();
+    await service.post("api/product/approve", { change_id: id, approver: "bo" });
+    const [request] = await Promise.all([
+      ana.waitForRequest("**/api/product/approve"),
+      button(ana, "Approve as ana").click(),
+    ]);
+    expect(request.headers()).toMatchObject({ "if-match": '"1"', "x-svc-admin-token": TOKEN });
+    expect(request.headers()["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
+    await ana.getByRole("dialog").getByText("Changed since you opened it.").waitFor();
+    expect(await kindsOf(id), "the consent of ana is not recorded").toHaveLength(2);
+  });
+
+  test("what is refused stays visible with its reason: by status, by the gates, and in the service's own words", async () => {
+    const id = await service.propose({ risk: "high" });
+    const eve = await open({ name: "eve" });
+    await visit(eve, service.url, place(id));
+    const bar = eve.getByRole("region", { name: "Decision" });
+    const { policy } = await service.get("api/product/intent");
+    if (policy) {
+      expect(await bar.innerText()).toContain("You are not among the intent's approvers.");
+      expect(await button(eve, "Approve…").count()).toBe(0);
+    } else {
+      await button(eve, "Approve…").click();
+      await button(eve, "Approve as eve").click();
+      await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
+      await button(eve, "Cancel").click();
+      expect(await bar.innerText()).toContain("Approve was refused");
+    }
+    expect(await bar.innerText()).toMatch(/Apply\W+It has 0 of 2 consents/);
+    expect(await bar.innerText()).toMatch(/Withdraw\W+Only pat, who proposed it, may withdraw it/);
+
+    await service.post("api/product/deny", { change_id: id, approver: "bo", note: "No <b>need</b>." });
+    await status(eve).getByText("Denied").waitFor();
+    expect(await bar.getByRole("button").count()).toBe(0);
+    expect(await bar.innerText()).toMatch(
+      /Approve, Apply, Roll back, Deny, Withdraw\W+It was denied; propose it again\./,
+    );
+    await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
+  });
+
+  test("a missing token is asked for in the dialog, kept for the tab, and never in the address", async () => {
+    const id = await service.propose();
+    const ana = await open({ name: "ana", token: "" });
+    await visit(ana, service.url, place(id));
+    await button(ana, "Approve…").click();
+    await button(ana, "Approve as ana").click();
+    const dialog = ana.getByRole("dialog");
+    await dialog.getByText("needs the header X-Svc-Admin-Token").waitFor();
+    await dialog.getByLabel("Admin token").fill(TOKEN);
+    await button(ana, "Approve as ana").click();
+    await status(ana).getByText("Approved, not applied").waitFor();
+    expect(
+      await ana.evaluate(() => [sessionStorage.getItem("countersign.token"), JSON.stringify(localStorage)]),
+    ).toEqual([TOKEN, expect.not.stringContaining(TOKEN)]);
+    expect(ana.url()).not.toContain(TOKEN);
+  });
+
+  test("an answer that was lost: sent again as it is, the decision is made once", async () => {
+    const id = await service.propose({ risk: "high" });
+    const ana = await open({ name: "ana" });
+    await visit(ana, service.url, place(id));
+    let lost = 0;
+    await ana.route("**/api/product/approve", async (route) => {
+      if (lost++ > 0) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await button(ana, "Approve…").click();
+    await button(ana, "Approve as ana").click();
+    const dialog = ana.getByRole("dialog");
+    await dialog.getByText("It may have arrived.").waitFor();
+    await button(ana, "Approve as ana").click();
+    await dialog.waitFor({ state: "detached" });
+    await ana.getByText("Your consent is recorded.").waitFor();
+    expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
+  });
+
+  test("the keyboard alone suffices for a decision, and a single key only opens", async () => {
+    const id = await service.propose({ target: "limits.keys", summary: "By keys alone" });
+    const page = await open();
+    await visit(page, service.url, "");
+    const focused = () => page.evaluate(() => document.querySelector("a:focus")?.textContent ?? "");
+    for (let rows = 0; rows < 20 && !(await focused()).includes("limits.keys"); rows++) await page.keyboard.press("j");
+    expect(await focused()).toContain("limits.keys");
+    await page.keyboard.press("Enter");
+    await status(page).waitFor();
+    expect(page.url()).toContain(id);
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    await page.keyboard.press("?");
+    await page.getByText("Approve this change", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    expect(await kindsOf(id), "nothing was decided by the key").toEqual(["change_proposed"]);
+    await page.keyboard.type("cy");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("A note with a, d, p and ? in it.");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("Your consent is recorded.").waitFor();
+    const [, entry] = await entriesOf(id);
+    expect(JSON.parse(entry.detail)).toMatchObject({ approver: "cy", note: "A note with a, d, p and ? in it." });
+    expect(await page.evaluate(() => document.activeElement === document.body), "the focus is not lost").toBe(false);
+  });
+
+  test("single keys can be switched off", async () => {
+    const page = await open();
+    await visit(page, service.url, "changes");
+    await page.keyboard.press("?");
+    await page.getByLabel("Single keys are on").uncheck();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  test("the find dialog leads to a change by arrows and Enter", async () => {
+    const id = await service.propose({ target: "limits.found", summary: "To be found" });
+    const page = await open();
+    await visit(page, service.url, "system");
+    await page.keyboard.press("/");
+    await page.keyboard.type("to be found");
+    await page.getByRole("dialog").getByRole("link", { name: "set limits.found" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/changes/${id}`);
+  });
+
+  test("the service stopped and back: the page says so, keeps what it showed, and is fresh again by itself", async () => {
+    const id = await service.propose({ target: "limits.restart" });
+    const page = await open({ name: "ana" });
+    await visit(page, service.url, place(id));
+    await page.getByRole("status").getByText("Live").waitFor();
+    service.server.child.kill("SIGTERM");
+    await service.server.ended;
+    await page.getByRole("status").getByText("Offline since").waitFor();
+    await button(page, "Approve…").click();
+    await button(page, "Approve as ana").click();
+    await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
+    await button(page, "Cancel").click();
+    expect(await status(page).innerText()).toBe("Waits for consent");
+    service = await startService(service);
+    await page.getByRole("status").getByText("Live").waitFor();
+    await service.post("api/product/deny", { change_id: id, approver: "bo" });
+    await status(page).getByText("Denied").waitFor();
+  });
+});

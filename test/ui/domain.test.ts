@@ -1,0 +1,250 @@
+/** What the console works out by itself: it must say what the service will say. */
+import { expect, test } from "vitest";
+import { loadIntent } from "../../lib/governance/intent.ts";
+import { requiredApprovers, tierOf } from "../../lib/governance/policy.ts";
+import { propose } from "../../lib/governance/propose.ts";
+import { KINDS, RISKS, TIERS } from "../../lib/governance/change.ts";
+import { allowedActions } from "../../lib/governance/transitions.ts";
+import { STATUSES } from "../../lib/governance/change.ts";
+import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
+import { sha256 } from "../../local/node_ports.ts";
+import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
+import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.ts";
+import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
+import { offersOf } from "../../local/ui/domain/offers.ts";
+import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
+import { asText, requestOf, standingOf } from "../../local/ui/domain/sentences.ts";
+import { diffLines } from "../../local/ui/domain/text_diff.ts";
+import { stepsOf } from "../../local/ui/domain/timeline.ts";
+import { INTENT } from "./service.ts";
+
+const { intent } = loadIntent(JSON.stringify(INTENT), sha256);
+const { policy } = intent;
+
+/** The vector of the decided encoding. */
+const FIRST: AuditEntry = {
+  origin: "acme-crm/audit/0f",
+  id: 1,
+  timestamp: "2026-01-02T03:04:05.678Z",
+  event_type: "change_proposed",
+  change_id: "chg_1",
+  tenant: "t1",
+  detail: "é",
+  previous_hash: FIRST_PREVIOUS_HASH,
+  current_hash: "3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906",
+};
+const SECOND: AuditEntry = {
+  ...FIRST,
+  id: 2,
+  timestamp: "2026-01-02T03:04:06.000Z",
+  event_type: "consent_decision",
+  detail: "",
+  previous_hash: FIRST.current_hash,
+  current_hash: "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e",
+};
+
+test("the browser's own hash gives the decided vector, and the service's for any text", async () => {
+  expect(await hashOf(FIRST)).toBe(FIRST.current_hash);
+  expect(await hashOf(SECOND)).toBe(SECOND.current_hash);
+  for (const detail of ["", "\u0000", "\u{1F600} 日本", "\u202E", "x".repeat(70_000)])
+    expect(await hashOf({ ...SECOND, detail })).toBe(entryHash({ ...SECOND, detail }, sha256));
+});
+
+test.each<[string, AuditEntry[], number | undefined]>([
+  ["a sound run", [FIRST, SECOND], undefined],
+  ["a later beginning", [SECOND], undefined],
+  ["an altered text", [FIRST, { ...SECOND, detail: "x" }], 2],
+  ["an entry left out", [FIRST, { ...SECOND, id: 3 }], 3],
+  ["another order", [SECOND, FIRST], 1],
+  ["a first entry with something before it", [{ ...FIRST, previous_hash: SECOND.current_hash }], 1],
+])("%s", async (_name, entries, faulty) => {
+  const { fault, count } = await checkRun(entries, undefined);
+  expect(fault?.id).toBe(faulty);
+  expect(count).toBe(faulty === undefined ? entries.length : entries.findIndex(({ id }) => id === faulty));
+});
+
+test("a relinked forgery of one entry is no link to what was checked before", async () => {
+  const forged = { ...SECOND, previous_hash: "f".repeat(64) };
+  forged.current_hash = entryHash(forged, sha256);
+  const { last } = await checkRun([FIRST], undefined);
+  expect((await checkRun([forged], last)).fault).toEqual({ id: 2, reason: "it is not linked to entry 1" });
+  const elsewhere = { ...SECOND, origin: "acme-crm/audit/ff" };
+  elsewhere.current_hash = entryHash(elsewhere, sha256);
+  expect((await checkRun([elsewhere], last)).fault?.reason).toBe("it belongs to another log");
+  expect([...(await checkEach([FIRST, { ...SECOND, tenant: "t2" }]))]).toEqual([
+    [1, true],
+    [2, false],
+  ]);
+});
+
+test("what is foretold of a proposal is what the policy says, for every statement", () => {
+  const targets = ["ui.banner", "UI.Banner", "limits.x", "billing.rates", "Billing.x"];
+  let compared = 0;
+  for (const kind of KINDS)
+    for (const target of targets)
+      for (const tier of [undefined, ...TIERS])
+        for (const risk of [undefined, ...RISKS])
+          for (const affected_users of [undefined, 0, 50, 51])
+            for (const reversible of [undefined, true, false])
+              for (const proposer of [undefined, "pat"]) {
+                const stated: Stated = { kind, target, tier, risk, affected_users, reversible, proposer };
+                const told = foretell(stated, policy);
+                const decided = tierOf(stated, policy, 0);
+                expect([told.tier, told.required]).toEqual([decided, requiredApprovers(decided, policy)]);
+                expect(told.refused !== null).toBe(isRefused(stated));
+                compared++;
+              }
+  expect(compared).toBe(5 * 5 * 4 * 4 * 4 * 3 * 2);
+});
+
+function isRefused(stated: Stated): boolean {
+  try {
+    propose(
+      { ...stated, tenant_id: "t", summary: "s" },
+      {
+        product: { intent, manifest_hash: "" },
+        sha256,
+        changeId: "c",
+        at: "",
+        minorToday: 0,
+        live: { count: 0, ids: [] },
+      },
+    );
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const CHANGE: ChangeDetail = {
+  change_id: "chg_1",
+  tenant_id: "t1",
+  kind: "workflow",
+  target: "crm.followup",
+  value: { enabled: true },
+  summary: "Follow up",
+  rationale: "",
+  expected_delta_k: null,
+  affected_users: 40,
+  reversible: true,
+  tier: "major",
+  risk: "low",
+  kpi: null,
+  proposer: "Ana",
+  status: "pending_consent",
+  resolution: null,
+  created_at: "2026-01-01T00:00:00.000Z",
+  approver: null,
+  approval_note: null,
+  approvals: [],
+  required_approvers: 2,
+  decided_at: null,
+  applied_at: null,
+  rolled_back_at: null,
+  digest: "",
+  revision: 1,
+  audit_entries: [],
+  outcome: null,
+  allowed_actions: ["approve", "deny", "withdraw"],
+  gates: [],
+};
+const plain = (parts: Parameters<typeof asText>[0]): string => asText(parts).replace(/[\u2068\u2069]/g, "");
+
+test.each<[Partial<Change>, string]>([
+  [{}, "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone."],
+  [{ affected_users: 1, reversible: false, status: "denied" }, "Ana asked to set crm.followup for tenant t1; 1 person is affected; it cannot be undone."],
+  [{ kind: "feature_flag", value: false }, "Ana asks to switch crm.followup off for tenant t1; 40 people are affected; it can be undone."],
+  [{ proposer: "llm:small", value: undefined, affected_users: null }, "The model small asks to change crm.followup for tenant t1; how many people are affected was not stated; it can be undone."],
+  [{ proposer: null, kind: "code_patch" }, "Somebody who gave no name asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
+])("a change as a sentence: %j", (over, sentence) => {
+  expect(plain(requestOf({ ...CHANGE, ...over } as Change))).toBe(sentence);
+}); // prettier-ignore
+
+test("where a change stands", () => {
+  const now = Date.parse("2026-01-01T05:00:00.000Z");
+  const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
+  expect(plain(standingOf(CHANGE, now))).toBe("It has waited 5 h and needs 2 more consents.");
+  expect(plain(standingOf({ ...CHANGE, approvals: [approval("bo")] }, now))).toBe(
+    "It has waited 5 h and needs 1 more consent (1 of 2).",
+  );
+  const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
+  expect(plain(standingOf({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
+    "Approved by bo and cy 5 h ago; nothing has been applied yet.",
+  );
+  expect(plain(standingOf({ ...approved, approver: "policy:minor" }, now))).toContain("the intent's own rule");
+});
+
+test("every action of every status is offered, or refused with a reason", () => {
+  for (const status of STATUSES) {
+    const resolution = status === "denied" ? "withdrawn" : null;
+    const change = { ...CHANGE, status, resolution, allowed_actions: allowedActions(status) } as ChangeDetail;
+    const offers = offersOf(change, "cy", policy);
+    expect(
+      offers
+        .filter(({ refused }) => refused === null)
+        .map(({ action }) => action)
+        .sort(),
+    ).toEqual(
+      allowedActions(status)
+        .filter((action) => action !== "withdraw")
+        .sort(),
+    );
+    for (const { refused } of offers) expect(refused ?? "open.").toMatch(/\.$/);
+  }
+});
+
+test.each<[string, Partial<ChangeDetail>, string, string, string]>([
+  ["who has approved", { approvals: [{ approver: "Bo", note: "", at: "" }] }, "bo ", "approve", "You have approved it; it has 1 of 2 consents."],
+  ["an outsider", {}, "eve", "approve", "You are not among the intent's approvers."],
+  ["an outsider", {}, "eve", "deny", "You are not among the intent's approvers."],
+  ["the proposer", { proposer: "ＡＮＡ" }, "ana", "approve", "You proposed it, and the intent forbids self-approval."],
+  ["another than the proposer", {}, "bo", "withdraw", "Only Ana, who proposed it, may withdraw it."],
+  ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", "apply", "no."],
+])("%s meets the reason: %j", (_name, over, name, action, reason) => {
+  const offers = offersOf({ ...CHANGE, ...over }, name, policy);
+  expect(offers.find((one) => one.action === action)?.refused).toBe(reason);
+}); // prettier-ignore
+
+test("the proposer may withdraw, and a warning gate blocks nothing", () => {
+  const gates = [{ gate: "target_conflict", state: "warn", message: "other changes" }] as ChangeDetail["gates"];
+  const change = { ...CHANGE, status: "approved" as const, allowed_actions: ["apply"], gates };
+  expect(offersOf(CHANGE, "ANA", policy).find(({ action }) => action === "withdraw")?.refused).toBeNull();
+  expect(offersOf(change, "bo", policy).find(({ action }) => action === "apply")?.refused).toBeNull();
+});
+
+test("a diff tells what went and what came", () => {
+  expect(diffLines("a\nb\nc", "a\nx\nc\nd").map(({ side, text }) => side[0] + text)).toEqual([
+    "sa",
+    "bb",
+    "ax",
+    "sc",
+    "ad",
+  ]);
+  expect(diffLines("", "new")).toEqual([{ side: "after", text: "new" }]);
+  const long = Array.from({ length: 700 }, (_, line) => String(line)).join("\n");
+  expect(diffLines(long, "x")).toHaveLength(701);
+});
+
+test.each([
+  ["config", { text: "25" }, "25", undefined],
+  ["config", { text: "" }, undefined, undefined],
+  ["config", { text: "on" }, undefined, "is not JSON; text stands in double quotes"],
+  ["feature_flag", { enabled: "off" }, "false", undefined],
+  ["code_patch", { text: "- a\n+ b" }, '{"patch":"- a\\n+ b"}', undefined],
+  ["experiment", { percent: "20" }, '{"variants":{"control":80,"treatment":20}}', undefined],
+  ["experiment", { percent: "0" }, undefined, "must be above 0 and at most 100"],
+] as const)("the value of a %s from %j", (kind, draft, json, fault) => {
+  const value = valueOf(KIND_FORMS[kind].value, { text: "", enabled: "", percent: "", ...draft });
+  expect([value.json, value.fault]).toEqual([json, fault]);
+});
+
+test("a step of the timeline whose detail nobody can read is told all the same", () => {
+  const [step] = stepsOf([{ ...SECOND, detail: "not JSON" }]);
+  expect(plain(step!.what)).toBe("A decision was recorded");
+  const failed = { error: "disk full", stage: "apply", host: "absent" };
+  const [failure] = stepsOf([{ ...SECOND, event_type: "change_apply_failed", detail: JSON.stringify(failed) }]);
+  expect([plain(failure!.what), failure!.note]).toEqual([
+    "The apply failed in apply; the host product shows absent",
+    "disk full",
+  ]);
+});

@@ -1,0 +1,143 @@
+/**
+ * Takes the pictures of the README: builds the program, lets it live through a fortnight, and photographs its console.
+ * `node test/ui/screenshots.mjs [FOLDER] [--all]`; `--all` takes every page at both widths and in both themes.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { build } from "../../esbuild.config.mjs";
+import { INTENT, tellStory } from "./story.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const NAME = "bo@acme.example";
+
+const all = process.argv.includes("--all");
+const target = resolve(
+  process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? join(root, "docs/screenshots"),
+);
+
+/** What the README shows: file, page, width, theme, and what is done before. */
+const README = [
+  { file: "inbox", page: () => "", width: 1440, theme: "light" },
+  { file: "change", page: (ids) => `changes/${ids.south}`, width: 1440, theme: "light" },
+  { file: "change_dark", page: (ids) => `changes/${ids.north}`, width: 1440, theme: "dark" },
+  { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", key: "p" },
+  { file: "kpis", page: () => "kpis", width: 1440, theme: "light" },
+  { file: "inbox_phone", page: () => "", width: 360, theme: "light" },
+  { file: "change_phone", page: (ids) => `changes/${ids.south}`, width: 360, theme: "dark" },
+];
+
+const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"];
+
+/** Every page, whole. */
+const everything = (ids) =>
+  [...PAGES, ...Object.entries(ids).map(([name, id]) => [`change_${name}`, `changes/${id}`])].flatMap((one) => {
+    const [file, page] = Array.isArray(one) ? one : [one || "inbox", one];
+    return [360, 1440].flatMap((width) =>
+      ["light", "dark"].map((theme) => ({
+        file: `${file}_${width}_${theme}`,
+        page: () => page,
+        width,
+        theme,
+        whole: true,
+      })),
+    );
+  });
+
+const work = await mkdtemp(join(tmpdir(), "countersign-screenshots-"));
+process.env.TMPDIR = work;
+/** What has to end, the last begun first. */
+const ends = [() => rm(work, { recursive: true, force: true })];
+try {
+  const service = await live();
+  const browser = await openBrowser();
+  await mkdir(target, { recursive: true });
+  for (const picture of all ? everything(service.ids) : README) await take(browser, service, picture);
+} finally {
+  for (const end of ends.reverse()) await end();
+}
+
+/** A service that begins a fortnight ago and has caught up with the present. */
+async function live() {
+  await build();
+  await writeFile(join(work, "intent.json"), JSON.stringify(INTENT));
+  const clock = new URL("shifted_clock.mjs", import.meta.url).href;
+  const options = ["--port=0", "--product-intent=intent.json", "--product-config=config.json"];
+  const child = spawn(process.execPath, ["--import", clock, join(root, "dist/local/ui_server.js"), ...options], {
+    cwd: work,
+    env: { PATH: process.env.PATH, CLOCK_OFFSET_MS: String(-13 * DAY), CLOCK_STEP_MS: String(HOUR) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  ends.push(async () => child.kill("SIGTERM") && (await once(child, "close")));
+  const url = await new Promise((resolveUrl, reject) => {
+    createInterface(child.stderr).on("line", (line) => {
+      const said = line.startsWith("{") ? JSON.parse(line) : { message: line };
+      if (said.message === "listening") resolveUrl(said.url);
+    });
+    child.once("close", () => reject(new Error("the program ended before it listened")));
+  });
+  const later = async (hours) => {
+    const before = Date.parse((await stateOf(url)).as_of);
+    const until = Math.min(before + hours * HOUR, Date.now() - HOUR / 60);
+    for (let now = before; now < until; now = Date.parse((await stateOf(url)).as_of)) child.kill("SIGUSR2");
+  };
+  return { url, ids: await tellStory({ url, later, config: join(work, "config.json") }) };
+}
+
+async function stateOf(url) {
+  return (await fetch(new URL("api/state", url))).json();
+}
+
+/** The browser from npm, with the typeface that comes with it, so that pictures look the same everywhere. */
+async function openBrowser() {
+  const { default: inflater } = await import("@sparticuz/chromium");
+  const executablePath = await inflater.executablePath();
+  const prefer = (family, name) => `<alias><family>${family}</family><prefer><family>${name}</family></prefer></alias>`;
+  const fonts = join(work, "fonts.conf");
+  await writeFile(
+    fonts,
+    `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${work}/fonts</dir>
+    <dir>/usr/share/fonts</dir><cachedir>${work}/font-cache</cachedir>${prefer("sans-serif", "Open Sans")}
+    ${prefer("system-ui", "Open Sans")}${prefer("monospace", "DejaVu Sans Mono")}</fontconfig>`,
+  );
+  const browser = await chromium.launch({
+    executablePath,
+    chromiumSandbox: false,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--hide-scrollbars"],
+    env: { ...process.env, FONTCONFIG_FILE: fonts },
+  });
+  ends.push(() => browser.close());
+  return browser;
+}
+
+async function take(browser, { url, ids }, { file, page, width, theme, key, whole = false }) {
+  const context = await browser.newContext({
+    viewport: { width, height: width < 500 ? 780 : 900 },
+    deviceScaleFactor: width < 500 ? 2 : 1,
+    colorScheme: theme,
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+  await context.addInitScript((name) => sessionStorage.setItem("countersign.name", name), NAME);
+  const shown = await context.newPage();
+  await shown.goto(new URL(`/#/${page(ids)}`, url).href);
+  await shown.locator("h1").first().waitFor();
+  await shown.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
+  await shown.waitForFunction(() => {
+    const plots = [...document.querySelectorAll(".plot")];
+    return plots.every((plot) => plot.querySelector("canvas") !== null);
+  });
+  if (key) {
+    await shown.keyboard.press(key);
+    await shown.locator("dialog .diff").waitFor();
+  }
+  await shown.screenshot({ path: join(target, `${file}.png`), fullPage: whole });
+  await context.close();
+}

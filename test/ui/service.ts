@@ -1,0 +1,87 @@
+/** A real service behind the console: a process of its own, with an intent that asks for two names. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { serve, type Server, temporaryFolder } from "../e2e/server.ts";
+
+/** The intent that the browser tests run under. */
+export const INTENT = {
+  product_id: "acme-crm",
+  product_type: "crm",
+  version: "1",
+  approved_by: "head@acme.example",
+  update_epoch: 1,
+  kpis: { nrr_quarterly: { baseline: 1.02, target: 1.12 }, incident_rate: { baseline: 0.04, target: 0.01 } },
+  policy: {
+    minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 },
+    required_approvers: { standard: 1, major: 2 },
+    approvers: ["ana", "bo", "cy"],
+    self_approval: false,
+    forbidden_targets: ["billing.*"],
+    guardrails: [{ kpi: "incident_rate", max_regression: 0.02, action: "alert" }],
+  },
+};
+
+export const TOKEN = "a-token-for-tests";
+
+/** A service and what a program may ask of it. */
+export interface Service {
+  server: Server;
+  url: string;
+  folder: string;
+  /** The host product's file. */
+  config: string;
+  /** Sends a form with the token and reads the answer; throws when it is refused. */
+  post(path: string, fields: Record<string, string>): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  /** Proposes with defaults and returns the id. */
+  propose(fields?: Record<string, string>): Promise<string>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever the service answered
+export type Answer = any;
+
+const PRODUCT = ["--product-intent=intent.json", "--product-config=config.json"];
+
+/** Starts a service, `off` without an intent; on the folder and port of another it goes on where that one stopped. */
+export async function startService(before?: Service, runtime: "fresh" | "off" = "fresh"): Promise<Service> {
+  const folder = before?.folder ?? temporaryFolder();
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(INTENT));
+  const port = before ? [`--port=${new URL(before.url).port}`] : [];
+  const product = runtime === "off" ? [] : PRODUCT;
+  const server = await serve(folder, [...product, "--cycle-interval=0", ...port], { SVC_ADMIN_TOKEN: TOKEN });
+  const { url } = server;
+  const read = async (response: Response): Promise<Answer> => {
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${response.status} ${text}`);
+    return JSON.parse(text);
+  };
+  const post = async (path: string, fields: Record<string, string>): Promise<Answer> =>
+    read(
+      await fetch(new URL(path, url), {
+        method: "POST",
+        body: new URLSearchParams(fields),
+        headers: { "x-svc-admin-token": TOKEN },
+      }),
+    );
+  return {
+    server,
+    url,
+    folder,
+    config: join(folder, "config.json"),
+    post,
+    get: async (path) => read(await fetch(new URL(path, url))),
+    propose: async (fields = {}) => (await post("api/product/propose", { ...PROPOSAL, ...fields })).change_id,
+  };
+}
+
+/** A proposal that two of the approvers may decide on. */
+export const PROPOSAL = {
+  tenant_id: "t1",
+  kind: "config",
+  target: "limits.uploads",
+  summary: "Raise the limit",
+  rationale: "Customers ask for it.",
+  affected_users: "40",
+  proposer: "pat",
+  value: "25",
+};
