@@ -1,0 +1,54 @@
+/** What this program can do as it was started, and what would switch the rest on. */
+import type { Capability } from "../lib/deps.ts";
+import type { Options } from "./options.ts";
+
+/** The host's part of the capability map. `uiProblem`: why the user interface cannot be served, or null. */
+export function capabilitiesOf(options: Options, uiProblem: string | null): Capability[] {
+  const available = (id: string, group: string): Capability => ({
+    id,
+    group,
+    status: "available",
+    reason: null,
+    enable_with: null,
+  });
+  const disabled = (id: string, group: string, reason: string, option: string): Capability => ({
+    id,
+    group,
+    status: "disabled",
+    reason,
+    enable_with: option,
+  });
+
+  const row = (id: string, group: string, problem: string | null, option: string): Capability =>
+    problem === null ? available(id, group) : disabled(id, group, problem, option);
+
+  return [
+    row("ui", "host", uiProblem, "--ui-dir DIR"),
+    options.cycleInterval > 0
+      ? available("cycle_timer", "host")
+      : disabled("cycle_timer", "host", "cycles run on demand only", "--cycle-interval SECONDS"),
+    options.identityHeader
+      ? available("proxy_identity", "access")
+      : disabled("proxy_identity", "access", "names are taken as requests give them", "--identity-header NAME"),
+    ...(linkIsAskedFor(options)
+      ? []
+      : [disabled("cross_link", "link", "not configured", "--cross-link-port PORT --cross-link-peers HOST:PORT,…")]),
+    row("llm", "chat", llmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
+    row("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
+    row("audit_anchor", "audit", options.auditAnchor ? null : "not configured", "--audit-anchor FILE-or-URL"),
+  ];
+}
+
+/** Whether this node takes part in a link; the link itself tells how it stands. */
+const linkIsAskedFor = ({ crossLinkPort, crossLinkPeers }: Options): boolean =>
+  crossLinkPort !== undefined || crossLinkPeers.length > 0;
+
+/** Why no language model can be asked as the options stand, or null. */
+export function llmProblem({ llm, llmModel, llmKeyEnv, llmKey }: Options): string | null {
+  if (!llm) return "not configured; the built-in responder answers";
+  if (!["openai", "anthropic"].includes(llm) && !/^https?:\/\/[^/]/.test(llm))
+    return "--llm names no known provider: openai, anthropic or a base URL is expected";
+  if (!llmModel) return "--llm-model is missing";
+  if (llmKeyEnv && !llmKey) return `the environment variable ${llmKeyEnv} is unset or empty`;
+  return null;
+}

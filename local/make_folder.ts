@@ -1,0 +1,17 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Makes a folder and those above it. Node's own recursive mkdir never returns where nothing can be made, as in /proc. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== "EEXIST") throw again;
+    });
+  }
+}

@@ -1,0 +1,127 @@
+/** Serves a fetch handler over HTTP with bounded headers, times and bodies, and stops without cutting answers off. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { NodeRequest, sendNodeResponse } from "srvx/node";
+import type { Deps } from "../lib/deps.ts";
+import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
+import { inFlight, type InFlight } from "./in_flight.ts";
+
+/** Times in milliseconds, sizes in bytes. */
+export interface HttpLimits {
+  /** Receiving the headers, and a whole request; `checkInterval` is how often both are looked at. */
+  headersTimeout: number;
+  requestTimeout: number;
+  checkInterval: number;
+  /** A connection without traffic: between two requests, and within one. */
+  keepAliveTimeout: number;
+  idleTimeout: number;
+  maxHeaderSize: number;
+  /** The most that is ever buffered of a body, whatever a handler allows. */
+  maxBodySize: number;
+  /** Finishing what is in flight when stopping. */
+  stopTimeout: number;
+}
+
+/** The limits of the local program. Kept-alive connections outlast those of common proxies, which reuse them. */
+export const LIMITS: HttpLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  checkInterval: 1_000,
+  keepAliveTimeout: 65_000,
+  idleTimeout: 120_000,
+  maxHeaderSize: 16 * 1024,
+  maxBodySize: 1024 * 1024,
+  stopTimeout: 10_000,
+};
+
+/** Where to listen, and what the server needs beside its handler. */
+export interface HttpOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  deps: Pick<Deps, "log" | "ids" | "clock">;
+  limits?: HttpLimits;
+}
+
+/** A running server. */
+export interface HttpServer {
+  /** As a client writes it, without a slash at the end. */
+  url: string;
+  /** Stops accepting, waits for what is in flight (`stopTimeout` at most), then closes every connection. */
+  stop(): Promise<void>;
+}
+
+/** Listens and serves; rejects with Node's error (`EADDRINUSE`, …) when it cannot listen. */
+export async function serveHttp(
+  fetch: (request: Request) => Response | Promise<Response>,
+  { host, port, deps, limits = LIMITS }: HttpOptions,
+): Promise<HttpServer> {
+  const requests = inFlight();
+  const newId = () => deps.ids.uuid(deps.clock.now());
+
+  const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    try {
+      const problem = problemWith(req);
+      if (problem) return refuseRequest(res, problem, newId());
+      const request = new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
+      await sendNodeResponse(res, await fetch(request));
+    } catch (error) {
+      if (res.destroyed) return; // the client has gone; nobody is left to answer
+      const requestId = newId();
+      deps.log.error("request failed outside its handler", {
+        request_id: requestId,
+        path: req.url?.split("?")[0],
+        error,
+      });
+      refuseRequest(res, "internal", requestId);
+    }
+  };
+
+  const server = createServer({
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    connectionsCheckingInterval: limits.checkInterval,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    maxHeaderSize: limits.maxHeaderSize,
+    requireHostHeader: false, // Node would refuse without a body
+  });
+  server.timeout = limits.idleTimeout;
+  server.on("request", (req, res) => requests.track(res, respond(req, res)));
+  server.on("clientError", (error, socket) => refuseConnection(error, socket, requests.on(socket), newId()));
+
+  await listening(server, host, port);
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    stop: () => stop(server, requests, limits.stopTimeout),
+  };
+}
+
+/** What is wrong with a request that Node's parser lets pass: no Host, or a target that names another host than it. */
+function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refusal | undefined {
+  if (headers.host === undefined && httpVersion === "1.1") return "host_missing";
+  if (url.startsWith("/") || url === "*") return undefined;
+  const target = URL.canParse(url) ? new URL(url) : undefined;
+  const same = target !== undefined && /^https?:$/.test(target.protocol) && target.host === headers.host?.toLowerCase();
+  return same ? undefined : "bad_target";
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+async function stop(server: Server, requests: InFlight, timeout: number): Promise<void> {
+  server.close();
+  requests.closeAfterAnswer();
+  await requests.idle(timeout);
+  server.closeAllConnections();
+}

@@ -1,0 +1,98 @@
+/** How the text of an option is read. Each reader throws an Error whose message is the rule: "must be …". */
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+/** A peer of the cross-host link. */
+export interface PeerAddress {
+  host: string;
+  port: number;
+}
+
+/** Any text of one line. */
+export function text(value: string): string {
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) || value.trim() === "") throw new Error("must be one line of text");
+  return value;
+}
+
+/** A whole number from `min` to `max`, decimal digits only. */
+export function wholeNumber(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d{1,15}$/.test(value) || number < min || number > max)
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    return number;
+  };
+}
+
+/** Seconds, fractions allowed, up to a day (a longer timer would overflow and fire at once). */
+export function seconds(value: string): number {
+  if (!/^\d{1,5}(\.\d{1,3})?$/.test(value) || Number(value) > 86400)
+    throw new Error("must be a number of seconds from 0 to 86400");
+  return Number(value);
+}
+
+/** An address to send to: https, or http. */
+export function url(value: string): string {
+  if (/^https?:\/\//i.test(value) && URL.canParse(value) && new URL(value).password === "") return value;
+  throw new Error("must be an http or https URL without a password in it");
+}
+
+/** Items between commas, each read by `item`; none may be empty. */
+export function listOf<T>(item: (value: string) => T): (value: string) => T[] {
+  return (value) => value.split(",").map((part) => item(part.trim()));
+}
+
+/** An IP address, with or without brackets, or a host name; no port. */
+export function hostAddress(value: string): string {
+  const bare = value.startsWith("[") && value.endsWith("]") ? value.slice(1, -1) : value;
+  if (isIP(bare) || (bare === value && isHostName(value))) return bare;
+  throw new Error("must be an IP address or a host name, without a port");
+}
+
+/** A name that `Host` may carry, in lower case; no port. */
+export function hostName(value: string): string {
+  if (isIP(value) || isHostName(value)) return value.toLowerCase();
+  throw new Error("must be host names separated by commas, without ports");
+}
+
+const isHostName = (value: string): boolean =>
+  value.length <= 253 && /^(?!\d+(\.\d+)*$)[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(value);
+
+/** `host:port`, an IPv6 address in brackets. */
+export function peerAddress(value: string): PeerAddress {
+  const [, bracketed, plain, port = ""] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(value) ?? [];
+  const host = bracketed ?? plain ?? "";
+  const named = bracketed !== undefined ? isIPv6(host) : isIP(host) !== 0 || isHostName(host);
+  if (!named || Number(port) < 1 || Number(port) > 65535)
+    throw new Error("must be host:port pairs separated by commas, an IPv6 address in brackets");
+  return { host, port: Number(port) };
+}
+
+/** A secret of the link; several are separated by commas. */
+export function secret(value: string): string {
+  if (value === "") throw new Error("must not hold an empty secret; secrets are separated by commas");
+  return value;
+}
+
+/** The name of an HTTP header, in lower case. */
+export function headerName(value: string): string {
+  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(value)) throw new Error("must be the name of an HTTP header");
+  return value.toLowerCase();
+}
+
+/** The name of an environment variable. */
+export function variableName(value: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+    throw new Error("must be the name of an environment variable (letters, digits and _), not the key itself");
+  return value;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether an address can only be reached from this machine. */
+export function isLoopback(host: string): boolean {
+  const family = isIP(host);
+  if (family === 0) return host.toLowerCase() === "localhost";
+  return loopback.check(host, family === 6 ? "ipv6" : "ipv4");
+}

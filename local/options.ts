@@ -1,0 +1,150 @@
+/** What `ui_server` is told at start: the command line, and the environment behind it. */
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { keyOf } from "../lib/pulse/webhook_signature.ts";
+import { version } from "../lib/version.ts";
+import { isLoopback } from "./option_values.ts";
+import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
+
+/** The environment of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All options with their defaults in place. Paths are as given, relative to the working directory. */
+export interface Options extends Given {
+  evolvedDir: string;
+  nodeId: string;
+  crossLinkHost: string;
+  /** The value of the variable that `--llm-key-env` names; undefined when it is unset or empty. */
+  llmKey: string | undefined;
+  adminToken: string | undefined;
+  /** Signs the webhooks of `--notify-url`. */
+  notifySecret: string | undefined;
+  /** Chat, tasks and feedback need the token too. */
+  protectAll: boolean;
+  /** What is allowed but worth a warning in the log. */
+  warnings: string[];
+}
+
+/** A refusal to start: one line for people, and the exit code. 2: unknown or malformed; 1: not allowed like this. */
+export class OptionError extends Error {
+  override readonly name = "OptionError";
+  constructor(
+    message: string,
+    readonly exitCode: 1 | 2,
+  ) {
+    super(message);
+  }
+}
+
+/** Reads arguments and environment; throws `OptionError`. A flag wins, of a repeated one the last counts. */
+export function parseOptions(
+  argv: readonly string[],
+  env: Environment,
+): { kind: "run"; options: Options } | { kind: "print"; text: string } {
+  const flags = readFlags(argv);
+  if (flags === "help") return { kind: "print", text: helpText() };
+  if (flags === "version") return { kind: "print", text: version };
+  const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
+  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env) };
+}
+
+function readFlags(argv: readonly string[]): Map<string, string> | "help" | "version" {
+  const known = Object.values(TABLE).map(({ flag }) => flag);
+  const options = Object.fromEntries(known.map((flag) => [flag, { type: "string" as const }]));
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
+  const flags = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind === "positional") throw malformed(`unexpected argument ${JSON.stringify(token.value)}; see --help`);
+    if (token.kind === "option-terminator") continue;
+    if (token.rawName === "--help" || token.rawName === "--version") {
+      if (token.value !== undefined) throw malformed(`${token.rawName} takes no value`);
+      return token.rawName === "--help" ? "help" : "version";
+    }
+    if (!known.includes(token.name)) throw malformed(`unknown option ${token.rawName}; see --help`);
+    const tookNextFlag = !token.inlineValue && token.value?.startsWith("--");
+    if (!token.value || tookNextFlag) throw malformed(`${token.rawName} needs a value; see --help`);
+    flags.set(token.name, token.value);
+  }
+  return flags;
+}
+
+const malformed = (message: string) => new OptionError(message, 2);
+
+function valueOf(spec: Option, flag: string | undefined, env: Environment): unknown {
+  const given = flag ?? env[variableOf(spec.flag)];
+  if (given === undefined || given === "") return spec.fallback;
+  try {
+    return spec.parse(given);
+  } catch (error) {
+    const name = flag === undefined ? variableOf(spec.flag) : `--${spec.flag}`;
+    const shown = spec.secret ? "" : `, not ${JSON.stringify(given)}`;
+    throw malformed(`${name} ${(error as Error).message}${shown}`);
+  }
+}
+
+/** Defaults that hang on other options, and the rules between options. */
+function complete(given: Given, env: Environment): Options {
+  const options: Options = {
+    ...given,
+    evolvedDir: given.evolvedDir ?? join(dirname(given.state), "evolved"),
+    nodeId: given.nodeId ?? given.agentId,
+    crossLinkHost: given.crossLinkHost ?? given.host,
+    llmKey: (given.llmKeyEnv && env[given.llmKeyEnv]) || undefined,
+    adminToken: adminToken(env),
+    notifySecret: env["SVC_NOTIFY_SECRET"] || undefined,
+    protectAll: protectAll(env),
+    warnings: [],
+  };
+  if (!options.adminToken && !isLoopback(options.host)) {
+    const address = `--host ${options.host} is not a loopback address`;
+    throw new OptionError(`${address}: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`, 1);
+  }
+  if (!options.adminToken && options.protectAll)
+    options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
+  if (options.productConfig && !options.productIntent)
+    options.warnings.push("--product-config has no effect without --product-intent");
+  if (options.notifyUrl && !options.notifySecret)
+    throw new OptionError("--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent", 1);
+  if (options.notifySecret) checkNotifySecret(options.notifySecret);
+  checkLink(options);
+  return options;
+}
+
+function checkNotifySecret(secret: string): void {
+  try {
+    keyOf(secret);
+  } catch (error) {
+    throw new OptionError(`SVC_NOTIFY_SECRET ${(error as Error).message}`, 1);
+  }
+}
+
+const SECRET_LENGTH = 16;
+
+function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkHost, warnings }: Options): void {
+  if (crossLinkPort === undefined && crossLinkPeers.length === 0) return;
+  const cause = crossLinkPort === undefined ? "--cross-link-peers" : "--cross-link-port";
+  if (crossLinkSecrets.length === 0)
+    throw new OptionError(`${cause} needs a secret: set SVC_CROSS_LINK_SECRET, or give --cross-link-secret`, 1);
+  if (crossLinkSecrets.every((secret) => secret.length >= SECRET_LENGTH)) return;
+  const short = `--cross-link-secret holds a secret under ${SECRET_LENGTH} characters`;
+  const ends = crossLinkPeers.map(({ host }) => host).concat(crossLinkPort === undefined ? [] : crossLinkHost);
+  if (!ends.every(isLoopback))
+    throw new OptionError(`${short}; that is accepted only where the link stays on loopback addresses`, 1);
+  warnings.push(`${short}; use a longer one before the link leaves this machine`);
+}
+
+function adminToken(env: Environment): string | undefined {
+  const token = env["SVC_ADMIN_TOKEN"];
+  if (!token) return undefined;
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
+  throw new OptionError(
+    "SVC_ADMIN_TOKEN must be visible ASCII without spaces or line ends around it, to fit a header",
+    1,
+  );
+}
+
+function protectAll(env: Environment): boolean {
+  const value = env["SVC_PROTECT_ALL"] || "0";
+  if (["0", "1", "false", "true"].includes(value)) return value === "1" || value === "true";
+  throw malformed(`SVC_PROTECT_ALL must be 1 or 0, not ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,138 @@
+/** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
+import * as read from "./option_values.ts";
+
+/** One option; `fallback` is its value when it is not given. */
+export interface Option<T = unknown> {
+  flag: string;
+  /** Stands for the value in the help text. */
+  placeholder: string;
+  parse: (text: string) => T;
+  fallback: T;
+  help: string;
+  /** Its value is never repeated in a message. */
+  secret?: boolean;
+}
+
+function option<T, F extends T | undefined>(
+  usage: `${string} ${string}`,
+  parse: (text: string) => T,
+  fallback: F,
+  help: string,
+): Option<T | F> {
+  const [flag = "", placeholder = ""] = usage.split(" ");
+  return { flag, placeholder, parse, fallback, help };
+}
+
+const hidden = <T>(spec: Option<T>): Option<T> => ({ ...spec, secret: true });
+
+const port = read.wholeNumber(0, 65535);
+const names = read.listOf(read.hostName);
+const peers = read.listOf(read.peerAddress);
+const secrets = read.listOf(read.secret);
+
+/** In the order of the help text. */
+export const TABLE = {
+  host: option("host ADDRESS", read.hostAddress, "127.0.0.1", "listen here; beyond loopback SVC_ADMIN_TOKEN is needed"),
+  port: option("port PORT", port, 8420, "listen on this port; 0 takes a free one"),
+  allowedHosts: option("allowed-hosts NAME,…", names, [], "further names that the Host header may carry"),
+  identityHeader: option(
+    "identity-header NAME",
+    read.headerName,
+    undefined,
+    "header in which a trusted proxy names the person; approver and proposer must equal it",
+  ),
+  state: option(
+    "state PATH",
+    read.text,
+    "data/state.json",
+    "state file; its folder is made, the journal lies beside it",
+  ),
+  uiDir: option("ui-dir DIR", read.text, undefined, "user interface files, instead of the bundled ones"),
+  evolvedDir: option("evolved-dir DIR", read.text, undefined, "self-evolution files; evolved beside the state file"),
+  productIntent: option(
+    "product-intent PATH",
+    read.text,
+    undefined,
+    "enable the product runtime for this ProductIntent",
+  ),
+  productConfig: option(
+    "product-config PATH",
+    read.text,
+    undefined,
+    "enable the file adapter, which writes this JSON file",
+  ),
+  agentId: option("agent-id ID", read.text, "local", "default of --svc-node-id"),
+  nodeId: option("svc-node-id ID", read.text, undefined, "node id; the value of --agent-id"),
+  instanceId: option("svc-instance-id ID", read.text, undefined, "instance id; {product_id}@{node_id}"),
+  crossLinkPort: option("cross-link-port PORT", port, undefined, "accept peers on this TCP port; needs a secret"),
+  crossLinkSecrets: hidden(
+    option(
+      "cross-link-secret SECRET,…",
+      secrets,
+      [],
+      "HMAC secret of 16 characters or more; the first sends, all are accepted",
+    ),
+  ),
+  crossLinkPeers: option("cross-link-peers HOST:PORT,…", peers, [], "peers to link with; needs a secret"),
+  crossLinkHost: option(
+    "cross-link-host ADDRESS",
+    read.hostAddress,
+    undefined,
+    "address of the link; the value of --host",
+  ),
+  auditKey: option("audit-key PATH", read.text, undefined, "Ed25519 private key that signs checkpoints"),
+  auditAnchor: option(
+    "audit-anchor FILE-or-URL",
+    read.text,
+    undefined,
+    "where checkpoints are kept outside the service",
+  ),
+  llm: option(
+    "llm PROVIDER",
+    read.text,
+    undefined,
+    "openai, anthropic, or the base URL of an OpenAI-compatible server",
+  ),
+  llmModel: option("llm-model MODEL", read.text, undefined, "model of the provider"),
+  llmKeyEnv: hidden(
+    option("llm-key-env NAME", read.variableName, undefined, "environment variable that holds the provider's key"),
+  ),
+  notifyUrl: option("notify-url URL", read.url, undefined, "signed webhooks go there; needs SVC_NOTIFY_SECRET"),
+  cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
+};
+
+/** The value of each option, with its fallback in place. */
+export type Given = { [K in keyof typeof TABLE]: (typeof TABLE)[K]["fallback"] };
+
+/** `--cross-link-secret` → `SVC_CROSS_LINK_SECRET`, `--svc-node-id` → `SVC_NODE_ID`. */
+export const variableOf = (flag: string): string =>
+  `SVC_${flag.replace(/^svc-/, "").toUpperCase().replaceAll("-", "_")}`;
+
+/** What `--help` prints. */
+export function helpText(): string {
+  const options = Object.values(TABLE).flatMap(({ flag, placeholder, fallback, help }) => {
+    const standard = fallback === undefined || Array.isArray(fallback) ? "" : `default ${fallback}, `;
+    return [`  --${flag} ${placeholder}`, `      ${help} [${standard}${variableOf(flag)}]`];
+  });
+  return [
+    "Usage: ui_server [--name value | --name=value]…",
+    "",
+    "Governs changes to one product: propose, consent, apply, verify, roll back, on a hash-chained audit log.",
+    "Each option can also be set by the environment variable beside it; a flag wins, of a repeated flag the last.",
+    "",
+    "Options:",
+    ...options,
+    "  --help, --version",
+    "      print this text or the version, and exit",
+    "",
+    "Environment only:",
+    "  SVC_ADMIN_TOKEN",
+    "      when set, product writes need the header X-Svc-Admin-Token with this value",
+    "  SVC_NOTIFY_SECRET",
+    "      signs the webhooks of --notify-url; 16 characters or more, or whsec_ and base64",
+    "  SVC_PROTECT_ALL",
+    "      1: chat, tasks and feedback need the token too",
+    "",
+    "Exit codes: 0 normal; 1 the service cannot start or failed; 2 unknown or malformed option.",
+  ].join("\n");
+}

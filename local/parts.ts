@@ -1,0 +1,63 @@
+/** The parts of the program that its options switch on. */
+import { endpoints } from "../handlers/index.ts";
+import { currentCheckpoint } from "../lib/audit/checkpoint.ts";
+import { holdAgainstAnchor, keepCheckpoints } from "../lib/audit/maintain.ts";
+import { openLlm } from "../lib/chat/llm_open.ts";
+import { systemClock } from "../lib/compose.ts";
+import type { Deps, Log } from "../lib/deps.ts";
+import type { Handler } from "../lib/endpoint.ts";
+import type { Bell } from "../lib/pulse/bell.ts";
+import { startNotifier } from "../lib/pulse/notify.ts";
+import { version } from "../lib/version.ts";
+import { openAnchor } from "./anchor.ts";
+import { loadAuditKey } from "./audit_key.ts";
+import { llmProblem } from "./capabilities.ts";
+import { evolvedFiles } from "./evolved_files.ts";
+import { startLink } from "./link/start_link.ts";
+import { processMetrics } from "./metrics.ts";
+import type { Options } from "./options.ts";
+
+/** What handlers are given beside the store and the product. */
+export async function openParts(options: Options, log: Log) {
+  const { llm, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
+  return {
+    metrics: processMetrics(endpoints, version),
+    evolved: evolvedFiles(evolvedDir),
+    llm:
+      llm && llmModel && llmProblem(options) === null
+        ? await openLlm({ provider: llm, model: llmModel, key: llmKey })
+        : undefined,
+    checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
+    anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),
+  } satisfies Partial<Deps>;
+}
+
+/** Starts what runs beside the requests, and returns how each part is let go. */
+export async function startParts(
+  deps: Deps,
+  bell: Bell,
+  options: Options,
+  fetch: Handler,
+): Promise<(() => Promise<unknown>)[]> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const link = await startLink(options, deps, fetch);
+  if (link) {
+    deps.link = link;
+    undo.push(link.close);
+  }
+  if (deps.product) {
+    deps.checkpoint = { make: () => currentCheckpoint(deps) };
+    await holdAgainstAnchor(deps);
+    const keeping = keepCheckpoints(deps, bell);
+    undo.push(async () => {
+      bell.close();
+      await keeping;
+    });
+  }
+  if (options.notifyUrl && options.notifySecret) {
+    const notifier = startNotifier(deps, { url: options.notifyUrl, secret: options.notifySecret });
+    deps.notifier = notifier;
+    undo.push(notifier.stop);
+  }
+  return undo;
+}

@@ -1,0 +1,34 @@
+/** The user interface beside the API: its files answer wherever no endpoint does. */
+import { join } from "node:path";
+import { endpoints } from "../handlers/index.ts";
+import type { Log } from "../lib/deps.ts";
+import type { Handler } from "../lib/endpoint.ts";
+import { sha256 } from "./node_ports.ts";
+import { staticFiles, type StaticFiles } from "./static_files.ts";
+
+const BUNDLED = join(import.meta.dirname, "ui");
+
+/** The files of `folder`, or of the bundled interface; `problem` says why they cannot be served, or is null. */
+export async function openUi(
+  folder: string | undefined,
+  log: Log,
+): Promise<{ files: StaticFiles; problem: string | null }> {
+  try {
+    return { files: await staticFiles(folder ?? BUNDLED, sha256), problem: null };
+  } catch (error) {
+    log.warn("the user interface cannot be served", { folder: folder ?? BUNDLED, error: (error as Error).message });
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    return { files: async () => undefined, problem: `its folder cannot be read (${code})` };
+  }
+}
+
+/** Asks the API for its own paths, and for what is no file. */
+export function withUi(files: StaticFiles, api: Handler): Handler {
+  const endpointPaths = new Set(endpoints.map(({ path }) => path));
+  return async (request) => {
+    const { url } = request;
+    const isApi = url.startsWith("/api/", url.indexOf("/", url.indexOf("://") + 3));
+    if (isApi || endpointPaths.has(new URL(url).pathname)) return api(request);
+    return (await files(request)) ?? api(request);
+  };
+}

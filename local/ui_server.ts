@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+/** The local program: reads its options, runs until it is told to stop, and says by its exit code how that went. */
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Log } from "../lib/deps.ts";
+import { openLog } from "./logger.ts";
+import { type Environment, OptionError, parseOptions } from "./options.ts";
+import { type Running, start } from "./start.ts";
+
+/** npm passes on a signal that the terminal has sent already; so soon after the first it is no second one. */
+const SAME_SIGNAL_MS = 1000;
+
+/** Runs the program; the process ends with it. */
+export async function main(argv: readonly string[], env: Environment): Promise<void> {
+  try {
+    const parsed = parseOptions(argv, env);
+    if (parsed.kind === "print") return void process.stdout.write(`${parsed.text}\n`);
+    const log = openLog();
+    failLoudly(log);
+    const started = start(parsed.options, log);
+    stopOnSignal(started, log);
+    await started;
+  } catch (error) {
+    const sentence = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`ui_server: ${sentence.replaceAll(/\s*\n\s*/g, " ")}\n`);
+    process.exit(error instanceof OptionError ? error.exitCode : 1);
+  }
+}
+
+/** What is acknowledged is durable already, so after an error that nobody expected a fresh start is the safest. */
+function failLoudly(log: Log): void {
+  const fail = (error: unknown) => {
+    log.error("the service failed and ends", { error });
+    process.exit(1);
+  };
+  process.on("uncaughtException", fail).on("unhandledRejection", fail);
+  process.stderr.on("error", () => {}); // a log that nobody reads any more is no failure
+}
+
+/** The first signal stops in good order, also during the start; a second one ends the process at once. */
+function stopOnSignal(started: Promise<Running>, log: Log): void {
+  let first: number | undefined;
+  const onSignal = async (signal: NodeJS.Signals) => {
+    if (first !== undefined) return Date.now() - first < SAME_SIGNAL_MS || process.exit(1);
+    first = Date.now();
+    log.info("stopping", { signal });
+    const running = await started.catch(() => undefined);
+    if (!running) return; // the start has failed, and says so itself
+    try {
+      await running.stop();
+      process.exit(0);
+    } catch (error) {
+      log.error("stopping failed", { error });
+      process.exit(1);
+    }
+  };
+  process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  await main(process.argv.slice(2), process.env);

@@ -1,0 +1,64 @@
+/** A journal edited by hand while the service is stopped. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TRAILER_BYTES, trailerOf } from "../../local/store/line.ts";
+import { killAll, launch, serve, temporaryFolder } from "./server.ts";
+
+const INTENT = join(import.meta.dirname, "../../local/example/product_intent.json");
+const ARGS = ["--port=0", `--product-intent=${INTENT}`, "--state=state.json"];
+
+let cwd: string;
+beforeEach(() => {
+  cwd = temporaryFolder();
+});
+afterEach(killAll);
+
+const post = (url: string, name: string, fields: Record<string, string>) =>
+  fetch(`${url}/api/product/${name}`, { method: "POST", body: new URLSearchParams(fields) });
+
+/** Three proposals and a stop; then one word of the second entry is changed in the journal. */
+async function edited(mendChecksum: boolean): Promise<{ journal: string; offset: number }> {
+  const server = await serve(cwd, ARGS);
+  for (const tenant_id of ["one", "two", "three"])
+    await post(server.url, "propose-crm-followup", { tenant_id, affected_users: "4", expected_delta_k: "1" });
+  server.child.kill("SIGTERM");
+  await server.ended;
+  const journal = join(cwd, "state.json.journal.jsonl");
+  const lines = (await readFile(journal, "utf8")).split("\n");
+  const at = lines.findIndex((line) => line.includes('"audit","0000000000000002"'));
+  const line = lines[at]!.replace('"tenant":"two"', '"tenant":"twx"');
+  expect(line).not.toBe(lines[at]);
+  const body = Buffer.from(line).subarray(0, -TRAILER_BYTES);
+  lines[at] = mendChecksum ? body.toString() + trailerOf(body) : line;
+  await writeFile(journal, lines.join("\n"));
+  return { journal, offset: Buffer.byteLength(lines.slice(0, at).join("\n")) + 1 };
+}
+
+test("a line that no longer has its checksum refuses the start, and is named by file and place", async () => {
+  const { journal, offset } = await edited(false);
+  const refused = await launch(cwd, ARGS);
+  expect(await refused.ended).toEqual({ code: 1, signal: null });
+  expect(refused.stderr).toHaveLength(1);
+  expect(refused.stderr[0]).toContain(journal.split("/").at(-1));
+  expect(refused.stderr[0]).toContain(String(offset));
+});
+
+test("an edit whose checksum was mended is named at start and by verify; reads go on, writes are refused", async () => {
+  await edited(true);
+  const server = await serve(cwd, ARGS);
+  expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 2 });
+  const get = async (path: string) => {
+    const response = await fetch(server.url + path);
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  expect((await get("/api/product/audit/verify")).body).toMatchObject({ valid: false, first_invalid: 2 });
+  expect((await get("/readyz")).status).toBe(503);
+  expect((await get("/api/product/runtime")).body).toMatchObject({ total: 3 });
+  const refused = await post(server.url, "propose-crm-followup", {
+    tenant_id: "four",
+    affected_users: "4",
+    expected_delta_k: "1",
+  });
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, "chain_broken"]);
+});

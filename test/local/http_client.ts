@@ -1,0 +1,22 @@
+import net from "node:net";
+
+/** Sends bytes as they are and resolves with all that came back until the server closed the connection. */
+export function sendRaw(url: string, data: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const received: Buffer[] = [];
+    const socket = net.connect(Number(port), hostname.replace(/[[\]]/g, ""));
+    socket.on("data", (piece) => received.push(piece));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(Buffer.concat(received).toString()));
+    socket.write(data);
+  });
+}
+
+/** Status, headers in lower case, and parsed JSON body of one raw response. */
+export function parseRaw(raw: string) {
+  const [head = "", body = ""] = raw.split(/\r\n\r\n(.*)/s);
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = Object.fromEntries(lines.map((line) => [line.split(": ")[0]!.toLowerCase(), line.split(": ")[1]]));
+  return { status: Number(statusLine.split(" ")[1]), headers, body: JSON.parse(body) };
+}

@@ -1,0 +1,212 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+import { build } from "esbuild";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { acquireLock, AlreadyRunning, type Hold, type Lock } from "../../local/lock.ts";
+import { holdFolderWithin } from "../../local/lock_folder.ts";
+
+let base: string;
+const children: ChildProcess[] = [];
+const locks: Lock[] = [];
+const servers: Server[] = [];
+
+/** A process that tries the lock, says how that went, and stays. */
+const PROGRAM = `
+  import { acquireLock } from "./lock.ts";
+  const told = await acquireLock(process.argv[2]).then(() => "locked", (error) => error.name + ": " + error.message);
+  console.log(told);
+  process.stdin.resume();
+`;
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), "lock-"));
+  const stdin = { contents: PROGRAM, resolveDir: join(import.meta.dirname, "../../local"), loader: "ts" as const };
+  const outfile = join(base, "program.mjs");
+  await build({ stdin, outfile, bundle: true, platform: "node", format: "esm", logLevel: "error" });
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const lock of locks.splice(0)) await lock.release();
+  for (const server of servers.splice(0)) server.close();
+});
+afterAll(() => rm(base, { recursive: true }));
+
+async function start(path: string, cwd = base) {
+  const child = spawn(process.execPath, [join(base, "program.mjs"), path], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+  children.push(child);
+  const [said] = (await once(createInterface(child.stdout!), "line")) as [string];
+  return { child, said };
+}
+
+async function lock(path: string, hold?: Hold): Promise<Lock> {
+  const acquired = await acquireLock(path, hold);
+  locks.push(acquired);
+  return acquired;
+}
+
+const freshState = async () => join(await mkdtemp(join(base, "case-")), "state.json");
+const inUse = (path: string) =>
+  `AlreadyRunning: ${path} is in use by another ui_server; stop that one, or give this one another --state`;
+
+describe("between processes", () => {
+  test("a second one is refused while the first runs, and not after it was killed", async () => {
+    const path = await freshState();
+    const first = await start(path);
+    expect(first.said).toBe("locked");
+    expect((await start(path)).said).toBe(inUse(path));
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    expect((await start(path)).said).toBe("locked");
+    expect((await start(path)).said).toBe(inUse(path));
+    expect(await readdir(`${path}.lock`)).toHaveLength(1);
+  });
+
+  test("a process that is stopped still holds it", async () => {
+    const path = await freshState();
+    const { child } = await start(path);
+    child.kill("SIGSTOP");
+    await expect(acquireLock(path, holdFolderWithin(50))).rejects.toThrow(AlreadyRunning);
+    child.kill("SIGCONT");
+  });
+
+  test("of ten that start at once exactly one wins, also over the sockets of killed ones", async () => {
+    const path = await freshState();
+    for (let round = 0; round < 2; round++) {
+      const contenders = await Promise.all(Array.from({ length: 10 }, () => start(path)));
+      expect(contenders.filter(({ said }) => said === "locked")).toHaveLength(1);
+      expect(contenders.filter(({ said }) => said === inUse(path))).toHaveLength(9);
+      await Promise.all(contenders.map(({ child }) => (child.kill("SIGKILL"), once(child, "exit"))));
+    }
+  });
+});
+
+describe("a contender found under", () => {
+  const SMALLER = "0".repeat(16);
+  const GREATER = "f".repeat(16);
+  /** Somebody in the lock's folder who meets each question as told. */
+  async function contender(name: string, meet: (socket: Socket) => void) {
+    const path = await freshState();
+    await mkdir(`${path}.lock`);
+    const server = createServer((socket) => meet(socket.on("error", () => {})));
+    await once(server.listen(join(`${path}.lock`, name)), "listening");
+    servers.push(server);
+    return path;
+  }
+  const patient = holdFolderWithin(30_000);
+
+  test("a smaller name goes first, whatever becomes of it", async () => {
+    const path = await contender(SMALLER, () => {});
+    await expect(acquireLock(path, patient)).rejects.toThrow(AlreadyRunning);
+  });
+  test("a greater name goes first when it turns out to hold the file", async () => {
+    const path = await contender(GREATER, (socket) => setImmediate(() => socket.end("held")));
+    await expect(acquireLock(path, patient)).rejects.toThrow(AlreadyRunning);
+  });
+  test("a greater name that gives way leaves the file", async () => {
+    const path = await contender(GREATER, (socket) => setImmediate(() => socket.end()));
+    expect((await lock(path, patient)).path).toBe(path);
+  });
+  test("a greater name whose process is killed before it answers leaves the file", async () => {
+    const path = await freshState();
+    const { child } = await start(path);
+    const folder = `${path}.lock`;
+    const [name] = await readdir(folder);
+    await rename(join(folder, name!), join(folder, GREATER));
+    child.kill("SIGSTOP");
+    const acquired = lock(path, patient);
+    while ((await readdir(folder)).length < 2);
+    await setTimeout(20); // by now its question waits in the stopped process' queue
+    child.kill("SIGKILL");
+    expect((await acquired).path).toBe(path);
+  });
+  test("a greater name that does not answer counts as holding it", async () => {
+    const path = await contender(GREATER, () => {});
+    await expect(acquireLock(path, holdFolderWithin(20))).rejects.toThrow(AlreadyRunning);
+  });
+});
+
+test("of many that try at the same moment one wins, round after round", async () => {
+  const path = await freshState();
+  for (let round = 0; round < 30; round++) {
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => acquireLock(path)));
+    const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
+    const lost = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect([won.length, lost.length]).toEqual([1, 11]);
+    for (const { reason } of lost) expect(reason).toBeInstanceOf(AlreadyRunning);
+    await won[0]!.value.release();
+  }
+  expect(await readdir(`${path}.lock`)).toEqual([]);
+});
+
+test("after release another may own it", async () => {
+  const path = await freshState();
+  await (await acquireLock(path)).release();
+  expect((await lock(path)).path).toBe(path);
+});
+
+test("the folder of the state file is made", async () => {
+  const path = join(await mkdtemp(join(base, "case-")), "a", "b", "state.json");
+  expect((await lock(path)).path).toBe(path);
+});
+
+test("two state files in one folder are two locks", async () => {
+  const path = await freshState();
+  await lock(path);
+  expect((await lock(join(path, "../other.json"))).path).not.toBe(path);
+});
+
+test("a folder too deep for a socket's address is locked all the same", async () => {
+  const folder = join(await mkdtemp(join(base, "case-")), ...Array.from({ length: 4 }, () => "d".repeat(60)));
+  const path = join(folder, "state.json");
+  const { child, said } = await start(path);
+  expect(said).toBe("locked");
+  await expect(acquireLock(path)).rejects.toThrow(AlreadyRunning);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect((await lock(path)).path).toBe(path);
+});
+
+describe("every name of one file is the same lock:", () => {
+  test("a relative path", async () => {
+    const path = await freshState();
+    expect((await lock(relative(process.cwd(), path))).path).toBe(path);
+    await expect(acquireLock(path)).rejects.toThrow(AlreadyRunning);
+  });
+  test("a link to its folder", async () => {
+    const path = await freshState();
+    await symlink(join(path, ".."), join(path, "../link"));
+    await lock(path);
+    await expect(acquireLock(join(path, "../link/state.json"))).rejects.toThrow(AlreadyRunning);
+  });
+  test.each(["before", "after"])("a link to the file, %s the file is there", async (moment) => {
+    const path = await freshState();
+    await mkdir(join(path, "../elsewhere"));
+    await symlink("../state.json", join(path, "../elsewhere/linked.json"));
+    if (moment === "after") await writeFile(path, "{}");
+    expect((await lock(join(path, "../elsewhere/linked.json"))).path).toBe(path);
+    await expect(acquireLock(path)).rejects.toThrow(AlreadyRunning);
+  });
+});
+
+describe.runIf(process.platform === "linux")("where the file system has no sockets", () => {
+  const noSockets: Hold = () => Promise.reject(Object.assign(new Error("bind EPERM"), { code: "EPERM" }));
+
+  test("one process owns the file, until it releases it", async () => {
+    const path = await freshState();
+    const first = await acquireLock(path, noSockets);
+    await expect(acquireLock(path, noSockets)).rejects.toThrow(AlreadyRunning);
+    await first.release();
+    await lock(path, noSockets);
+    await lock(join(path, "../other.json"), noSockets);
+  });
+  test("any other failure is passed on", async () => {
+    const full: Hold = () => Promise.reject(Object.assign(new Error("disk full"), { code: "ENOSPC" }));
+    await expect(acquireLock(await freshState(), full)).rejects.toThrow("disk full");
+  });
+});

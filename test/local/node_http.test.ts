@@ -1,0 +1,304 @@
+import http from "node:http";
+import net from "node:net";
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Log } from "../../lib/deps.ts";
+import { LIMITS, serveHttp, type HttpLimits, type HttpServer } from "../../local/node_http.ts";
+import { parseRaw, sendRaw } from "./http_client.ts";
+
+const running: HttpServer[] = [];
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop();
+});
+
+const logged: [string, Record<string, unknown> | undefined][] = [];
+const note = (message: string, fields?: Record<string, unknown>) => void logged.push([message, fields]);
+const log: Log = { info: note, warn: note, error: note };
+
+async function serve(
+  fetch: (request: Request) => Response | Promise<Response>,
+  limits: Partial<HttpLimits> = {},
+  host = "127.0.0.1",
+) {
+  logged.length = 0;
+  const deps = { log, clock: { now: () => 0 }, ids: { uuid: () => "request-1" } };
+  const server = await serveHttp(fetch, { host, port: 0, deps, limits: { ...LIMITS, ...limits } });
+  running.push(server);
+  return server;
+}
+
+const echo = async (request: Request) => new Response(`${request.method} ${request.url} ${await request.text()}`);
+const refusal = (status: number, code: string) => ({
+  status,
+  headers: { "content-type": "application/json", "x-content-type-options": "nosniff", connection: "close" },
+  body: { error: expect.stringMatching(/\w/), code, status, request_id: "request-1" },
+});
+
+test("hands the handler the request, and the client its response", async () => {
+  const { url } = await serve(echo);
+  const response = await fetch(`${url}/a?b=c`, { method: "POST", body: "d=e" });
+  expect([response.status, await response.text()]).toEqual([200, `POST ${url}/a?b=c d=e`]);
+});
+
+test("the url of an IPv6 address has brackets", async () => {
+  const { url } = await serve(echo, {}, "::1");
+  expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+  expect((await fetch(`${url}/x`)).status).toBe(200);
+});
+
+test("rejects when the port is taken", async () => {
+  const { url } = await serve(echo);
+  const deps = { log, clock: { now: () => 0 }, ids: { uuid: () => "" } };
+  await expect(serveHttp(echo, { host: "127.0.0.1", port: Number(new URL(url).port), deps })).rejects.toMatchObject({
+    code: "EADDRINUSE",
+  });
+});
+
+describe("what never reaches a handler is answered as JSON, and the connection closed", () => {
+  const get = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+  test.each([
+    ["no HTTP at all", "hello\r\n\r\n", 400, "bad_request"],
+    ["TLS on a plain port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "bad_request"],
+    ["a broken header", `${get}no colon\r\n\r\n`, 400, "bad_request"],
+    ["no Host", "GET / HTTP/1.1\r\n\r\n", 400, "bad_request"],
+    ["a target without a slash", "GET ftp://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "bad_request"],
+    ["a target of another host than Host", "GET http://b/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "bad_request"],
+    [
+      "a chunk without a size",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      400,
+      "bad_request",
+    ],
+    [
+      "two lengths",
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      400,
+      "bad_request",
+    ],
+    ["headers over 16 KiB", `${get}x: ${"a".repeat(16 * 1024)}\r\n\r\n`, 431, "headers_too_large"],
+  ])("%s", async (_, data, status, code) => {
+    const { url } = await serve(echo);
+    expect(parseRaw(await sendRaw(url, data))).toMatchObject(refusal(status, code));
+    expect(logged).toEqual([]);
+  });
+
+  test("headers far over the limit, still being sent when they are refused", async () => {
+    const { url } = await serve(echo);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => sendRaw(url, `${get}x: ${"a".repeat(2_000_000)}\r\n\r\n`)),
+    );
+    for (const answer of answers) expect(parseRaw(answer).status).toBe(431);
+  });
+
+  test("a refused sender may finish sending, so that no reset takes the answer from it", async () => {
+    const { url } = await serve(echo);
+    const socket = net.connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
+    const answered = once(socket.resume(), "end");
+    socket.write(`${get}x: ${"a".repeat(20_000)}`);
+    await answered;
+    const rest = new Promise((resolve) => socket.on("error", resolve).write(Buffer.alloc(8_000_000, "a"), resolve));
+    expect(await rest).toBeFalsy();
+    socket.destroy();
+  });
+
+  test("headers just under 16 KiB pass", async () => {
+    const { url } = await serve(echo);
+    expect(await sendRaw(url, `${get}Connection: close\r\nx: ${"a".repeat(15 * 1024)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 200/,
+    );
+  });
+
+  test("headers that stop arriving", async () => {
+    const { url } = await serve(echo, { headersTimeout: 40, checkInterval: 10 });
+    expect(parseRaw(await sendRaw(url, `${get}x: `))).toMatchObject(refusal(408, "request_timeout"));
+  });
+
+  test("a body that stops arriving", async () => {
+    const { url } = await serve(echo, { headersTimeout: 40, requestTimeout: 60, checkInterval: 10 });
+    const answer = await sendRaw(url, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nab");
+    expect(parseRaw(answer)).toMatchObject(refusal(408, "request_timeout"));
+    expect(logged).toEqual([]);
+  });
+});
+
+test("a target in absolute form of the same host is read like a path", async () => {
+  const { url } = await serve(echo);
+  const request = "GET http://LOCALHOST:80/a?b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  expect(await sendRaw(url, request)).toContain("GET http://localhost/a?b");
+});
+
+test("garbage behind a whole request is not answered in that request's place", async () => {
+  let answer!: (response: Response) => void;
+  const { url } = await serve(() => new Promise((resolve) => (answer = resolve)));
+  const raw = await sendRaw(url, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n");
+  answer(new Response("late"));
+  expect(raw).toBe("");
+});
+
+test("a handler that throws is a 500 without details, and the log has them", async () => {
+  const { url } = await serve(() => Promise.reject(new Error("secret detail")));
+  const response = await fetch(`${url}/boom?token=t`);
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({
+    error: expect.stringContaining("internal error"),
+    code: "internal",
+    status: 500,
+    request_id: "request-1",
+  });
+  expect(logged).toEqual([
+    [
+      "request failed outside its handler",
+      { request_id: "request-1", path: "/boom", error: expect.objectContaining({ message: "secret detail" }) },
+    ],
+  ]);
+});
+
+test("a handler that throws at once is a 500 too", async () => {
+  const { url } = await serve(() => {
+    throw new Error("at once");
+  });
+  expect((await fetch(url)).status).toBe(500);
+});
+
+test("a client that goes before its body has arrived is no error of the service", async () => {
+  let arrived!: () => void;
+  const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+  const server = await serve((request) => (arrived(), request.text().then((text) => new Response(text))));
+  const client = http.request(server.url, { method: "POST", headers: { "content-length": 9 } });
+  const gone = once(client, "error");
+  client.write("ab");
+  await inHandler;
+  client.destroy();
+  await gone;
+  await server.stop();
+  expect(logged).toEqual([]);
+});
+
+test("a response that cannot be sent is cut off and logged", async () => {
+  const used = new Response("x");
+  await used.text();
+  const { url } = await serve(() => used);
+  await expect(fetch(url)).rejects.toThrow();
+  expect(logged).toHaveLength(1);
+});
+
+test("a body is never buffered beyond the server's own limit, with or without a declared length", async () => {
+  let outcome: unknown;
+  const { url } = await serve(
+    async (request) => {
+      outcome = await request.text().then(
+        (text) => text.length,
+        (error: Error) => error.name,
+      );
+      return new Response("read");
+    },
+    { maxBodySize: 1000 },
+  );
+  const lengthOf = async (size: number, chunked: boolean) => {
+    const request = http.request(url, { method: "POST", headers: chunked ? {} : { "content-length": size } });
+    request.write("x".repeat(size));
+    request.end();
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    response.resume();
+    await once(response, "end");
+    return outcome;
+  };
+  expect([await lengthOf(1000, false), await lengthOf(1000, true)]).toEqual([1000, 1000]);
+  expect(await lengthOf(1001, false)).not.toBe(1001);
+  expect(await lengthOf(1001, true)).not.toBe(1001);
+});
+
+test("a connection is kept for the next request", async () => {
+  const { url } = await serve(echo);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const ports: (number | undefined)[] = [];
+  for (let i = 0; i < 2; i++) {
+    const request = http.get(url, { agent });
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    ports.push(request.socket?.localPort);
+    response.resume();
+    await once(response, "end");
+  }
+  agent.destroy();
+  expect(ports[0]).toBe(ports[1]);
+});
+
+describe("stopping", () => {
+  test("finishes what is in flight, refuses what is new, and does not wait for idle connections", async () => {
+    let arrived!: () => void;
+    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    let finish!: () => void;
+    const server = await serve(async (request) => {
+      if (request.url.endsWith("/slow")) await new Promise<void>((resolve) => (arrived(), (finish = resolve)));
+      return new Response("done");
+    });
+    const { port } = new URL(server.url);
+    const untouched = net.connect(Number(port), "127.0.0.1");
+    await once(untouched, "connect");
+    await (await fetch(`${server.url}/kept-alive`)).text();
+    const slow = fetch(`${server.url}/slow`);
+    await inHandler;
+
+    const stopped = server.stop();
+    await expect(fetch(server.url)).rejects.toThrow();
+    const closed = Promise.all([once(untouched, "close"), stopped]);
+    finish();
+    const response = await slow;
+    expect([response.headers.get("connection"), await response.text()]).toEqual(["close", "done"]);
+    await closed;
+  });
+
+  test("waits until a long answer is read to its end", async () => {
+    const size = 8_000_000;
+    let sent!: () => void;
+    const streamed = new Promise<void>((resolve) => (sent = resolve));
+    const server = await serve(() => {
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new Uint8Array(size));
+          controller.close();
+          setImmediate(sent);
+        },
+      });
+      return new Response(body, { headers: { "content-length": String(size) } });
+    });
+    const [response] = (await once(http.get(server.url), "response")) as [http.IncomingMessage];
+    await streamed;
+    const stopped = server.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    let received = 0;
+    for await (const piece of response) received += (piece as Buffer).length;
+    await stopped;
+    expect(received).toBe(size);
+  });
+
+  test("waits for a handler whose client has gone", async () => {
+    let arrived!: () => void;
+    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    let finish!: () => void;
+    let finished = false;
+    const server = await serve(async () => {
+      await new Promise<void>((resolve) => (arrived(), (finish = resolve)));
+      finished = true;
+      return new Response("done");
+    });
+    const client = http.get(server.url);
+    const gone = once(client, "error");
+    await inHandler;
+    client.destroy();
+    await gone;
+    const stopped = server.stop().then(() => finished);
+    setImmediate(() => setImmediate(finish));
+    expect(await stopped).toBe(true);
+  });
+
+  test("waits no longer than its limit", async () => {
+    let arrived!: () => void;
+    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    const server = await serve(() => (arrived(), new Promise(() => {})), { stopTimeout: 30 });
+    const cut = fetch(server.url).catch((error: Error) => error.name);
+    await inHandler;
+    await server.stop();
+    expect(await cut).toBe("TypeError");
+  });
+});

@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { capabilitiesOf } from "../../local/capabilities.ts";
+import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
+import { helpText, TABLE, variableOf } from "../../local/options_table.ts";
+
+function run(argv: string[], env: Environment = {}): Options {
+  const parsed = parseOptions(argv, env);
+  if (parsed.kind !== "run") throw new Error("expected options");
+  return parsed.options;
+}
+
+function refusal(argv: string[], env: Environment = {}): OptionError {
+  try {
+    parseOptions(argv, env);
+  } catch (error) {
+    if (error instanceof OptionError) return error;
+    throw error;
+  }
+  throw new Error("expected a refusal");
+}
+
+/** Each option with a text and what it is read as; the type makes the table complete. */
+const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
+  host: ["127.0.0.2", "127.0.0.2"],
+  port: ["9000", 9000],
+  allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
+  identityHeader: ["X-Person", "x-person"],
+  state: ["/var/lib/cs/state.json", "/var/lib/cs/state.json"],
+  uiDir: ["ui", "ui"],
+  evolvedDir: ["lessons", "lessons"],
+  productIntent: ["intent.json", "intent.json"],
+  productConfig: ["config.json", "config.json"],
+  agentId: ["agent-7", "agent-7"],
+  nodeId: ["node-7", "node-7"],
+  instanceId: ["acme@seven", "acme@seven"],
+  crossLinkPort: ["9100", 9100],
+  crossLinkSecrets: ["0123456789abcdef,fedcba9876543210", ["0123456789abcdef", "fedcba9876543210"]],
+  crossLinkPeers: [
+    "peer.example:9100,[::1]:9101",
+    [
+      { host: "peer.example", port: 9100 },
+      { host: "::1", port: 9101 },
+    ],
+  ],
+  crossLinkHost: ["::1", "::1"],
+  auditKey: ["audit.pem", "audit.pem"],
+  auditAnchor: ["https://anchor.example/", "https://anchor.example/"],
+  llm: ["openai", "openai"],
+  llmModel: ["m-1", "m-1"],
+  llmKeyEnv: ["MY_KEY", "MY_KEY"],
+  notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
+  cycleInterval: ["2.5", 2.5],
+};
+const SECRET: Environment = { SVC_CROSS_LINK_SECRET: "0123456789abcdef", SVC_NOTIFY_SECRET: "0123456789abcdef" };
+const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
+  const { flag } = TABLE[key as keyof typeof TABLE];
+  return { key: key as keyof Options, flag, variable: variableOf(flag), text, value };
+});
+
+describe.each(rows)("--$flag", ({ key, flag, variable, text, value }) => {
+  test("is read as --name value, --name=value and from the environment", () => {
+    expect(run([`--${flag}`, text], SECRET)[key]).toEqual(value);
+    expect(run([`--${flag}=${text}`], SECRET)[key]).toEqual(value);
+    expect(run([], { ...SECRET, [variable]: text })[key]).toEqual(value);
+  });
+  test("wins over the environment, which is then not even read", () => {
+    expect(run([`--${flag}`, text], { ...SECRET, [variable]: "\n" })[key]).toEqual(value);
+  });
+  test("counts as unset when its variable is empty", () => {
+    expect(run([], { [variable]: "" })[key]).toEqual(run([])[key]);
+  });
+  test("is refused without a value, with exit code 2", () => {
+    for (const argv of [[`--${flag}`], [`--${flag}=`], [`--${flag}`, "--port=1"]]) {
+      expect(refusal(argv)).toMatchObject({ exitCode: 2, message: `--${flag} needs a value; see --help` });
+    }
+  });
+  test("stands in the help text with its variable", () => {
+    expect(helpText()).toMatch(new RegExp(`^ {2}--${flag} `, "m"));
+    expect(helpText()).toMatch(new RegExp(`\\b${variable}\\]$`, "m"));
+  });
+});
+
+test("the variables are named after the options", () => {
+  expect(["svc-node-id", "svc-instance-id", "cross-link-secret", "port"].map(variableOf)).toEqual([
+    "SVC_NODE_ID",
+    "SVC_INSTANCE_ID",
+    "SVC_CROSS_LINK_SECRET",
+    "SVC_PORT",
+  ]);
+});
+
+test("defaults", () => {
+  expect(run([])).toMatchObject({
+    host: "127.0.0.1",
+    port: 8420,
+    state: "data/state.json",
+    evolvedDir: "data/evolved",
+    agentId: "local",
+    nodeId: "local",
+    instanceId: undefined,
+    crossLinkHost: "127.0.0.1",
+    cycleInterval: 60,
+    productIntent: undefined,
+    adminToken: undefined,
+    protectAll: false,
+    warnings: [],
+  });
+});
+
+test("defaults follow the options they hang on", () => {
+  const options = run(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
+  expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved", nodeId: "a7", crossLinkHost: "::1" });
+});
+
+test("of a repeated option the last counts", () => {
+  expect(run(["--port=1", "--port", "2", "--state=x", "--port=3"]).port).toBe(3);
+});
+
+test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is unset", () => {
+  expect(run([], { SVC_ADMIN_TOKEN: "t0ken", SVC_PROTECT_ALL: "1" })).toMatchObject({
+    adminToken: "t0ken",
+    protectAll: true,
+    warnings: [],
+  });
+  expect(run([], { SVC_ADMIN_TOKEN: "", SVC_PROTECT_ALL: "" })).toMatchObject({
+    adminToken: undefined,
+    protectAll: false,
+  });
+});
+
+test("--help prints every option, --version the package's version, whatever the environment holds", () => {
+  expect(parseOptions(["--help"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: helpText() });
+  expect(parseOptions(["--version"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: packageJson.version });
+  expect(helpText()).toContain("default 8420");
+});
+
+test.each([
+  [["--colour=red"], {}, "unknown option --colour; see --help"],
+  [["--no-port"], {}, "unknown option --no-port; see --help"],
+  [["-p", "1"], {}, "unknown option -p; see --help"],
+  [["--__proto__=1"], {}, "unknown option --__proto__; see --help"],
+  [["9000"], {}, 'unexpected argument "9000"; see --help'],
+  [["--", "--port=1"], {}, 'unexpected argument "--port=1"; see --help'],
+  [["--help=yes"], {}, "--help takes no value"],
+  [["--port=abc"], {}, '--port must be a whole number from 0 to 65535, not "abc"'],
+  [["--port=65536"], {}, '--port must be a whole number from 0 to 65535, not "65536"'],
+  [["--port", "-1"], {}, '--port must be a whole number from 0 to 65535, not "-1"'],
+  [["--port=1e3"], {}, '--port must be a whole number from 0 to 65535, not "1e3"'],
+  [[], { SVC_PORT: "tcp://10.0.0.1:80" }, 'SVC_PORT must be a whole number from 0 to 65535, not "tcp://10.0.0.1:80"'],
+  [["--host=127.0.0.1:80"], {}, '--host must be an IP address or a host name, without a port, not "127.0.0.1:80"'],
+  [["--host=999.1.1.1"], {}, '--host must be an IP address or a host name, without a port, not "999.1.1.1"'],
+  [["--allowed-hosts=a,,b"], {}, '--allowed-hosts must be host names separated by commas, without ports, not "a,,b"'],
+  [["--allowed-hosts=*"], {}, '--allowed-hosts must be host names separated by commas, without ports, not "*"'],
+  [["--identity-header=a b"], {}, '--identity-header must be the name of an HTTP header, not "a b"'],
+  [
+    ["--cross-link-peers=a"],
+    {},
+    '--cross-link-peers must be host:port pairs separated by commas, an IPv6 address in brackets, not "a"',
+  ],
+  [
+    ["--cross-link-peers=::1:9"],
+    {},
+    '--cross-link-peers must be host:port pairs separated by commas, an IPv6 address in brackets, not "::1:9"',
+  ],
+  [
+    ["--cross-link-peers=a:0"],
+    {},
+    '--cross-link-peers must be host:port pairs separated by commas, an IPv6 address in brackets, not "a:0"',
+  ],
+  [["--cycle-interval=-1"], {}, '--cycle-interval must be a number of seconds from 0 to 86400, not "-1"'],
+  [["--cycle-interval=86401"], {}, '--cycle-interval must be a number of seconds from 0 to 86400, not "86401"'],
+  [["--agent-id=a\nb"], {}, '--agent-id must be one line of text, not "a\\nb"'],
+  [[], { SVC_PROTECT_ALL: "yes" }, 'SVC_PROTECT_ALL must be 1 or 0, not "yes"'],
+])("malformed: %j %j", (argv, env, message) => {
+  expect(refusal(argv, env)).toMatchObject({ exitCode: 2, message });
+});
+
+test("a secret is never repeated in a message", () => {
+  const secrets = [refusal(["--cross-link-secret=hunter2hunter2,,x"]), refusal(["--llm-key-env=sk-hunter2"])];
+  for (const { exitCode, message } of secrets) {
+    expect(exitCode).toBe(2);
+    expect(message).toMatch(/^--[a-z-]+ must /);
+    expect(message).not.toContain("hunter2");
+  }
+});
+
+describe("what is not allowed like this, exit code 1", () => {
+  test.each(["0.0.0.0", "::", "10.1.2.3", "gov.example", "::ffff:10.0.0.1", "128.0.0.1"])(
+    "--host %s without a token",
+    (host) => {
+      const message = `--host ${host} is not a loopback address: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`;
+      expect(refusal([`--host=${host}`])).toMatchObject({ exitCode: 1, message });
+      expect(refusal([`--host=${host}`], { SVC_ADMIN_TOKEN: "" })).toMatchObject({ exitCode: 1, message });
+      expect(run([`--host=${host}`], { SVC_ADMIN_TOKEN: "t" }).host).toBe(host);
+    },
+  );
+  test.each(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"])(
+    "but --host %s needs none",
+    (host) => {
+      expect(run([`--host=${host}`]).host).toBe(host.replace(/[[\]]/g, ""));
+    },
+  );
+  test.each([
+    ["--cross-link-port=0", "--cross-link-port"],
+    ["--cross-link-peers=127.0.0.1:9", "--cross-link-peers"],
+  ])("%s without a secret", (argument, option) => {
+    const message = `${option} needs a secret: set SVC_CROSS_LINK_SECRET, or give --cross-link-secret`;
+    expect(refusal([argument])).toMatchObject({ exitCode: 1, message });
+  });
+  test.each([
+    ["the link's own host", ["--cross-link-port=9", "--cross-link-host=10.0.0.1"]],
+    ["the host, which the link takes over", ["--cross-link-port=9", "--host=0.0.0.0"]],
+    ["a peer", ["--cross-link-peers=127.0.0.1:9,10.0.0.1:9"]],
+  ])("a short secret where %s is not loopback", (_, argv) => {
+    const env = { SVC_ADMIN_TOKEN: "t", SVC_CROSS_LINK_SECRET: "0123456789abcdef,short" };
+    expect(refusal(argv, env)).toMatchObject({
+      exitCode: 1,
+      message:
+        "--cross-link-secret holds a secret under 16 characters; that is accepted only where the link stays on loopback addresses",
+    });
+    expect(run(argv, { ...env, ...SECRET }).warnings).toEqual([]);
+  });
+  test.each(["secret\n", " secret", "s\u00e9cret", " "])("an admin token that no header can carry: %j", (token) => {
+    const told = refusal([], { SVC_ADMIN_TOKEN: token });
+    expect(told).toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(/^SVC_ADMIN_TOKEN must be visible ASCII/),
+    });
+    expect(told.message).not.toContain("cret ");
+  });
+});
+
+test("what is worth a warning is said, and starts", () => {
+  expect(run(["--cross-link-port=9", "--cross-link-secret=short"]).warnings).toEqual([
+    "--cross-link-secret holds a secret under 16 characters; use a longer one before the link leaves this machine",
+  ]);
+  expect(run([], { SVC_PROTECT_ALL: "1" }).warnings).toEqual([
+    "SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset",
+  ]);
+  expect(run(["--product-config=x"]).warnings).toEqual(["--product-config has no effect without --product-intent"]);
+});
+
+test("the language model's key is read from the variable that --llm-key-env names", () => {
+  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "k" }).llmKey).toBe("k");
+  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "" }).llmKey).toBeUndefined();
+  expect(run(["--llm-key-env=MY_KEY"]).llmKey).toBeUndefined();
+});
+
+describe("capabilities", () => {
+  const find = (id: string, argv: string[], env: Environment = {}, uiProblem: string | null = null) =>
+    capabilitiesOf(run(argv, env), uiProblem).find((capability) => capability.id === id);
+
+  test("every capability that is not available says why, and what switches it on", () => {
+    for (const { status, reason, enable_with } of capabilitiesOf(run([]), null)) {
+      if (status === "available") expect({ reason, enable_with }).toEqual({ reason: null, enable_with: null });
+      else expect([status, !!reason, !!enable_with]).toEqual(["disabled", true, true]);
+    }
+  });
+  test.each<[string[], Environment, string]>([
+    [[], {}, "not configured"],
+    [["--llm=nobody"], {}, "no known provider"],
+    [["--llm=openai"], {}, "--llm-model is missing"],
+    [["--llm=openai", "--llm-model=m", "--llm-key-env=NO_KEY"], {}, "NO_KEY is unset or empty"],
+    [["--llm=openai", "--llm-model=m", "--llm-key-env=NO_KEY"], { NO_KEY: "" }, "NO_KEY is unset or empty"],
+  ])("language model: %j", (argv, env, reason) => {
+    expect(find("llm", argv, env)).toMatchObject({ status: "disabled", reason: expect.stringContaining(reason) });
+  });
+  test("a language model that can be asked, a key and an anchor are available", () => {
+    const argv = ["--llm=http://127.0.0.1:1/v1", "--llm-model=m", "--audit-key=k.pem", "--audit-anchor=a.jsonl"];
+    for (const id of ["llm", "audit_key", "audit_anchor"])
+      expect(find(id, argv)).toMatchObject({ status: "available" });
+  });
+  test("a link that is asked for tells of itself", () => {
+    expect(find("cross_link", [])).toMatchObject({ status: "disabled" });
+    expect(find("cross_link", ["--cross-link-port=9100"], SECRET)).toBeUndefined();
+  });
+  test("the user interface, the timer and the proxy", () => {
+    expect(find("ui", [], {}, "no such folder")).toMatchObject({ status: "disabled", reason: "no such folder" });
+    expect(find("ui", [])).toMatchObject({ status: "available" });
+    expect(find("cycle_timer", ["--cycle-interval=0"])).toMatchObject({ status: "disabled" });
+    expect(find("proxy_identity", ["--identity-header=X-Person"])).toMatchObject({ status: "available" });
+  });
+});

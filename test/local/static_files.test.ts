@@ -1,0 +1,110 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sha256 } from "../../local/node_ports.ts";
+import { staticFiles, type StaticFiles } from "../../local/static_files.ts";
+
+let base: string;
+let serve: StaticFiles;
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), "static-files-"));
+  const ui = join(base, "ui");
+  await mkdir(join(ui, "assets"), { recursive: true });
+  await mkdir(join(ui, ".git"));
+  const files = { "index.html": "<h1>ü</h1>", "assets/a b.css": "a{}", "x.js": "1", "y.svg": "<svg/>", data: "?" };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(ui, name), content);
+  for (const name of [".env", ".git/config"]) await writeFile(join(ui, name), "hidden");
+  await mkdir(join(base, "ui-next"));
+  for (const name of ["secret.txt", "ui-next/index.html"]) await writeFile(join(base, name), "outside");
+  await symlink(join(base, "secret.txt"), join(ui, "out.txt"));
+  await symlink(join(base, "ui-next"), join(ui, "next"));
+  await symlink("x.js", join(ui, "in.js"));
+  await symlink("loop", join(ui, "loop"));
+  execFileSync("mkfifo", [join(ui, "pipe")]);
+  serve = await staticFiles(ui, sha256);
+});
+afterAll(() => rm(base, { recursive: true }));
+
+/** The path as a client may really send it: a URL object would resolve its dots first. */
+const get = (path: string, init: RequestInit = {}) => {
+  const request = new Request("http://localhost/", init);
+  Object.defineProperty(request, "url", { value: `http://localhost${path}` });
+  return serve(request);
+};
+
+test.each([
+  ["/", "text/html; charset=utf-8", "<h1>ü</h1>"],
+  ["/index.html?x=1", "text/html; charset=utf-8", "<h1>ü</h1>"],
+  ["/assets/a%20b.css", "text/css; charset=utf-8", "a{}"],
+  ["/x.js", "text/javascript; charset=utf-8", "1"],
+  ["/in.js", "text/javascript; charset=utf-8", "1"],
+  ["/y.svg", "image/svg+xml", "<svg/>"],
+  ["/data", "application/octet-stream", "?"],
+])("%s is served as %s", async (path, type, content) => {
+  const response = (await get(path))!;
+  expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, type, content]);
+  expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(content)));
+});
+
+test("every answer forbids sniffing, framing, inline and foreign scripts", async () => {
+  const headers = (await get("/"))!.headers;
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+      "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  );
+});
+
+test("HEAD has the headers and no body", async () => {
+  const response = (await get("/", { method: "HEAD" }))!;
+  expect([response.headers.get("content-length"), await response.text()]).toEqual(["11", ""]);
+});
+
+test("a known ETag is answered 304 without a body, until the file changes", async () => {
+  const known = (await get("/x.js"))!.headers.get("etag")!;
+  for (const header of [known, `"other", W/${known}`, "*"]) {
+    const response = (await get("/x.js", { headers: { "if-none-match": header } }))!;
+    expect([response.status, response.headers.get("etag"), await response.text()]).toEqual([304, known, ""]);
+  }
+  await writeFile(join(base, "ui", "x.js"), "2");
+  const changed = (await get("/x.js", { headers: { "if-none-match": known } }))!;
+  expect([changed.status, await changed.text()]).toEqual([200, "2"]);
+});
+
+test.each([
+  "/../secret.txt",
+  "/%2e%2e/secret.txt",
+  "/..%2fsecret.txt",
+  "/assets/../../secret.txt",
+  "/..\\secret.txt",
+  "/%5c..%5csecret.txt",
+  "//etc/passwd",
+  "/x.js%00.html",
+  "/%",
+  "/.env",
+  "/.git/config",
+  "/assets",
+  "/assets/",
+  "/index.html/",
+  "/index.html/x",
+  "/out.txt",
+  "/next/index.html",
+  "/loop",
+  "/pipe",
+  "/missing",
+  `/${"a".repeat(300)}`,
+])("%s is not served", async (path) => {
+  expect(await get(path)).toBeUndefined();
+});
+
+test("only GET and HEAD are answered", async () => {
+  expect(await get("/", { method: "POST" })).toBeUndefined();
+});
+
+test("what is no folder is said at once", async () => {
+  await expect(staticFiles(join(base, "none"), sha256)).rejects.toMatchObject({ code: "ENOENT" });
+  await expect(staticFiles(join(base, "secret.txt"), sha256)).rejects.toMatchObject({ code: "ENOTDIR" });
+});
