@@ -3,12 +3,29 @@ import { IttyRouter } from "itty-router";
 import type { Deps } from "../lib/deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed } from "../lib/endpoint.ts";
 import { AppError } from "../lib/errors.ts";
+import { actionList } from "./action_list.ts";
+import { actionRunNow } from "./action_run_now.ts";
 import { capabilities } from "./capabilities.ts";
+import { chat } from "./chat.ts";
+import { chatHistory } from "./chat_history.ts";
+import { docs } from "./docs.ts";
+import { events } from "./events.ts";
+import { evolved } from "./evolved.ts";
+import { evolvedFile } from "./evolved_file.ts";
+import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
+import { log } from "./log.ts";
+import { memorySearch } from "./memory_search.ts";
+import { metrics } from "./metrics.ts";
+import { openapi } from "./openapi.ts";
+import { peerQuery } from "./peer_query.ts";
+import { peers } from "./peers.ts";
 import { approvals } from "./product/approvals.ts";
 import { apply } from "./product/apply.ts";
 import { approve } from "./product/approve.ts";
 import { audit } from "./product/audit.ts";
+import { auditCheckpoint } from "./product/audit_checkpoint.ts";
+import { auditProof } from "./product/audit_proof.ts";
 import { auditVerify } from "./product/audit_verify.ts";
 import { change } from "./product/change.ts";
 import { coEvolution } from "./product/co_evolution.ts";
@@ -25,13 +42,23 @@ import { runtime } from "./product/runtime.ts";
 import { withdraw } from "./product/withdraw.ts";
 import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
+import { taskFeedback } from "./task_feedback.ts";
+import { submit, tasks } from "./tasks.ts";
 
+/** The whole API; the two that describe it look it up when they are asked. */
+const all = (): readonly Endpoint[] => endpoints;
+
+// prettier-ignore
 export const endpoints: readonly Endpoint[] = [
-  runtime, audit, auditVerify, intent, approvals, identity, coEvolution, change, outcomes, drift,
-  proposeCrmFollowup, propose, approve, deny, withdraw, apply, rollback, kpi,
-  state, capabilities,
-  livez, readyz,
-]; // prettier-ignore
+  runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
+  drift, proposeCrmFollowup, propose, approve, deny, withdraw, apply, rollback, kpi,
+  state, log, capabilities, metrics, events,
+  chat, chatHistory, memorySearch,
+  tasks, submit, taskFeedback,
+  evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,
+  peers, peerQuery,
+  livez, readyz, openapi(all), docs(all),
+];
 
 /** One fetch over all endpoints: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. */
 export function app(deps: Deps): Handler {

@@ -1,9 +1,9 @@
 /** Portable defaults, so that a host application hands over only what is its own. */
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { v7 as uuidv7 } from "uuid";
-import type { Clock, Deps, Ids, Log, Sha256 } from "./deps.ts";
+import type { Clock, Deps, Log, Sha256 } from "./deps.ts";
 import { createTurns } from "./governance/turns.ts";
+import { risingIds } from "./ids.ts";
 
 /** SHA-256 without a platform; where `node:crypto` is, its one-shot hash is some ten times faster. */
 export const portableSha256: Sha256 = (data) =>
@@ -12,16 +12,13 @@ export const portableSha256: Sha256 = (data) =>
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** UUIDv7s that rise in order. */
-export const randomIds: Ids = { uuid: (now) => uuidv7({ msecs: now }) };
-
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Everything a handler needs; only the store has no default. */
 export function createDeps(given: Partial<Deps> & Pick<Deps, "store">): Deps {
   return {
     clock: systemClock,
-    ids: randomIds,
+    ids: risingIds(),
     sha256: portableSha256,
     log: silent,
     integrity: {},

@@ -1,6 +1,10 @@
+import type { CheckpointAnchor, CheckpointSigner } from "./audit/checkpoint.ts";
 import type { Integrity } from "./audit/integrity.ts";
 import type { ProductRuntime } from "./governance/runtime.ts";
+import type { Llm } from "./chat/llm.ts";
 import type { Turns } from "./governance/turns.ts";
+import type { LinkPort } from "./link/port.ts";
+import type { PulsePorts } from "./pulse/ports.ts";
 import type { Store } from "./store/store.ts";
 
 /** Milliseconds since the epoch, UTC. */
@@ -34,7 +38,7 @@ export interface Capability {
 }
 
 /** Everything a handler is given. The host composes it once; nothing is read from the environment behind its back. */
-export interface Deps {
+export interface Deps extends PulsePorts {
   store: Store;
   clock: Clock;
   ids: Ids;
@@ -56,6 +60,14 @@ export interface Deps {
   allowedHosts?: readonly string[];
   /** What this host adds to the capability map. */
   capabilities?: readonly Capability[];
+  /** Signs checkpoints; without it they say that they are not signed. */
+  checkpointSigner?: CheckpointSigner | undefined;
+  /** Keeps checkpoints where the holder of the store cannot change them. */
+  anchor?: CheckpointAnchor | undefined;
+  /** Peers over the cross-host link. */
+  link?: LinkPort | undefined;
+  /** Words replies and reports; it can propose and never decide. */
+  llm?: Llm | undefined;
   /** Asks for a cycle soon, without waiting for it. */
   wake?: () => void;
   /** A faster `Response` where the host has one. */

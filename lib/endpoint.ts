@@ -19,8 +19,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType> {
   summary: string;
   /** Part of the product runtime: 503 without an intent. */
   product?: boolean;
-  /** Needs the admin token where one is configured. */
-  token?: boolean;
+  /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
+  token?: true | "protect_all";
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: Deps) => I);
   /** Form fields whose text is itself JSON. */
@@ -28,6 +28,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType> {
   /** The success body. */
   output: z.ZodType;
   success?: 200 | 201;
+  /** Further statuses that carry the success body. */
+  also?: readonly number[];
   /** The error codes of its own, beside those every endpoint may answer. */
   errors?: readonly ErrorCode[];
 }
@@ -64,7 +66,7 @@ export function endpoint<I extends z.ZodType>(
         if (declaration.product && !deps.product) throw runtimeDisabled();
         const write = declaration.method === "POST";
         if (write) requireSameSite(request, deps.allowedHosts);
-        if (declaration.token) requireToken(request, deps);
+        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
         const person = deps.identityHeader ? (request.headers.get(deps.identityHeader) ?? "") : undefined;
         if (!write)
           return handle(parseInput(input, { ...query(request), ...parameters(request) }), {
@@ -73,6 +75,7 @@ export function endpoint<I extends z.ZodType>(
             person,
             idempotency: undefined,
           });
+        if (declaration.product) refuseQuery(request);
         const format = bodyFormat(request);
         const body = await readBody(request);
         const fields = parseBody(format, body, declaration.jsonFields ?? []);
@@ -116,7 +119,7 @@ export async function answering(
         request_id: requestId,
         path: new URL(request.url).pathname,
         error: String(error),
-        stack: (error as Error).stack,
+        stack: (error as Error | undefined)?.stack,
       });
     response = errorResponse(told, requestId, ResponseType);
   }
@@ -159,6 +162,11 @@ function decodeSegment(segment: string): string {
   } catch {
     throw new AppError("not_found", "the path is not well-formed");
   }
+}
+
+/** `?dry_run=1` beside an empty body must not apply. */
+function refuseQuery(request: Request): void {
+  for (const key of Object.keys(query(request))) throw invalidField(key, "belongs in the body, not in the address");
 }
 
 function query(request: Request): Record<string, string> {

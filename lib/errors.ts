@@ -5,6 +5,7 @@ const STATUS = {
   invalid_field: 400,
   illegal_transition: 400,
   already_decided: 400,
+  task_not_completed: 400,
   adapter_rejected: 400,
   unauthorized: 401,
   host_not_allowed: 403,
@@ -16,6 +17,7 @@ const STATUS = {
   forbidden_target: 403,
   not_found: 404,
   change_not_found: 404,
+  task_not_found: 404,
   method_not_allowed: 405,
   approval_stale: 409,
   target_conflict: 409,
@@ -29,6 +31,7 @@ const STATUS = {
   product_runtime_disabled: 503,
   store_unavailable: 503,
   store_busy: 503,
+  too_many_streams: 503,
   chain_broken: 503,
   clock_behind: 503,
 } as const;

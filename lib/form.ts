@@ -50,21 +50,18 @@ export const changeId = z
   .max(200, "must have at most 200 characters")
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
 
-const numeric = (message: string) =>
-  z
-    .union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message))
-    .refine((value) => Number.isFinite(value), message);
+const numeric = (message: string, fits: (value: number) => boolean) =>
+  z.union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message)).refine(fits, message);
 
 /** A finite number. */
-export const finiteNumber = numeric("must be a finite number");
+export const finiteNumber = numeric("must be a finite number", Number.isFinite);
 
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  const message =
-    max === Number.MAX_SAFE_INTEGER
-      ? `must be a whole number of ${min} or more`
-      : `must be a whole number from ${min} to ${max}`;
-  return numeric(message).refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, message);
+  const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+  const fits = (value: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
+  const bounds = max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max };
+  return numeric(`must be a whole number ${range}`, fits).meta({ type: "integer", minimum: min, ...bounds });
 }
 
 /** `true`, `false`, `1` or `0`. */

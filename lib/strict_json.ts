@@ -5,7 +5,13 @@ export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
 }
 
-/** Parses JSON; refuses malformed text, a repeated member at any depth, and text that is not well-formed Unicode. */
+/** Deeper than any setting of a product, and far from where recursion ends. */
+const DEEPEST = 64;
+
+/**
+ * Parses JSON; refuses malformed text, a repeated member at any depth, nesting beyond 64 levels, numbers beyond the
+ * range of a double, and text that is not well-formed Unicode.
+ */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
   try {
@@ -13,26 +19,32 @@ export function parseStrictJson(text: string): unknown {
   } catch {
     throw new JsonRefused("is not valid JSON");
   }
-  refuseRepeatedMembers(text);
-  if (!isWellFormed(value)) throw new JsonRefused("holds text that is not well-formed Unicode");
+  scan(text);
+  refuseUnkeepable(value);
   return value;
 }
 
-/** Whether every string in a JSON value, member names included, is well-formed Unicode. */
-export function isWellFormed(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
+/** What JSON text can say and a JSON value cannot keep. */
+function refuseUnkeepable(value: unknown): void {
+  if (typeof value === "string" && !value.isWellFormed())
+    throw new JsonRefused("holds text that is not well-formed Unicode");
+  if (typeof value === "number" && !Number.isFinite(value)) throw new JsonRefused("holds a number that is too large");
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    refuseUnkeepable(key);
+    refuseUnkeepable(member);
+  }
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
-/** `text` is known to be JSON, so a string that opens a member of an object is its name. */
-function refuseRepeatedMembers(text: string): void {
+/** Depth and repeated members. `text` is known to be JSON, so a string that opens a member of an object is its name. */
+function scan(text: string): void {
   const open: (Set<string> | null)[] = [];
   let nameExpected = false;
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === "{" || token === "[") {
+      if (open.length === DEEPEST) throw new JsonRefused(`is nested deeper than ${DEEPEST} levels`);
       open.push(token === "{" ? new Set() : null);
       nameExpected = token === "{";
     } else if (token === "}" || token === "]") {

@@ -15,9 +15,17 @@ export const apply = endpoint(
     input: z.strictObject({ change_id: changeId, dry_run: flag.optional() }),
     output: operationAnswer,
     errors: [
-      "change_not_found", "illegal_transition", "adapter_rejected", "forbidden_target", "not_an_approver", "approval_stale",
-      "operation_in_progress", "version_mismatch", "idempotency_key_reused", "adapter_failed",
-    ], // prettier-ignore
+      "change_not_found",
+      "illegal_transition",
+      "adapter_rejected",
+      "forbidden_target",
+      "not_an_approver",
+      "approval_stale",
+      "operation_in_progress",
+      "version_mismatch",
+      "idempotency_key_reused",
+      "adapter_failed",
+    ],
   },
   (input, call) => operate(call, { ...input, operation: "apply" }),
 );

@@ -17,7 +17,7 @@ const awaiting = changeSchema
     affected_users: true,
     required_approvers: true,
     approvals: true,
-  }) // prettier-ignore
+  })
   .extend({ blocked_by: z.array(gateSchema) });
 
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */

@@ -41,7 +41,7 @@ export const runtime = endpoint(
     return answer({
       identity: deps.product!.identity,
       intent: await intentView(deps),
-      ...(await changePage(deps.store, input)),
+      ...(await changePage(deps, input)),
       audit: { origin, length, head, entries },
     });
   },

@@ -6,7 +6,7 @@ import { addGrowth } from "../pulse/growth_log.ts";
 import type { Tx } from "../store/store.ts";
 import { requirePerson } from "./decide.ts";
 import { propose, type ProposeInput } from "./propose.ts";
-import { targetKey } from "./records.ts";
+import { type LiveTarget, targetKey } from "./records.ts";
 import { governed, type Unit } from "./unit.ts";
 
 /** Minor changes granted, by UTC day; only the newest day is kept. */
@@ -27,7 +27,7 @@ export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
       changeId: `chg_${unit.ids.uuid(unit.now)}`,
       at: unit.at,
       minorToday,
-      conflicts: await liveOn(unit.tx, input),
+      live: await liveOn(unit.tx, input),
     };
     const decided = decideOrRefuse(input, context);
     if (decided instanceof AppError) return refuseForbidden(unit, input, decided);
@@ -37,7 +37,7 @@ export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
     });
     if (record.change.tier === "minor")
       unit.tx.put("counts", "minor", { day, count: minorToday + 1 } satisfies MinorCount);
-    return answer({ ...record.change, conflicts: context.conflicts, audit_entry: entry }, 201, {
+    return answer({ ...record.change, conflicts: context.live.ids, audit_entry: entry }, 201, {
       etag: etag(record.change.revision),
     });
   });
@@ -75,12 +75,10 @@ async function countMinor(tx: Tx, day: string): Promise<number> {
   return kept?.day === day ? kept.count : 0;
 }
 
-/** The live changes of the same tenant and target, at most ten. */
+/** The live changes of the same tenant and target. */
 export async function liveOn(
-  reader: Pick<Tx, "list">,
+  reader: Pick<Tx, "get">,
   place: { target: string; tenant_id: string },
-): Promise<string[]> {
-  const prefix = targetKey(place);
-  const live = await reader.list("live_targets", { after: prefix, limit: 10 });
-  return live.filter(({ id }) => id.startsWith(prefix)).map(({ id }) => id.slice(prefix.length));
+): Promise<LiveTarget> {
+  return (await reader.get<LiveTarget>("live_targets", targetKey(place)))?.value ?? { count: 0, ids: [] };
 }

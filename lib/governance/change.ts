@@ -59,9 +59,20 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 const DIGESTED = [
-  "tenant_id", "kind", "target", "value", "summary", "rationale", "expected_delta_k", "affected_users",
-  "reversible", "tier", "risk", "kpi", "proposer",
-] as const; // prettier-ignore
+  "tenant_id",
+  "kind",
+  "target",
+  "value",
+  "summary",
+  "rationale",
+  "expected_delta_k",
+  "affected_users",
+  "reversible",
+  "tier",
+  "risk",
+  "kpi",
+  "proposer",
+] as const;
 
 /** The part of a change that consent is given to. */
 export type Content = Pick<Change, (typeof DIGESTED)[number]>;

@@ -25,11 +25,11 @@ export function decideOn(
 ): Promise<Answer> {
   return governed(call, async (unit) => {
     const record = await unit.change(input.change_id);
-    requirePerson(call, person.field, person.name);
     const expired = await expireIfDue(unit, record);
     if (expired) return expired;
     const { policy } = unit.product.intent;
     const decided = decision(record.change, { name: person.name, note: input.note ?? "", at: unit.at }, policy);
+    requirePerson(call, person.field, person.name);
     requireMatch(call.request, record.change.revision);
     const saved = await saveDecision(unit, record, decided);
     const { change } = saved.record;

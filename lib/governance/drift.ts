@@ -3,7 +3,9 @@ import * as z from "zod";
 import { readHead } from "../audit/chain.ts";
 import type { Deps } from "../deps.ts";
 import { addGrowth } from "../pulse/growth_log.ts";
-import { stateOf } from "./host_run.ts";
+import type { HostState } from "./adapter.ts";
+import { step } from "./host_run.ts";
+import type { Change } from "./change.ts";
 import type { ChangeRecord, Claim } from "./records.ts";
 import { governed } from "./unit.ts";
 
@@ -71,7 +73,8 @@ async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: s
 async function judge(deps: Deps, changeId: string): Promise<void> {
   const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
   if (record?.change.status !== "applied" || (await deps.store.get<Claim>("claims", changeId))) return;
-  const host = await stateOf(deps.product!.adapter!, record.change);
+  const host = await askHost(deps, record.change);
+  if (host === undefined) return;
   const known = (await deps.store.get<DriftEpisode>("drift", changeId))?.value;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
   if (state === known?.state) return;
@@ -102,6 +105,16 @@ async function judge(deps: Deps, changeId: string): Promise<void> {
       ref: changeId,
     });
   });
+}
+
+/** What the host shows; undefined when it cannot be asked, which is no evidence of drift. */
+async function askHost({ product, log }: Deps, change: Change): Promise<HostState | undefined> {
+  try {
+    return await step((signal) => product!.adapter!.verify(change, signal));
+  } catch (error) {
+    log.warn("the host could not be asked for drift", { change_id: change.change_id, error: String(error) });
+    return undefined;
+  }
 }
 
 /** The episodes under way, and when the last check was. */

@@ -5,22 +5,43 @@ import type { ChangeRecord } from "./records.ts";
 import { governed } from "./unit.ts";
 
 const BATCH = 100;
+const BATCHES = 20;
 const PENDING = "pending_consent:";
 
-/** Denies pending changes whose time is over, oldest first, and returns how many; nothing is written when none is due. */
+/**
+ * Denies pending changes whose time is over, oldest first, at most 2,000, and returns how many; nothing is written when
+ * none is due.
+ */
 export async function expireDue(deps: Deps): Promise<number> {
-  const { policy } = deps.product!.intent;
-  if (policy.consent_ttl_hours === undefined) return 0;
+  if (deps.product!.intent.policy.consent_ttl_hours === undefined) return 0;
   let expired = 0;
-  for (const { id } of await deps.store.list("live", { after: PENDING, limit: BATCH })) {
-    if (!id.startsWith(PENDING)) break;
-    const changeId = id.slice(PENDING.length);
-    const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
-    if (!record || !isExpired(record.change, policy, deps.clock.now())) break;
-    await governed<void>({ deps }, async (unit) => {
-      await expireIfDue(unit, await unit.change(changeId));
-    });
-    expired++;
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const due = await dueNow(deps);
+    if (due.length > 0) await expireAll(deps, due);
+    expired += due.length;
+    if (due.length < BATCH) break;
   }
   return expired;
 }
+
+/** Denies one change if its time is over. */
+export async function expireOne(deps: Deps, { change }: ChangeRecord): Promise<void> {
+  if (isExpired(change, deps.product!.intent.policy, deps.clock.now())) await expireAll(deps, [change.change_id]);
+}
+
+/** The live view is in order of creation, so the first that is not due ends the search. */
+async function dueNow({ store, clock, product }: Deps): Promise<string[]> {
+  const due: string[] = [];
+  for (const { id } of await store.list("live", { after: PENDING, limit: BATCH })) {
+    const changeId = id.slice(PENDING.length);
+    const record = id.startsWith(PENDING) && (await store.get<ChangeRecord>("changes", changeId))?.value;
+    if (!record || !isExpired(record.change, product!.intent.policy, clock.now())) break;
+    due.push(changeId);
+  }
+  return due;
+}
+
+const expireAll = (deps: Deps, changeIds: readonly string[]) =>
+  governed<void>({ deps }, async (unit) => {
+    for (const changeId of changeIds) await expireIfDue(unit, await unit.change(changeId));
+  });

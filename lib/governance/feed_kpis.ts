@@ -1,13 +1,18 @@
 /** Carries a KPI feed through one governed transaction. */
+import { rememberKpis } from "../chat/remember_steps.ts";
 import type { Call } from "../endpoint.ts";
 import { type Answer, answer } from "../http/answer.ts";
+import { closeDueOutcomes } from "../pulse/close_outcomes.ts";
 import { effectOf } from "../pulse/effect.ts";
+import { tallyFeed } from "../pulse/tally_steps.ts";
 import { judgeGuardrails } from "./guardrail.ts";
 import { feed, type KpiState, NO_KPIS } from "./kpi.ts";
 import { governed } from "./unit.ts";
 
-/** Feeds KPIs and answers whether any of them counts in E. One entry; a cycle is queued and not waited for. */
+/** Feeds KPIs and answers whether any of them counts in E. Outcomes whose time is over are frozen first: this
+ * feed is none of theirs. One entry; a cycle is queued and not waited for. */
 export async function feedKpis(call: Call, fed: Record<string, number>): Promise<Answer> {
+  await closeDueOutcomes(call.deps);
   const fedAnswer = await governed(call, async (unit) => {
     const before = (await unit.tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, unit.at, unit.nextEntryId());
@@ -16,6 +21,8 @@ export async function feedKpis(call: Call, fed: Record<string, number>): Promise
     unit.tx.put("kpi", "latest", after);
     unit.tx.put("kpi_days", unit.at.slice(0, 10), { at: unit.at, values: after.values });
     await judgeGuardrails(unit, fed);
+    await tallyFeed(unit);
+    await rememberKpis(unit.tx, after, effect.value, unit.at);
     const entry = unit.append({ event_type: "kpi_refreshed", detail: { values: fed, E: effect.value, refreshed } });
     return answer({ refreshed, E: effect.value, accepted: fed, at: unit.at, audit_entry: entry });
   });

@@ -8,8 +8,13 @@ import { sameName } from "./names.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
-  "nrr_quarterly", "deal_win_rate", "sales_cycle_days_p50", "weekly_active_sales_pct", "csat", "incident_rate",
-] as const; // prettier-ignore
+  "nrr_quarterly",
+  "deal_win_rate",
+  "sales_cycle_days_p50",
+  "weekly_active_sales_pct",
+  "csat",
+  "incident_rate",
+] as const;
 
 const filled = z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 const finite = z.number("must be a finite number");

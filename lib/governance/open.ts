@@ -40,7 +40,9 @@ export async function openProduct(deps: Deps, { exclusive = false, tail = 10_000
         `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
       );
     if (JSON.stringify(kept) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
-    if (!head) createChain(tx, product.identity.product_id, deps, deps.clock.now());
+    // A log that lost the record of its end is damaged: a new one begun over it would hide that.
+    const begun = head !== undefined || (await tx.list("audit", { limit: 1 })).length > 0;
+    if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
   });
   await verifyTail(deps, tail);
   if (!deps.integrity.breach) await resolveAbandoned(deps, exclusive);

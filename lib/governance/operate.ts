@@ -2,14 +2,18 @@
  * Apply and rollback. Effects on the host never sit inside a transaction: the claim is made durable, the adapter runs,
  * the result is committed with its entry under the claim's number. Without an adapter one transaction does it all.
  */
+import { entryKey } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { differences, foldEntry, type Told } from "../audit/fold.ts";
 import { AppError } from "../errors.ts";
 import { type Answer, answer, etag, isAnswer } from "../http/answer.ts";
 import { requireMatch } from "../http/if_match.ts";
 import type { ProductAdapter } from "./adapter.ts";
-import { digestOf } from "./change.ts";
+import { type Change, digestOf } from "./change.ts";
 import { endClaim, inProgress, isAbandoned, makeClaim, readClaim } from "./claim.ts";
 import { expireIfDue } from "./decide.ts";
-import { applyToHost, type HostFailure, type HostRun, rollBackHost, step } from "./host_run.ts";
+import { applyToHost, type HostRun, rollBackHost, step } from "./host_run.ts";
+import type { Policy } from "./intent.ts";
 import { refuseForbiddenTarget, standingApprovals } from "./policy.ts";
 import type { ChangeRecord, Claim, GuardrailEvidence } from "./records.ts";
 import { resolveClaim } from "./resolve.ts";
@@ -39,7 +43,7 @@ export function operate(caller: Caller, input: OperateInput): Promise<Answer> {
       const started = await governed<Started | Answer>(caller, (unit) => start(unit, caller, input, adapter));
       if (isAnswer(started)) return started;
       if ("abandoned" in started) await resolveClaim(deps, started.abandoned);
-      else if ("rehearse" in started) return rehearse(adapter, started.rehearse);
+      else if ("rehearse" in started) return rehearsed(caller, await rehearse(adapter, started.rehearse));
       else return finish(caller, started.claim, await runOnHost(adapter!, started));
     }
   });
@@ -54,17 +58,14 @@ async function start(
   const { operation } = input;
   const record = await unit.change(input.change_id);
   const claim = await readClaim(unit, input.change_id);
-  if (claim) {
-    if (!isAbandoned(claim, caller.deps.owner, unit.now)) throw inProgress(input.change_id);
-    return { abandoned: claim };
-  }
+  if (claim && isAbandoned(claim, caller.deps.owner, unit.now)) return { abandoned: claim };
   const expired = await expireIfDue(unit, record);
   if (expired) return expired;
   transition(record.change, operation);
-  if (operation === "apply") {
-    const stale = await checkConsent(unit, record, input.dry_run === true);
-    if (stale) return stale;
-  }
+  if (operation === "apply") requireConsent(record.change, unit.product.intent.policy);
+  if (claim) throw inProgress(input.change_id);
+  if (operation === "apply" && !(await isAsApproved(unit, record)))
+    return refuseStale(unit, record, input.dry_run === true);
   if (caller.request) requireMatch(caller.request, record.change.revision);
   if (input.dry_run) return { rehearse: record };
   const by = input.by ?? caller.person;
@@ -79,28 +80,37 @@ async function start(
   return { claim: makeClaim(unit, record, made), record };
 }
 
-/** Consent is asked again under today's intent, and the content must still be the one it was given to. */
-async function checkConsent(unit: Unit, record: ChangeRecord, dryRun: boolean): Promise<AppError | undefined> {
-  const { change } = record;
-  const { policy } = unit.product.intent;
+/** Consent is asked again under today's intent. */
+function requireConsent(change: Change, policy: Policy): void {
   refuseForbiddenTarget(change.target, policy);
   const standing = standingApprovals(change, policy).length;
-  if (standing < change.required_approvers)
-    throw new AppError(
-      "not_an_approver",
-      `${standing} of ${change.required_approvers} consents count under today's intent; propose the change again`,
-      { change_id: change.change_id },
-    );
-  if (digestOf(change, unit.sha256) === change.digest) return undefined;
-  const failure: HostFailure = {
-    stage: "consent",
-    error: "the change's content is not what was approved",
-    host: "unknown",
-  };
-  if (!dryRun) await settleFailure(unit, record, "apply", failure);
-  return new AppError("approval_stale", `${change.change_id} is not what was approved; propose it again`, {
-    change_id: change.change_id,
-  });
+  if (standing >= change.required_approvers) return;
+  throw new AppError(
+    "not_an_approver",
+    `${standing} of ${change.required_approvers} consents count under today's intent; propose the change again`,
+    { change_id: change.change_id },
+  );
+}
+
+/** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
+async function isAsApproved({ tx, sha256 }: Unit, record: ChangeRecord): Promise<boolean> {
+  const { change, audit } = record;
+  if (digestOf(change, sha256) !== change.digest) return false;
+  let told: Told | undefined;
+  for (const id of audit) {
+    const entry = (await tx.get<AuditEntry>("audit", entryKey(id)))?.value;
+    if (entry?.change_id !== change.change_id) return false;
+    told = foldEntry(told, entry, sha256);
+  }
+  return told !== undefined && differences(told, record, sha256).length === 0;
+}
+
+/** The content is not the one that consent was given to: only tampering does that, so it is recorded. */
+async function refuseStale(unit: Unit, record: ChangeRecord, dryRun: boolean): Promise<AppError> {
+  const { change_id } = record.change;
+  const error = "the change's content is not what was approved";
+  if (!dryRun) await settleFailure(unit, record, "apply", { stage: "consent", error, host: "unknown" });
+  return new AppError("approval_stale", `${change_id} is not what was approved; propose it again`, { change_id });
 }
 
 /** What the adapter would do, without doing it. */
@@ -117,6 +127,10 @@ async function rehearse(adapter: ProductAdapter | undefined, { change }: ChangeR
     { etag: etag(change.revision) },
   );
 }
+
+/** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */
+const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
+  caller.idempotency ? governed<Answer>(caller, async () => rehearsal) : rehearsal;
 
 const runOnHost = (
   adapter: ProductAdapter,
@@ -148,7 +162,13 @@ async function finish(caller: Caller, claim: Claim, run: HostRun): Promise<Answe
     return new AppError(
       "adapter_failed",
       `the adapter ${adapter.name} failed in ${stage}; the change stays ${record.change.status} and the host shows ${host}; audit entry ${entry.id} has the cause`,
-      { change_id: claim.change_id, current_status: record.change.status, stage, host, audit_entry: entry },
+      {
+        change_id: claim.change_id,
+        current_status: record.change.status,
+        stage,
+        host,
+        audit_entry: { id: entry.id, current_hash: entry.current_hash },
+      },
     );
   });
 }

@@ -61,6 +61,7 @@ export function openOutcome(change: Change, kpis: KpiState, applied: { at: strin
 export function outcomeOf(record: OutcomeRecord, kpis: KpiState, intent: Intent, at: string): Outcome {
   if (record.final) return record.final;
   const { kpi, expected_delta_k, applied_at, applied_entry } = record;
+  const over = isOver(record, Date.parse(at));
   const baseline = kpi === null ? null : (record.baseline[kpi] ?? null);
   const latest = kpi === null ? undefined : kpis.values[kpi];
   const fed = latest && latest.entry > applied_entry ? latest.value : null;
@@ -75,8 +76,8 @@ export function outcomeOf(record: OutcomeRecord, kpis: KpiState, intent: Intent,
     current: fed,
     realised_delta: realised,
     verdict: verdictOf(expected_delta_k, realised),
-    state: "open",
-    closed_by: null,
+    state: over ? "final" : "open",
+    closed_by: over ? "time" : null,
     as_of: at,
     basis: "correlation",
   };

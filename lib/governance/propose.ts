@@ -3,6 +3,7 @@ import type { Sha256 } from "../deps.ts";
 import { AppError, invalidField } from "../errors.ts";
 import { type Change, type Content, digestOf, type Kind, type Risk, type Tier } from "./change.ts";
 import type { ProductRuntime } from "./runtime.ts";
+import type { LiveTarget } from "./records.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf } from "./policy.ts";
 
 /** What a proposer may state; absent is "not stated". */
@@ -31,7 +32,7 @@ export interface ProposeContext {
   /** Minor changes granted on this UTC day. */
   minorToday: number;
   /** Other live changes of the same tenant and target. */
-  conflicts: readonly string[];
+  live: LiveTarget;
 }
 
 /** The name that stands for the intent's own consent to a minor change. */
@@ -48,12 +49,12 @@ export function propose(
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
   refuseForbiddenTarget(input.target, policy);
-  if (policy.on_conflict === "block" && context.conflicts.length > 0)
+  if (policy.on_conflict === "block" && context.live.count > 0)
     throw new AppError(
       "target_conflict",
       `another live change is on ${input.target} of this tenant; decide that one first`,
       {
-        conflicts: context.conflicts,
+        conflicts: context.live.ids,
       },
     );
 

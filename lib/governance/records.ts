@@ -43,6 +43,12 @@ export interface Claim {
 /** `counts/changes`: how many changes there are by status. */
 export type StatusCounts = Partial<Record<Change["status"], number>>;
 
+/** `live_targets/<target and tenant>`: how many live changes are on it, and ten of them at most. */
+export interface LiveTarget {
+  count: number;
+  ids: string[];
+}
+
 /** The id of a change in the `live` view: pending or approved, in order of creation. */
 export const liveKey = (change: Pick<Change, "status" | "change_id">): string => `${change.status}:${change.change_id}`;
 

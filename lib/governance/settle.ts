@@ -1,7 +1,9 @@
 /** What apply and rollback record when they end, well or badly. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { rememberVerdict } from "../chat/remember_steps.ts";
 import { addGrowth } from "../pulse/growth_log.ts";
+import { tallySettled } from "../pulse/tally_steps.ts";
 import type { Change } from "./change.ts";
 import { unwatch, watch } from "./guardrail.ts";
 import type { HostFailure } from "./host_run.ts";
@@ -38,6 +40,7 @@ export async function settle(
     detail: { status, ...circumstance, digest: change.digest, manifest_hash: unit.product.manifest_hash },
   });
   await (operation === "apply" ? afterApply(unit, saved.record, saved.entry) : afterRollback(unit, saved.record));
+  await tallySettled(unit, saved.record, circumstance.by);
   if (circumstance.adapter) unit.tx.put("meta", "adapter", { last_error: null, at: unit.at });
   return saved;
 }
@@ -84,6 +87,7 @@ async function afterRollback({ tx, at, product }: Unit, record: ChangeRecord): P
   const outcome = (await tx.get<OutcomeRecord>("outcomes", change.change_id))?.value;
   if (outcome) {
     tx.put("outcomes", change.change_id, closeOutcome(outcome, "rollback", kpis, product.intent, at));
+    await rememberVerdict(tx, change.change_id);
     tx.delete("owners", ownerKey(change, outcome.applied_entry));
   }
   tx.delete("outcomes_open", change.change_id);

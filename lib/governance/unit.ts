@@ -1,14 +1,16 @@
 /** One governed transaction: the chain's head first, then reads, a decision, its records and its entries, all or nothing. */
 import { type AuditEvent, type ChainHead, entryKey, nextEntry, readHead, stamp } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { rememberStep } from "../chat/remember_steps.ts";
 import type { Deps } from "../deps.ts";
 import { AppError } from "../errors.ts";
 import type { Call } from "../endpoint.ts";
 import { type Answer, isAnswer } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
+import { tallyStep } from "../pulse/tally_steps.ts";
 import type { Tx } from "../store/store.ts";
 import type { Change } from "./change.ts";
-import { type ChangeRecord, liveKey, type StatusCounts, targetKey } from "./records.ts";
+import { type ChangeRecord, liveKey, type LiveTarget, type StatusCounts, targetKey } from "./records.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** What a governed decision may use. */
@@ -104,6 +106,8 @@ function openUnit(
     };
     tx.put("changes", after.change_id, record);
     if (before?.change.status !== after.status) await moveViews(tx, before?.change, after);
+    await tallyStep(tx, before?.change, record.change, event.event_type, at);
+    await rememberStep(tx, record.change, event, at);
     return { record, entry };
   };
 
@@ -114,7 +118,7 @@ function openUnit(
   return { unit: { tx, product, sha256, ids, now, at, nextEntryId, append, change, save }, commit };
 }
 
-const isLive = (change: Change | undefined): change is Change =>
+const isLive = (change: Change | undefined): boolean =>
   change?.status === "pending_consent" || change?.status === "approved";
 
 /** Keeps the views that answer without a scan: counts by status, live changes, live changes by target. */
@@ -123,11 +127,31 @@ async function moveViews(tx: Tx, before: Change | undefined, after: Change): Pro
   if (before) counts[before.status] = (counts[before.status] ?? 1) - 1;
   counts[after.status] = (counts[after.status] ?? 0) + 1;
   tx.put("counts", "changes", counts);
-  if (isLive(before)) tx.delete("live", liveKey(before));
+  if (before && isLive(before)) tx.delete("live", liveKey(before));
   if (isLive(after)) tx.put("live", liveKey(after), true);
-  if (isLive(before) !== isLive(after)) {
-    const place = targetKey(after) + after.change_id;
-    if (isLive(after)) tx.put("live_targets", place, true);
-    else tx.delete("live_targets", place);
+  if (isLive(before) !== isLive(after)) await moveTarget(tx, after);
+}
+
+const LISTED = 10;
+
+/** An index by target, and a summary of it that a proposal reads in one step. */
+async function moveTarget(tx: Tx, change: Change): Promise<void> {
+  const target = targetKey(change);
+  const place = target + change.change_id;
+  const { count, ids } = (await tx.get<LiveTarget>("live_targets", target))?.value ?? { count: 0, ids: [] };
+  if (isLive(change)) {
+    tx.put("live_by_target", place, true);
+    const listed = ids.length < LISTED ? [...ids, change.change_id] : ids;
+    return tx.put("live_targets", target, { count: count + 1, ids: listed } satisfies LiveTarget);
   }
+  tx.delete("live_by_target", place);
+  if (count <= 1) return tx.delete("live_targets", target);
+  const rest = ids.filter((id) => id !== change.change_id);
+  const listed = rest.length > 0 ? rest : await firstOf(tx, target, count - 1);
+  tx.put("live_targets", target, { count: count - 1, ids: listed } satisfies LiveTarget);
+}
+
+async function firstOf(tx: Tx, target: string, count: number): Promise<string[]> {
+  const page = await tx.list("live_by_target", { after: target, limit: Math.min(LISTED, count) });
+  return page.map(({ id }) => id.slice(target.length));
 }

@@ -6,7 +6,7 @@ import { AppError } from "../errors.ts";
 import type { Store, Stored } from "../store/store.ts";
 import { liveOn } from "./admit.ts";
 import type { Change, Status } from "./change.ts";
-import { expireDue } from "./expire_due.ts";
+import { expireDue, expireOne } from "./expire_due.ts";
 import { type Gate, gatesOf } from "./gates.ts";
 import { type KpiState, NO_KPIS } from "./kpi.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "./outcome.ts";
@@ -25,9 +25,11 @@ export interface ChangePage {
 
 /** Changes, newest first. With a filter at most 5,000 are looked at, and `next` goes on from there. */
 export async function changePage(
-  store: Store,
+  deps: Deps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
 ): Promise<ChangePage> {
+  await quietly(deps, expireDue(deps));
+  const { store } = deps;
   const filtered = query.status !== undefined || query.tenant_id !== undefined;
   const looked = filtered ? SCANNED_A_PAGE : query.limit + 1;
   const page = await store.list<ChangeRecord>("changes", {
@@ -58,9 +60,9 @@ export async function changeDetail(
 ): Promise<
   Change & { audit_entries: AuditEntry[]; outcome: Outcome | null; allowed_actions: string[]; gates: Gate[] }
 > {
-  await expireDueQuietly(deps);
-  const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
-  if (!record) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
+  const found = await findChange(deps, changeId);
+  await quietly(deps, expireOne(deps, found));
+  const record = await findChange(deps, changeId);
   return {
     ...record.change,
     audit_entries: await entriesOf(deps.store, record.audit),
@@ -72,7 +74,7 @@ export async function changeDetail(
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
 export async function approvals(deps: Deps, query: { limit: number; after?: string | undefined }) {
-  await expireDueQuietly(deps);
+  await quietly(deps, expireDue(deps));
   const listed = await Promise.all(
     (["pending_consent", "approved"] as const).map((status) => live(deps.store, status, query)),
   );
@@ -145,7 +147,7 @@ async function gatesNow({ store, product }: Deps, record: ChangeRecord): Promise
   const { change } = record;
   return gatesOf(change, {
     policy: product!.intent.policy,
-    conflicts: (await liveOn(store, change)).filter((id) => id !== change.change_id),
+    conflicts: (await liveOn(store, change)).ids.filter((id) => id !== change.change_id),
     claimed: (await store.get<Claim>("claims", change.change_id)) !== undefined,
     guardrail: record.guardrail,
   });
@@ -166,7 +168,13 @@ async function live(
   );
 }
 
-/** A read shows a change whose time is over as denied; where that cannot be written now, the read is answered all the same. */
-async function expireDueQuietly(deps: Deps): Promise<void> {
-  await expireDue(deps).catch((error: unknown) => deps.log.warn("expiry waits", { error: String(error) }));
+async function findChange({ store }: Deps, changeId: string): Promise<ChangeRecord> {
+  const found = (await store.get<ChangeRecord>("changes", changeId))?.value;
+  if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
+  return found;
+}
+
+/** A read judges what is overdue first; where that cannot be written now, the read is answered all the same. */
+async function quietly(deps: Deps, expiry: Promise<unknown>): Promise<void> {
+  await expiry.catch((error: unknown) => deps.log.warn("expiry waits", { error: String(error) }));
 }

@@ -6,22 +6,25 @@ export const BODY_LIMIT = 64 * 1024;
 
 const tooLarge = () => new AppError("payload_too_large", `the request body is over ${BODY_LIMIT} bytes`);
 
-/** Reads a body as UTF-8 text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. */
+/**
+ * Reads a body as text of at most 64 KiB; 413 when it is larger, 400 when it is not UTF-8. Decoding leaves U+FFFD where
+ * bytes were broken, so that character itself has to come escaped.
+ */
 export async function readBody(request: Request): Promise<string> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > BODY_LIMIT) throw tooLarge();
-  const bytes = declared === null ? await readCapped(request) : new Uint8Array(await request.arrayBuffer());
-  if (bytes.length > BODY_LIMIT) throw tooLarge();
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw invalidField("body", "is not valid UTF-8");
-  }
+  const reading = declared === null ? readCapped(request) : request.text();
+  const text = await reading.catch((error: unknown) => {
+    throw error instanceof AppError ? error : invalidField("body", "did not arrive whole");
+  });
+  if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
+  if (text.includes("\uFFFD")) throw invalidField("body", "is not valid UTF-8 (U+FFFD itself is to be sent escaped)");
+  return text;
 }
 
 /** Without a declared length the body is read piece by piece, so that a flood stops at the limit. */
-async function readCapped(request: Request): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array();
+async function readCapped(request: Request): Promise<string> {
+  if (!request.body) return "";
   const pieces: Uint8Array[] = [];
   let size = 0;
   const reader = request.body.getReader();
@@ -35,13 +38,7 @@ async function readCapped(request: Request): Promise<Uint8Array> {
     }
     pieces.push(value);
   }
-  const bytes = new Uint8Array(size);
-  let offset = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, offset);
-    offset += piece.length;
-  }
-  return bytes;
+  return new Blob(pieces as BlobPart[]).text();
 }
 
 /** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */

@@ -1,0 +1,136 @@
+import type { Stored } from "../../lib/store/store.ts";
+import {
+  type BrokenStores,
+  mapTexts,
+  onKeys,
+  onMembers,
+  onPut,
+  onReads,
+  onRecords,
+  onTexts,
+  onTx,
+  onValues,
+} from "./wrapped_store.ts";
+
+const parsedIfJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+const nullForWhatJsonLacks = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, member) => (typeof member === "bigint" ? null : member)) ?? "null");
+
+/** Stores that lose, change, share or misnumber records. */
+export const brokenRecords: BrokenStores = {
+  "put does nothing": () => onPut(() => () => undefined),
+  "put ignores the expected revision": () => onPut((put) => (c, id, value) => put(c, id, value)),
+  "put takes an expected 0 for none": () =>
+    onPut((put) => (c, id, value, expected) => put(c, id, value, expected || undefined)),
+  "put takes no expected revision for 0": () =>
+    onPut(
+      (put) =>
+        (c, id, value, expected = 0) =>
+          put(c, id, value, expected),
+    ),
+  "put merges objects": () => {
+    const last = new Map<string, object>();
+    return onTx((tx) => ({
+      put(c, id, value, expected) {
+        const merged =
+          typeof value === "object" && value && !Array.isArray(value) ? { ...last.get(c + id), ...value } : value;
+        tx.put(c, id, merged, expected);
+        if (typeof merged === "object" && merged) last.set(c + id, merged);
+      },
+    }));
+  },
+  "delete does nothing": () => onTx(() => ({ delete: () => undefined })),
+  "delete takes its neighbours along": () =>
+    onTx((tx) => ({
+      delete(c, id, expected) {
+        tx.delete(c, id, expected);
+        for (const other of ["a", "b", "c"]) tx.delete(c, other);
+      },
+    })),
+  "delete of what is absent throws": () =>
+    onTx((tx) => ({ delete: (c, id, expected) => tx.delete(c, id, expected ?? 1) })),
+  "delete ignores the expected revision": () => onTx((tx) => ({ delete: (c, id) => tx.delete(c, id) })),
+  "a conflict is another error": () =>
+    onPut((put) => (...call) => {
+      try {
+        put(...call);
+      } catch {
+        throw new Error("conflict");
+      }
+    }),
+  "absent records are null": () =>
+    onReads(({ get }) => ({ get: async <T>(c: string, id: string) => (await get<T>(c, id)) ?? (null as never) })),
+  "values handed out are shared": () => {
+    const shared = new Map<string, Stored>();
+    return onRecords((stored, collection) => {
+      const key = `${collection}/${stored.id}/${stored.revision}`;
+      if (!shared.has(key)) shared.set(key, stored);
+      return shared.get(key)!;
+    });
+  },
+  "values put in are shared": () => {
+    const given = new Map<string, unknown>();
+    return onTx((tx) => ({
+      put(c, id, value, expected) {
+        tx.put(c, id, value, expected);
+        given.set(c + id, value);
+      },
+      async get<T>(c: string, id: string) {
+        const stored = await tx.get<T>(c, id);
+        return stored && { ...stored, value: (given.get(c + id) ?? stored.value) as T };
+      },
+    }));
+  },
+  "text that reads like JSON is parsed": () =>
+    onRecords((stored) => ({ ...stored, value: mapTexts(stored.value, parsedIfJson) })),
+  "text is trimmed": () => onTexts((text) => text.trim()),
+  "text is normalised": () => onTexts((text) => text.normalize("NFC")),
+  "text is cut at 64 KiB": () => onTexts((text) => text.slice(0, 65_536)),
+  "members are sorted": () => onMembers((members) => Object.fromEntries(Object.entries(members).sort())),
+  "an own __proto__ is lost": () => onMembers((members) => Object.assign({}, members)),
+  "what JSON cannot hold becomes null": () => onValues(nullForWhatJsonLacks),
+  "a member that is undefined is refused": () =>
+    onMembers((members) => {
+      if (Object.values(members).includes(undefined)) throw new TypeError("undefined");
+      return members;
+    }),
+  "ids are trimmed": () => onKeys((c, id) => [c, id.trim() || "_"]),
+  "ids are compared without case": () => onKeys((c, id) => [c, id.toLowerCase()]),
+  "ids are cut at 449 characters": () => onKeys((c, id) => [c, id.length < 1000 ? id.slice(0, 449) : id]),
+  "any id is taken": () => onKeys((c, id) => [c, id === "" || !id.isWellFormed() || id.length > 500 ? "some" : id]),
+  "collections are not kept apart": () => onKeys((c, id) => [c === "others" ? "things" : c, id]),
+  "revisions do not rise": () => onRecords((stored) => ({ ...stored, revision: 1 })),
+  "revisions count all the store's puts": () => {
+    const numbers = new Map<string, number>();
+    return onRecords((stored, collection) => {
+      const key = `${collection}/${stored.id}/${stored.revision}`;
+      if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+      return { ...stored, revision: numbers.get(key)! };
+    });
+  },
+  "revisions restart after a delete": () => {
+    const deleted = new Map<string, number>();
+    const { store } = onTx((tx) => ({
+      delete(c, id, expected) {
+        void tx.get(c, id).then(
+          (stored) => deleted.set(c + id, stored?.revision ?? 0),
+          () => undefined,
+        );
+        tx.delete(c, id, expected);
+      },
+    }));
+    const { get } = store;
+    const shifted = async <T>(c: string, id: string): Promise<Stored<T> | undefined> => {
+      const stored = await get<T>(c, id);
+      return stored && { ...stored, revision: stored.revision - (deleted.get(c + id) ?? 0) };
+    };
+    return { store: { ...store, get: shifted } };
+  },
+};

@@ -1,0 +1,220 @@
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { ListOptions, Store, Stored, Tx } from "../../lib/store/store.ts";
+import type { Subject } from "./store_contract.ts";
+import { type BrokenStores, onPut, onTransact, onTx } from "./wrapped_store.ts";
+
+/** Runs decisions side by side on what is there when they read; what each has written follows at its end. */
+function sideBySide(keepExpected: boolean): Subject {
+  return onTransact((store) => async (decide) => {
+    const writes: ((tx: Tx) => void)[] = [];
+    const result = await memoryStore().transact((own) =>
+      decide({
+        get: async (c, id) => (await own.get(c, id)) ?? (await store.get(c, id)),
+        list: store.list,
+        put(c, id, value, expected) {
+          own.put(c, id, value);
+          writes.push((tx) => tx.put(c, id, value, keepExpected ? expected : undefined));
+        },
+        delete(c, id, expected) {
+          own.delete(c, id);
+          writes.push((tx) => tx.delete(c, id, keepExpected ? expected : undefined));
+        },
+      }),
+    );
+    await store.transact((tx) => writes.forEach((write) => write(tx)));
+    return result;
+  });
+}
+
+/** Does a write, unless the transaction has ended. */
+function unlessEnded(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error as Error).message.includes("has ended")) throw error;
+  }
+}
+
+/** What a store keeps when it is reopened; `puts` is how often each record is put again. */
+async function copyOf(store: Store, puts: (stored: Stored) => number): Promise<Store> {
+  const copy = memoryStore();
+  await copy.transact(async (tx) => {
+    for (const collection of ["things", "others"])
+      for (const stored of await store.list(collection, { limit: 100 }))
+        for (let count = puts(stored); count > 0; count--) tx.put(collection, stored.id, stored.value);
+  });
+  return copy;
+}
+
+/** Stores that are not all or nothing, not one after another, or not durable. */
+export const brokenTransactions: BrokenStores = {
+  "the result of a decision is lost": () =>
+    onTransact((store) => async (decide) => void (await store.transact(decide)) as never),
+  "errors of a decision are wrapped": () =>
+    onTransact(
+      (store) => (decide) =>
+        store.transact(decide).catch((cause: unknown) => {
+          throw new Error("transaction failed", { cause });
+        }),
+    ),
+  "a decision that throws is committed": () =>
+    onTransact((store) => async (decide) => {
+      const failures: unknown[] = [];
+      const result = await store.transact((tx) =>
+        Promise.resolve(tx)
+          .then(decide)
+          .catch((error: unknown) => void failures.push(error)),
+      );
+      if (failures.length > 0) throw failures[0];
+      return result as never;
+    }),
+  "each write is committed by itself": () =>
+    onTransact((store) => async (decide) => {
+      const writes: Promise<void>[] = [];
+      const put =
+        (tx: Tx): Tx["put"] =>
+        (c, id, value, expected) => {
+          tx.put(c, id, value, expected);
+          writes.push(store.transact((own) => own.put(c, id, value)));
+        };
+      return store.transact((tx) => decide({ ...tx, put: put(tx) })).finally(() => Promise.all(writes));
+    }),
+  "only the first collection is committed": () =>
+    onTransact((store) => (decide) => {
+      let first: string | undefined;
+      return store.transact((tx) => decide({ ...tx, put: (c, ...rest) => (first ??= c) === c && tx.put(c, ...rest) }));
+    }),
+  "a conflict that is caught is forgotten": () =>
+    onTransact(
+      (store) => (decide) =>
+        store.transact(async (tx) => {
+          const puts: Parameters<Tx["put"]>[] = [];
+          const put: Tx["put"] = (...call) => {
+            if (call[3]) throw new Error("conflict");
+            puts.push(call);
+          };
+          const result = await decide({ ...tx, put });
+          for (const call of puts) tx.put(...call);
+          return result;
+        }),
+    ),
+  "a transaction does not read its own writes": () => onTx((_, store) => ({ get: store.get })),
+  "a transaction expects the revisions from before it": () => {
+    return onTransact((store) => (decide) => {
+      const own = new Set<string>();
+      return store.transact((tx) =>
+        decide({
+          ...tx,
+          put(c, id, value, expected) {
+            tx.put(c, id, value, own.has(c + id) ? undefined : expected);
+            own.add(c + id);
+          },
+        }),
+      );
+    });
+  },
+  "the revision of an own write is a guess": () =>
+    onTx((tx) => ({
+      async get<T>(c: string, id: string) {
+        const stored = await tx.get<T>(c, id);
+        return stored && { ...stored, revision: 1 };
+      },
+    })),
+  "uncommitted writes show": () => {
+    const dirty = new Map<string, unknown>();
+    const { store } = onPut((put) => (c, id, value, expected) => {
+      put(c, id, value, expected);
+      dirty.set(c + id, value);
+    });
+    const { get } = store;
+    const dirtyGet = async <T>(c: string, id: string): Promise<Stored<T> | undefined> => {
+      const stored = await get<T>(c, id);
+      return stored && { ...stored, value: (dirty.get(c + id) ?? stored.value) as T };
+    };
+    return { store: { ...store, get: dirtyGet } };
+  },
+  "decisions run side by side": () => sideBySide(false),
+  "decisions run side by side, and only expected revisions are held": () => sideBySide(true),
+  "a transaction reads what was before the last one": () => {
+    const versions = new Map<string, (Stored | undefined)[]>();
+    return onTx((tx) => ({
+      async get<T>(c: string, id: string) {
+        const seen = [...(versions.get(c + id) ?? []), await tx.get(c, id)].slice(-2);
+        versions.set(c + id, seen);
+        return seen[0] as Stored<T> | undefined;
+      },
+    }));
+  },
+  "a transaction lists what an earlier one has deleted": () => {
+    const ghosts = new Map<string, Stored>();
+    return onTransact(
+      (store) => (decide) =>
+        store.transact(async (tx) => {
+          const before = await tx.list("things", { limit: 100 });
+          const list = async <T>(c: string, options: ListOptions): Promise<Stored<T>[]> =>
+            c === "things" && ghosts.size > 0 ? ([...ghosts.values()] as Stored<T>[]) : tx.list<T>(c, options);
+          const remove: Tx["delete"] = (c, id, expected) => {
+            tx.delete(c, id, expected);
+            for (const stored of before) ghosts.set(stored.id, stored);
+          };
+          return decide({ ...tx, list, delete: remove });
+        }),
+    );
+  },
+  "one that fails takes those beside it with it": () =>
+    onTransact((store) => {
+      let failed = false;
+      return async (decide) => {
+        const result = await store.transact(decide).catch((error: unknown) => {
+          failed = true;
+          throw error;
+        });
+        if (failed) throw new Error("failed beside another");
+        return result;
+      };
+    }),
+  "late puts are dropped in silence": () => onTx((tx) => ({ put: (...call) => unlessEnded(() => tx.put(...call)) })),
+  "late deletes are dropped in silence": () =>
+    onTx((tx) => ({ delete: (...call) => unlessEnded(() => tx.delete(...call)) })),
+  "each transaction has a sync of its own": () => {
+    let syncs = 0;
+    const subject = onTransact((store) => (decide) => store.transact(decide).finally(() => syncs++));
+    return { ...subject, syncs: () => syncs };
+  },
+  "nothing is synced": () => ({ store: memoryStore(), syncs: () => 0 }),
+  "answers leave before they are durable": () => ({ store: memoryStore(), stall: () => () => undefined }),
+  "everything is forgotten when reopened": () => ({ store: memoryStore(), reopen: async () => memoryStore() }),
+  "revisions are forgotten when reopened": () => {
+    const store = memoryStore();
+    return { store, reopen: () => copyOf(store, () => 1) };
+  },
+  "deleted records are forgotten when reopened": () => {
+    const store = memoryStore();
+    return { store, reopen: () => copyOf(store, ({ revision }) => revision) };
+  },
+  "a second close throws": () => {
+    const store = memoryStore();
+    let closed = false;
+    const close = async (): Promise<void> => {
+      if (closed) throw new Error("closed already");
+      closed = true;
+      await store.close();
+    };
+    return { store: { ...store, close } };
+  },
+  "close gives up what is under way": () => {
+    const store = memoryStore();
+    let closed = false;
+    const transact: Store["transact"] = (decide) =>
+      store.transact(async (tx) => {
+        if (closed) throw new Error("closed");
+        return decide(tx);
+      });
+    const close = (): Promise<void> => {
+      closed = true;
+      return store.close();
+    };
+    return { store: { ...store, transact, close } };
+  },
+  "transactions go on after close": () => ({ store: { ...memoryStore(), close: async () => undefined } }),
+};

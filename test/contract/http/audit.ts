@@ -1,0 +1,249 @@
+/** The audit log as it is read: receipts, pages, filters, export, and what verify answers. */
+import { expect, test } from "vitest";
+import { type Client, PROPOSAL, type Reply } from "../../support/client.ts";
+import { SECOND } from "../../support/clock.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import type { Open } from "../http_contract.ts";
+
+const ZEROS = "0".repeat(64);
+
+/** Three tenants, each with a change in another status, and two feeds: eleven entries. */
+async function history(api: Client): Promise<Reply["body"][]> {
+  await api.bring("rolled_back", { tenant_id: "t1" });
+  await api.post("kpi", { csat: 4 });
+  await api.bring("denied", { tenant_id: "t2" });
+  await api.bring("applied", { tenant_id: "t3", target: "ui.other" });
+  await api.post("kpi", { csat: 5 });
+  return api.audit();
+}
+
+/** Every id that pages of this query give, page by page, following `next`. */
+async function walk(api: Client, query: string, cursor: "before" | "after", start?: number): Promise<number[][]> {
+  const pages: number[][] = [];
+  let next: number | null = start ?? null;
+  do {
+    const { body } = await api.get(`audit?${query}${next === null ? "" : `&${cursor}=${next}`}`);
+    pages.push(body.entries.map(({ id }: { id: number }) => id));
+    next = body.next;
+  } while (next !== null && pages.length < 50);
+  return pages;
+}
+
+const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+
+export function auditRules(open: Open): void {
+  test("every write answers with its entry, as the log keeps it", async () => {
+    const api = await open();
+    const receipts: Reply["body"][] = [];
+    const keep = async (reply: Promise<Reply>) => {
+      const { body } = await reply;
+      receipts.push(body.audit_entry);
+      return body.change_id;
+    };
+    const first = await keep(
+      api.post("propose-crm-followup", { tenant_id: "t", affected_users: 1, expected_delta_k: 1 }),
+    );
+    const second = await keep(api.post("propose", PROPOSAL));
+    const third = await keep(api.post("propose", PROPOSAL));
+    await keep(api.act("approve", first));
+    await keep(api.act("deny", second));
+    await keep(api.act("withdraw", third));
+    await keep(api.act("apply", first));
+    await keep(api.post("kpi", { csat: 1 }));
+    await keep(api.act("rollback", first));
+    expect(receipts).toHaveLength(9);
+    expect(await api.audit()).toEqual(receipts);
+  });
+
+  test("the log of a service that wrote nothing is empty and valid", async () => {
+    const api = await open();
+    expect((await api.get("audit")).body).toMatchObject({ entries: [], next: null, length: 0, head: ZEROS });
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 0, head: ZEROS });
+    expect((await api.get("audit?format=jsonl")).text).toBe("");
+  });
+
+  test("the chain holds by an implementation of its own", async () => {
+    const api = await open();
+    const entries = await history(api);
+    expect(chainFault(entries)).toBeNull();
+    expect(entries[0].previous_hash).toBe(ZEROS);
+    expect(entries[0].origin).toMatch(/^acme-crm\/audit\/[0-9a-f]{16,}$/);
+    const { body } = await api.get("audit");
+    expect(body).toMatchObject({ length: 11, head: entries.at(-1).current_hash, origin: entries[0].origin });
+  });
+
+  test("each log has an origin of its own", async () => {
+    const origins = await Promise.all([1, 2].map(async () => (await (await open()).get("audit")).body.origin));
+    expect(origins[0]).not.toBe(origins[1]);
+  });
+
+  test("the export is the whole chain in order, one entry a line", async () => {
+    const api = await open();
+    const entries = await history(api);
+    const { text, headers } = await api.get("audit?format=jsonl");
+    expect(headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+    expect(text.endsWith("\n")).toBe(true);
+    expect(
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual(entries);
+  });
+
+  test("200 parallel proposals are one chain of 200 entries", async () => {
+    const api = await open();
+    const replies = await Promise.all(Array.from({ length: 200 }, () => api.post("propose", PROPOSAL)));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
+    const entries = await api.audit();
+    expect(entries.map(({ id }) => id)).toEqual(upTo(200));
+    expect(chainFault(entries)).toBeNull();
+    expect(new Set(replies.map(({ body }) => body.change_id)).size).toBe(200);
+    expect(new Set(entries.map(({ change_id }) => change_id)).size).toBe(200);
+    expect((await api.get("runtime?limit=1")).body.total).toBe(200);
+  });
+
+  test.each([1, 2, 3, 5, 10, 11, 12, 1000])("pages of %i visit every entry once, in both directions", async (limit) => {
+    const api = await open();
+    const { length } = await history(api);
+    const back = await walk(api, `limit=${limit}`, "before");
+    expect(back.reverse().flat()).toEqual(upTo(length));
+    expect(back.every((page) => page.length <= limit)).toBe(true);
+    const desc = await walk(api, `limit=${limit}&order=desc`, "before");
+    expect(desc.flat()).toEqual(upTo(length).reverse());
+    const forth = await walk(api, `limit=${limit}`, "after", 0);
+    expect(forth.flat()).toEqual(upTo(length));
+  });
+
+  test.each([
+    "tenant=t1",
+    "tenant=t3",
+    "event_type=change_proposed",
+    "tenant=t3&event_type=change_applied",
+    "tenant=nobody",
+  ])("pages with %s visit every match once", async (filter) => {
+    const api = await open();
+    const all = await history(api);
+    const query = new URLSearchParams(filter);
+    const wanted = all
+      .filter((entry) => [...query].every(([key, value]) => entry[key] === value))
+      .map(({ id }: { id: number }) => id);
+    for (const limit of [1, 2, 1000]) {
+      expect((await walk(api, `${filter}&limit=${limit}`, "before")).reverse().flat()).toEqual(wanted);
+      expect((await walk(api, `${filter}&limit=${limit}`, "after", 0)).flat()).toEqual(wanted);
+    }
+  });
+
+  test("pages by change visit its entries once, with and without another filter", async () => {
+    const api = await open();
+    const all = await history(api);
+    const change_id = all[0].change_id;
+    const wanted = all.filter((entry) => entry.change_id === change_id).map(({ id }) => id);
+    expect(wanted).toHaveLength(4);
+    for (const limit of [1, 3, 4]) {
+      const filter = `change_id=${change_id}&limit=${limit}`;
+      expect((await walk(api, filter, "before")).reverse().flat()).toEqual(wanted);
+      expect((await walk(api, filter, "after", 0)).flat()).toEqual(wanted);
+      expect((await walk(api, `${filter}&event_type=change_applied`, "before")).flat()).toEqual([wanted[2]]);
+      expect((await walk(api, `${filter}&tenant=t2`, "before")).flat()).toEqual([]);
+    }
+    expect((await api.get("audit?change_id=chg_none")).body).toMatchObject({ entries: [], next: null, length: 11 });
+  });
+
+  test("before and after are exclusive, and may lie beyond the ends", async () => {
+    const api = await open();
+    await history(api);
+    const ids = async (query: string) => (await api.audit(`?${query}`)).map(({ id }) => id);
+    expect(await ids("before=3")).toEqual([1, 2]);
+    expect(await ids("before=1")).toEqual([]);
+    expect(await ids("before=0")).toEqual([]);
+    expect(await ids("before=999")).toEqual(upTo(11));
+    expect(await ids("after=9")).toEqual([10, 11]);
+    expect(await ids("after=11")).toEqual([]);
+    expect(await ids("after=999")).toEqual([]);
+    expect(await ids("limit=2")).toEqual([10, 11]);
+    expect(await ids("after=3&limit=2&order=desc")).toEqual([5, 4]);
+  });
+
+  test.each([
+    "limit=0",
+    "limit=1001",
+    "limit=1.5",
+    "limit=",
+    "limit=ten",
+    "before=-1",
+    "after=x",
+    "order=up",
+    "event_type=nothing",
+    "format=csv",
+  ])("audit?%s is refused", async (query) => {
+    expect(await (await open()).get(`audit?${query}`)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+  });
+
+  test("verify says what it cannot know unless it is given what was kept", async () => {
+    const api = await open();
+    const entries = await history(api);
+    const head = entries.at(-1).current_hash;
+    const verify = async (query = "") => (await api.get(`audit/verify${query}`)).body;
+    const state = { compared: expect.any(Number), mismatched: 0, mismatches: [], unsettled: 0 };
+    const sound = { valid: true, length: 11, head, first_invalid: null, reason: null, state };
+    expect(await verify()).toEqual({ ...sound, not_checked: ["tail_truncation", "full_rewrite"] });
+    expect(await verify("?expected_length=11")).toEqual({ ...sound, not_checked: ["full_rewrite"] });
+    expect(await verify(`?expected_head=${head}`)).toEqual({ ...sound, not_checked: [] });
+    expect(await verify(`?expected_length=11&expected_head=${head}`)).toEqual({ ...sound, not_checked: [] });
+  });
+
+  test("what was kept still holds when the log has grown", async () => {
+    const api = await open();
+    const entries = await history(api);
+    for (const kept of [entries[0], entries[6], entries[10]]) {
+      const query = `expected_length=${kept.id}&expected_head=${kept.current_hash}`;
+      expect((await api.get(`audit/verify?${query}`)).body.valid).toBe(true);
+    }
+    expect((await api.get(`audit/verify?expected_length=0&expected_head=${ZEROS}`)).body.valid).toBe(true);
+  });
+
+  test.each([
+    ["expected_length=12", 12],
+    [`expected_length=11&expected_head=${"a".repeat(64)}`, 11],
+    [`expected_length=4&expected_head=${"a".repeat(64)}`, 4],
+    [`expected_head=${"a".repeat(64)}`, 11],
+    [`expected_length=0&expected_head=${"a".repeat(64)}`, 0],
+  ])("verify?%s does not hold", async (query, first_invalid) => {
+    const api = await open();
+    await history(api);
+    const { body } = await api.get(`audit/verify?${query}`);
+    expect(body).toMatchObject({ valid: false, first_invalid, reason: expect.any(String), length: 11 });
+    expect((await api.post("kpi", { csat: 4 })).status, "a caller's mistake breaks nothing").toBe(200);
+  });
+
+  test.each(["expected_head=abc", `expected_head=${"A".repeat(64)}`, "expected_length=-1", "expected_length=x"])(
+    "verify?%s is refused",
+    async (query) => {
+      expect((await (await open()).get(`audit/verify?${query}`)).status).toBe(400);
+    },
+  );
+
+  test("timestamps never run backwards when the clock does", async () => {
+    const api = await open();
+    for (const step of [0, 10 * SECOND, -3600 * SECOND, SECOND, 4000 * SECOND]) {
+      api.advance(step);
+      await api.propose();
+    }
+    const times = (await api.audit()).map(({ timestamp }) => Date.parse(timestamp) / SECOND);
+    expect(times.map((time) => Math.round(time - times[0]!))).toEqual([0, 10, 10, 10, 411]);
+    expect(chainFault(await api.audit())).toBeNull();
+  });
+
+  test("a clock more than 24 h behind is refused, not followed", async () => {
+    const api = await open();
+    await api.propose();
+    api.advance(-24 * 3600 * SECOND);
+    expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+    api.advance(-1);
+    expect(await api.post("propose", PROPOSAL)).toMatchObject({ status: 503, body: { code: "clock_behind" } });
+    expect((await api.get("audit")).body.length).toBe(2);
+    api.advance(SECOND);
+    expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+  });
+}

@@ -1,0 +1,198 @@
+/** Who may consent, how often, and until when. */
+import { expect, test } from "vitest";
+import { events, PROPOSAL } from "../../support/client.ts";
+import { DAY, HOUR } from "../../support/clock.ts";
+import type { Open } from "../http_contract.ts";
+
+const ANA = "ana@acme.example";
+/** Spellings of one name. */
+const VARIANTS = ["ANA@acme.example", " ana@acme.example ", "ａｎａ@acme.example", "Ana@Acme.Example"];
+const policy = (rules: object) => ({ intent: { policy: rules } });
+
+export function consentRules(open: Open): void {
+  test("a decision answers with the change, and its entry holds the facts", async () => {
+    const api = await open();
+    const { change_id, digest } = await api.propose();
+    const { manifest_hash } = (await api.get("intent")).body;
+    const { body } = await api.post("approve", { change_id, approver: ANA, note: "ship it" });
+    const approvals = [{ approver: ANA, note: "ship it", at: body.audit_entry.timestamp }];
+    expect(body).toMatchObject({ change_id, status: "approved", decision: "approved", approvals });
+    expect(body.change).toMatchObject({ approver: ANA, approval_note: "ship it", approvals });
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({
+      approver: ANA,
+      note: "ship it",
+      digest,
+      manifest_hash,
+    });
+  });
+
+  test("two distinct names are needed where the intent asks for two", async () => {
+    const api = await open(policy({ required_approvers: { standard: 2 } }));
+    const { change_id } = await api.propose();
+    const first = await api.post("approve", { change_id, approver: ANA });
+    expect(first).toMatchObject({ status: 200, body: { status: "pending_consent", decision: "approved" } });
+    expect(JSON.parse(first.body.audit_entry.detail).progress).toBe("1 of 2");
+    expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+    const second = await api.post("approve", { change_id, approver: "bo" });
+    expect(second.body).toMatchObject({ status: "approved", approvals: [{ approver: ANA }, { approver: "bo" }] });
+    expect(JSON.parse(second.body.audit_entry.detail).progress).toBe("2 of 2");
+    expect(events(await api.audit())).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
+  });
+
+  test.each([ANA, ...VARIANTS])("%j after %s is the same name again", async (approver) => {
+    const api = await open(policy({ required_approvers: { standard: 2 } }));
+    const { change_id } = await api.propose();
+    await api.post("approve", { change_id, approver: ANA });
+    expect(await api.post("approve", { change_id, approver })).toMatchObject({
+      status: 400,
+      body: { code: "already_decided" },
+    });
+    expect((await api.change(change_id)).approvals).toHaveLength(1);
+    expect(await api.audit()).toHaveLength(2);
+  });
+
+  test("20 parallel consents of two people count as two", async () => {
+    const api = await open(policy({ required_approvers: { standard: 3 } }));
+    const { change_id } = await api.propose();
+    const approvers = Array.from({ length: 20 }, (_, index) => (index % 2 ? "ana" : "bo"));
+    const replies = await Promise.all(approvers.map((approver) => api.post("approve", { change_id, approver })));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(2);
+    expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [{}, {}] });
+  });
+
+  test("one denial is final, whatever consents there are", async () => {
+    const api = await open(policy({ required_approvers: { standard: 2 } }));
+    const { change_id } = await api.propose();
+    await api.must("approve", change_id);
+    const denied = await api.post("deny", { change_id, approver: "bo", note: "no" });
+    expect(denied.body).toMatchObject({ status: "denied", decision: "denied" });
+    expect(denied.body.change).toMatchObject({ resolution: "denied", approver: "bo", approval_note: "no" });
+    expect((await api.post("approve", { change_id, approver: "cy" })).body.code).toBe("illegal_transition");
+  });
+
+  test.each(["pat", "PAT", " ｐａｔ "])(
+    "without self-approval the proposer pat may not approve as %j",
+    async (approver) => {
+      const api = await open(policy({ self_approval: false }));
+      const { change_id } = await api.propose({ proposer: "pat" });
+      expect(await api.post("approve", { change_id, approver })).toMatchObject({
+        status: 403,
+        body: { code: "self_approval_forbidden" },
+      });
+      expect((await api.post("approve", { change_id, approver: "ana" })).status).toBe(200);
+    },
+  );
+
+  test("without self-approval a proposer is required for what needs consent", async () => {
+    const minor = { kinds: ["config"], targets: ["ui.*"] };
+    const api = await open(policy({ self_approval: false, minor }));
+    expect(await api.post("propose", PROPOSAL)).toMatchObject({
+      status: 400,
+      body: { fields: [{ field: "proposer" }] },
+    });
+    const claim = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+    expect((await api.propose(claim)).status).toBe("approved");
+  });
+
+  test("self-approval is allowed by default", async () => {
+    const api = await open();
+    const { change_id } = await api.propose({ proposer: "ana" });
+    expect((await api.act("approve", change_id)).status).toBe(200);
+  });
+
+  test("only the intent's approvers approve and deny", async () => {
+    const api = await open(policy({ approvers: [ANA, "ｂｏ"] }));
+    const { change_id } = await api.propose();
+    for (const action of ["approve", "deny"])
+      for (const approver of ["eve", `${ANA}.evil.example`, "an"])
+        expect(await api.post(action, { change_id, approver })).toMatchObject({
+          status: 403,
+          body: { code: "not_an_approver" },
+        });
+    expect(await api.audit()).toHaveLength(1);
+    expect((await api.post("approve", { change_id, approver: "Bo" })).status).toBe(200);
+  });
+
+  test.each(VARIANTS)("the approver %s may be written %j", async (approver) => {
+    const api = await open(policy({ approvers: [ANA] }));
+    const { change_id } = await api.propose();
+    expect((await api.post("approve", { change_id, approver })).status).toBe(200);
+  });
+
+  test("only its proposer withdraws a change", async () => {
+    const api = await open();
+    const { change_id } = await api.propose({ proposer: "pat" });
+    expect(await api.post("withdraw", { change_id, proposer: "eve" })).toMatchObject({
+      status: 403,
+      body: { code: "not_the_proposer" },
+    });
+    const { body } = await api.post("withdraw", { change_id, proposer: "PAT", note: "later" });
+    expect(body).toMatchObject({ status: "denied", decision: "withdrawn", change: { resolution: "withdrawn" } });
+    expect(body.audit_entry.event_type).toBe("consent_decision");
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ decision: "withdrawn", note: "later" });
+  });
+
+  const TTL = policy({ consent_ttl_hours: 72 });
+
+  test.each(["approve", "deny", "withdraw", "apply"] as const)(
+    "%s after the time limit: the change is denied",
+    async (action) => {
+      const api = await open(TTL);
+      const { change_id } = await api.propose();
+      api.advance(72 * HOUR + 1);
+      expect(await api.act(action, change_id)).toMatchObject({
+        status: 400,
+        body: { code: "illegal_transition", current_status: "denied", allowed: [] },
+      });
+      expect(await api.change(change_id)).toMatchObject({
+        status: "denied",
+        resolution: "expired",
+        approver: "policy:expiry",
+      });
+      expect(events(await api.audit())).toEqual(["change_proposed", "consent_decision"]);
+    },
+  );
+
+  test("at the time limit itself consent is still in time", async () => {
+    const api = await open(TTL);
+    const { change_id } = await api.propose();
+    api.advance(72 * HOUR);
+    expect((await api.act("approve", change_id)).status).toBe(200);
+  });
+
+  test.each([
+    ["changes/ID", (body: { status: string }) => body.status],
+    ["approvals", (body: { pending: object[] }) => (body.pending.length === 0 ? "denied" : "pending_consent")],
+    ["runtime", (body: { changes: { status: string }[] }) => body.changes[0]!.status],
+  ] as [string, (body: never) => string][])(
+    "a read of %s shows an overdue change as denied",
+    async (path, statusIn) => {
+      const api = await open(TTL);
+      const { change_id } = await api.propose();
+      api.advance(73 * HOUR);
+      const { body } = await api.get(path.replace("ID", change_id));
+      expect(statusIn(body as never)).toBe("denied");
+      const [, entry] = await api.audit();
+      expect(JSON.parse(entry.detail)).toMatchObject({ decision: "expired", approver: "policy:expiry" });
+    },
+  );
+
+  test("a read shows an overdue change as denied, however many are overdue", async () => {
+    const api = await open(TTL);
+    const changes = await Promise.all(Array.from({ length: 120 }, () => api.propose()));
+    api.advance(73 * HOUR);
+    expect((await api.change(changes.at(-1)!.change_id)).status).toBe("denied");
+    expect((await api.get("approvals")).body.pending).toEqual([]);
+  });
+
+  test("an approved change does not expire, and without a limit nothing does", async () => {
+    const limited = await open(TTL);
+    const approved = await limited.bring("approved");
+    limited.advance(400 * DAY);
+    expect((await limited.act("apply", approved)).status).toBe(200);
+    const unlimited = await open();
+    const pending = await unlimited.bring("pending_consent");
+    unlimited.advance(4000 * DAY);
+    expect((await unlimited.act("approve", pending)).status).toBe(200);
+  });
+}

@@ -1,0 +1,141 @@
+/** Which error is told when several apply, and what the fixed ones look like. */
+import { expect, test } from "vitest";
+import { endpoints } from "../../../handlers/index.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { form, json, raw } from "../../support/requests.ts";
+import type { ContractOptions, Open } from "../http_contract.ts";
+
+const TOKEN = "correct horse battery staple";
+const UNKNOWN = "chg_none";
+const CROSS_SITE = { "sec-fetch-site": "cross-site" };
+const AUTHORISED = { "x-svc-admin-token": TOKEN };
+const XML = { "content-type": "application/xml" };
+const STALE = { "if-match": '"99"' };
+const OFF: ContractOptions = { intent: null, adminToken: TOKEN };
+const ON: ContractOptions = { adminToken: TOKEN, intent: { policy: { approvers: ["ana"] } } };
+
+const product = endpoints.filter(({ product }) => product);
+const posts = product.filter(({ method }) => method === "POST");
+const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
+
+/** The methods of each path, in alphabetical order. */
+const METHODS = new Map<string, string[]>();
+for (const { method, path } of endpoints)
+  METHODS.set(path, [...(METHODS.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])].sort());
+
+/** Each request has the fault it is refused for, and every fault that is looked for later. */
+const ORDER: [code: string, status: number, options: ContractOptions, request: (origin: string) => Request][] = [
+  ["not_found", 404, OFF, (o) => raw("/api/product/aprove", "{", { ...CROSS_SITE, ...XML }, o)],
+  [
+    "method_not_allowed",
+    405,
+    OFF,
+    (o) => new Request(`${o}/api/product/approve`, { method: "PUT", body: "{", headers: { ...CROSS_SITE, ...XML } }),
+  ],
+  ["product_runtime_disabled", 503, OFF, (o) => raw("approve", "{", { ...CROSS_SITE, ...XML }, o)],
+  ["cross_site", 403, ON, (o) => raw("approve", "{", { ...CROSS_SITE, ...XML }, o)],
+  ["unauthorized", 401, ON, (o) => raw("approve", "{", XML, o)],
+  ["unsupported_media_type", 415, ON, (o) => raw("approve", "{", { ...AUTHORISED, ...XML }, o)],
+  ["invalid_field", 400, ON, (o) => form("approve", { change_id: UNKNOWN }, { ...AUTHORISED, ...STALE }, o)],
+  [
+    "change_not_found",
+    404,
+    ON,
+    (o) => form("approve", { change_id: UNKNOWN, approver: "eve" }, { ...AUTHORISED, ...STALE }, o),
+  ],
+];
+
+export function errorRules(open: Open): void {
+  test.each(ORDER)("%s (%i) comes before all that is looked for later", async (code, status, options, request) => {
+    const api = await open(options);
+    expect(await api.send(request(api.origin))).toMatchObject({ status, body: { code, status } });
+  });
+
+  test.each([
+    ["approved", "deny", { approver: "eve" }, "illegal_transition", 400],
+    ["pending_consent", "approve", { approver: "eve" }, "not_an_approver", 403],
+    ["pending_consent", "approve", { approver: "ana" }, "version_mismatch", 412],
+  ] as const)("a %s change, %s: %o: %s", async (status, action, fields, code, expected) => {
+    const { adminToken: _, ...options } = ON;
+    const api = await open(options);
+    const change_id = await api.bring(status);
+    const refused = await api.post(action, { change_id, ...fields }, STALE);
+    expect(refused).toMatchObject({ status: expected, body: { code } });
+  });
+
+  test.each(product.map(({ method, path }) => [method, path]))("%s %s without an intent: 503", async (method, path) => {
+    const api = await open({ intent: null });
+    const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
+    expect([status, body.code]).toEqual([503, "product_runtime_disabled"]);
+    expect(body.error).toBe("product runtime disabled; start the service with --product-intent PATH");
+  });
+
+  test.each(["/api/state", "/api/capabilities", "/livez", "/readyz"])("%s answers without an intent", async (path) => {
+    expect((await (await open({ intent: null })).get(path)).status).toBe(200);
+  });
+
+  test.each([...METHODS])("%s: any other method is 405 with Allow", async (path, allowed) => {
+    const api = await open();
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
+      if (allowed.includes(method)) continue;
+      const refused = await api.send(new Request(api.origin + at(path), { method }));
+      expect(refused.status, method).toBe(405);
+      expect(refused.headers.get("allow")?.split(", ").sort()).toEqual(allowed);
+      if (method !== "HEAD") expect(refused.body.code).toBe("method_not_allowed");
+    }
+  });
+
+  test.each(["/", "/api", "/api/product", "/api/product/changes/", "/api/product/changes/%zz", "/api/product/Approve"])(
+    "%s is not found",
+    async (path) => {
+      expect(await (await open()).get(path)).toMatchObject({ status: 404, body: { code: "not_found" } });
+    },
+  );
+
+  test("a request id is made, or taken over when it is plain", async () => {
+    const api = await open();
+    const idOf = async (given?: string) => {
+      const { headers } = await api.get("/livez", given === undefined ? {} : { "x-request-id": given });
+      return headers.get("x-request-id");
+    };
+    expect(await idOf("req-7.a_B")).toBe("req-7.a_B");
+    expect(await idOf("x".repeat(100))).toBe("x".repeat(100));
+    for (const refused of ["", "a b", "<script>", "x".repeat(101)]) expect(await idOf(refused)).not.toBe(refused);
+    expect(await idOf()).not.toBe(await idOf());
+  });
+
+  test.each(posts.map(({ path }) => path))("%s refuses a field it does not know, and names it", async (path) => {
+    const api = await open();
+    const refused = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    expect(refused.body.fields).toContainEqual({ field: "dryrun", message: "is not a field of this request" });
+    expect(refused.body.error).toContain("dryrun");
+  });
+
+  test("a field in the address of a write is refused, not overlooked", async () => {
+    const api = await open();
+    const change_id = await api.bring("approved");
+    expect(await api.post("apply?dry_run=1", { change_id })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_field", fields: [{ field: "dry_run" }] },
+    });
+    expect((await api.change(change_id)).status).toBe("approved");
+  });
+
+  test("an unknown field beside a valid apply does not apply", async () => {
+    const api = await open();
+    const change_id = await api.bring("approved");
+    expect(await api.post("apply", { change_id, dryrun: 1 })).toMatchObject({ status: 400 });
+    expect((await api.change(change_id)).status).toBe("approved");
+  });
+
+  test("all wrong fields are told at once", async () => {
+    const api = await open();
+    const refused = await api.post("propose", { ...PROPOSAL, kind: "x", target: "-", reversible: "maybe" });
+    expect(refused.body.fields.map(({ field }: { field: string }) => field).sort()).toEqual([
+      "kind",
+      "reversible",
+      "target",
+    ]);
+  });
+}

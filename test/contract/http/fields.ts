@@ -1,0 +1,267 @@
+/** What each field accepts, the same from a form and from JSON. */
+import { expect, test } from "vitest";
+import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
+import type { Fields } from "../../support/requests.ts";
+import type { Open } from "../http_contract.ts";
+
+const REQUIRED: Record<string, Fields> = {
+  "propose-crm-followup": FOLLOWUP,
+  propose: PROPOSAL,
+  approve: { change_id: "chg_1", approver: "ana" },
+  deny: { change_id: "chg_1", approver: "ana" },
+  withdraw: { change_id: "chg_1", proposer: "pat" },
+  apply: { change_id: "chg_1" },
+  rollback: { change_id: "chg_1" },
+};
+
+const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>
+  Object.keys(fields).map((field) => [path, field] as const),
+);
+
+/** Number texts of the JSON grammar, and what they mean. */
+const NUMBERS: [text: string, value: number][] = [
+  ["0", 0],
+  ["-0", 0],
+  ["1", 1],
+  ["-12.50", -12.5],
+  ["1e-05", 1e-5],
+  ["1E+2", 100],
+  ["0.5", 0.5],
+  ["1.7976931348623157e308", Number.MAX_VALUE],
+];
+
+/** Texts that look like numbers to somebody. */
+const NOT_NUMBERS = [
+  "",
+  " ",
+  "NaN",
+  "Infinity",
+  "-Infinity",
+  "0x10",
+  "0b1",
+  "1e999",
+  "-1e999",
+  " 1",
+  "1 ",
+  "+1",
+  "01",
+  "-01",
+  "1.",
+  ".5",
+  "1e",
+  "e1",
+  "1,5",
+  "1_000",
+  "--1",
+  "1n",
+  "true",
+  "null",
+  "١",
+  "１",
+  "1\u00a0",
+  "1\n",
+];
+
+const NOT_JSON_NUMBERS = [null, true, false, [], [1], {}, "", "0x10", " 1"];
+
+const INVISIBLE = [
+  "a\u0000b",
+  "a\nb",
+  "a\u200bb",
+  "a\u202eb",
+  "a\ufeffb",
+  "a\u2028b",
+  "a\u00adb",
+  "\u3164",
+  "a\u{e0041}",
+];
+
+export function fieldRules(open: Open): void {
+  const propose = async (fields: Fields) => (await open()).post("propose", { ...PROPOSAL, ...fields });
+  const accepted = async (fields: Fields) => expect((await propose(fields)).status).toBe(201);
+  const refused = async (fields: Fields, field: string) =>
+    expect(await propose(fields)).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
+
+  test.each(MISSING)("%s needs %s", async (path, field) => {
+    const { [field]: _, ...rest } = REQUIRED[path]!;
+    const api = await open();
+    const absent = await api.post(path, rest);
+    expect(absent).toMatchObject({
+      status: 400,
+      body: { code: "invalid_field", fields: [{ field, message: "is required" }] },
+    });
+    const empty = await api.post(path, { ...rest, [field]: "" });
+    expect(empty).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
+    expect(await api.json(path, { ...rest, [field]: null })).toMatchObject({
+      status: 400,
+      body: { fields: [{ field }] },
+    });
+  });
+
+  test.each(NUMBERS)("the number %s is read", async (text, value) => {
+    const api = await open();
+    const stated = await api.propose({ expected_delta_k: text });
+    expect(stated.expected_delta_k).toBe(value);
+    const typed = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"expected_delta_k":${text}}`, {
+      "content-type": "application/json",
+    });
+    expect(typed.body.digest).toBe(stated.digest);
+  });
+
+  test.each(NOT_NUMBERS)("the text %j is no number", async (text) => {
+    const api = await open();
+    for (const field of ["expected_delta_k", "affected_users"]) {
+      const reply = await api.post("propose-crm-followup", { ...FOLLOWUP, [field]: text });
+      expect(reply, field).toMatchObject({ status: 400, body: { code: "invalid_field", fields: [{ field }] } });
+    }
+    expect(await api.post("kpi", { csat: text })).toMatchObject({ status: 400, body: { fields: [{ field: "csat" }] } });
+    expect(await api.audit()).toEqual([]);
+  });
+
+  test.each(NOT_JSON_NUMBERS)("JSON %j is no number", async (value) => {
+    const api = await open();
+    const reply = await api.json("propose-crm-followup", { ...FOLLOWUP, expected_delta_k: value });
+    expect(reply).toMatchObject({ status: 400, body: { fields: [{ field: "expected_delta_k" }] } });
+  });
+
+  test.each(["0", "100000000", "1e2", "9007199254740991"])("affected_users may be %s", (text) =>
+    accepted({ affected_users: text }),
+  );
+  test.each(["-1", "1.5", "1e-1", "9007199254740992", "1e300"])("affected_users may not be %s", (text) =>
+    refused({ affected_users: text }, "affected_users"),
+  );
+
+  test.each([
+    ["true", true],
+    ["1", true],
+    ["false", false],
+    ["0", false],
+  ])("reversible=%s is %s", async (text, value) => {
+    const api = await open();
+    expect((await api.propose({ reversible: text })).reversible).toBe(value);
+    expect((await api.json("propose", { ...PROPOSAL, reversible: value })).body.reversible).toBe(value);
+  });
+  test.each(["", "TRUE", "yes", "on", "2", " true", "null"])("reversible=%j is refused", (text) =>
+    refused({ reversible: text }, "reversible"),
+  );
+
+  test.each([
+    ["kind", "config", "Config"],
+    ["tier", "major", "huge"],
+    ["risk", "high", ""],
+    ["kpi", "incident_rate", "revenue"],
+  ])("%s is one of its words: %s, not %j", async (field, good, bad) => {
+    await accepted({ [field]: good });
+    await refused({ [field]: bad }, field);
+  });
+
+  test.each(["a", "A.b_c:d/e-f", "9", "x".repeat(200)])("the target %s is accepted", (target) => accepted({ target }));
+  test.each(["", ".a", "-a", "/a", "a b", "é", "a\n", "a\u0000", "a*", "a%", "x".repeat(201)])(
+    "the target %j is refused",
+    (target) => refused({ target }, "target"),
+  );
+
+  test.each([
+    ["tenant_id", 200],
+    ["summary", 500],
+    ["rationale", 4000],
+    ["proposer", 200],
+  ])("%s has at most %i characters", async (field, max) => {
+    await accepted({ [field]: "é".repeat(max) });
+    await refused({ [field]: "é".repeat(max + 1) }, field);
+  });
+
+  test.each([
+    ["note", 4000],
+    ["approver", 200],
+  ])("%s of a decision has at most %i characters", async (field, max) => {
+    const api = await open();
+    const change_id = await api.bring("pending_consent");
+    const decide = (text: string) => api.post("deny", { change_id, approver: "ana", [field]: text });
+    expect(await decide("x".repeat(max + 1))).toMatchObject({ status: 400, body: { fields: [{ field }] } });
+    expect((await decide("x".repeat(max))).status).toBe(200);
+  });
+
+  test("free text keeps its lines, and may be empty", async () => {
+    const api = await open();
+    const { rationale } = await api.propose({ rationale: "one\r\ntwo\n" });
+    expect(rationale).toBe("one\r\ntwo\n");
+    expect((await api.propose({ rationale: "" })).rationale).toBe("");
+  });
+
+  test.each(INVISIBLE)("%j is neither tenant, summary nor name", async (text) => {
+    for (const field of ["tenant_id", "summary", "proposer"]) await refused({ [field]: text }, field);
+    const api = await open();
+    const change_id = await api.bring("pending_consent");
+    expect(await api.post("approve", { change_id, approver: text })).toMatchObject({
+      status: 400,
+      body: { fields: [{ field: "approver" }] },
+    });
+  });
+
+  test.each(["llm:gpt", "LLM:gpt", "policy:minor", "Policy:Expiry", " llm:x", "ｌｌｍ:x", "policy：guardrail"])(
+    "the name %j is the service's own",
+    async (name) => {
+      const api = await open();
+      await refused({ proposer: name }, "proposer");
+      const change_id = await api.bring("pending_consent");
+      for (const action of ["approve", "deny"]) {
+        const reply = await api.post(action, { change_id, approver: name });
+        expect(reply, action).toMatchObject({ status: 400, body: { fields: [{ field: "approver" }] } });
+      }
+      expect(await api.post("withdraw", { change_id, proposer: name })).toMatchObject({ status: 400 });
+      expect((await api.change(change_id)).status).toBe("pending_consent");
+    },
+  );
+
+  test("names are trimmed and normalised as they are kept", async () => {
+    const api = await open();
+    const { change_id, proposer } = await api.propose({ proposer: "  Ｐat\u00a0" });
+    expect(proposer).toBe("Pat");
+    const { body } = await api.post("approve", { change_id, approver: " ana@acme.example ", note: "go" });
+    expect(body.change).toMatchObject({ approver: "ana@acme.example", approval_note: "go" });
+  });
+
+  test.each([
+    [0, "low"],
+    [100, "low"],
+    [101, "medium"],
+    [10_000, "medium"],
+    [10_001, "high"],
+  ])("a follow-up of %i users is a reversible workflow of %s risk", async (affected_users, risk) => {
+    const { body, status } = await (await open()).post("propose-crm-followup", { ...FOLLOWUP, affected_users });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ kind: "workflow", target: "crm.followup", reversible: true, risk, affected_users });
+  });
+
+  test("a created change shows what was stated and nothing invented", async () => {
+    const api = await open();
+    const { audit_entry, conflicts, digest, ...change } = await api.propose();
+    expect(change).toEqual({
+      ...PROPOSAL,
+      change_id: expect.stringMatching(/^chg_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      rationale: "",
+      expected_delta_k: null,
+      affected_users: null,
+      reversible: true,
+      tier: "standard",
+      risk: "medium",
+      kpi: null,
+      proposer: null,
+      status: "pending_consent",
+      resolution: null,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      approver: null,
+      approval_note: null,
+      approvals: [],
+      required_approvers: 1,
+      decided_at: null,
+      applied_at: null,
+      rolled_back_at: null,
+      revision: 1,
+    });
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(conflicts).toEqual([]);
+    expect(audit_entry).toMatchObject({ event_type: "change_proposed", change_id: change.change_id, tenant: "t1" });
+  });
+}

@@ -1,0 +1,150 @@
+/** The KPI feed and E, by hand-computed values. */
+import { expect, test } from "vitest";
+import type { Fields } from "../../support/requests.ts";
+import type { Open } from "../http_contract.ts";
+
+const GOALS = {
+  kpis: {
+    nrr_quarterly: { baseline: 1.02, target: 1.12, weight: 3 },
+    incident_rate: { baseline: 0.04, target: 0.01, weight: 2 },
+  },
+};
+
+/** Under GOALS: floors are 0.92 and 0.07. */
+const STATED: [Fields, E: number][] = [
+  [{ nrr_quarterly: 1.02 }, 0.5],
+  [{ nrr_quarterly: 1.12 }, 1],
+  [{ nrr_quarterly: 1.07 }, 0.75],
+  [{ nrr_quarterly: 0.92 }, 0],
+  [{ nrr_quarterly: 2 }, 1],
+  [{ nrr_quarterly: -5 }, 0],
+  [{ incident_rate: 0.04 }, 0.5],
+  [{ incident_rate: 0.025 }, 0.75],
+  [{ incident_rate: 0 }, 1],
+  [{ incident_rate: 0.5 }, 0],
+  [{ nrr_quarterly: 1.02, incident_rate: 0.01 }, 0.7],
+  [{ nrr_quarterly: 2, incident_rate: 0.5 }, 0.6],
+];
+
+/** Without goals: the first value is the baseline, the target 20 % better. */
+const DEFAULTS: [kpi: string, first: number, then: number, E: number][] = [
+  ["csat", 4, 4, 0.5],
+  ["csat", 4, 4.4, 0.75],
+  ["csat", 4, 4.8, 1],
+  ["csat", 4, 3.2, 0],
+  ["nrr_quarterly", 1, 1.1, 0.75],
+  ["deal_win_rate", 0.2, 0.18, 0.25],
+  ["weekly_active_sales_pct", 50, 60, 1],
+  ["sales_cycle_days_p50", 30, 27, 0.75],
+  ["sales_cycle_days_p50", 30, 36, 0],
+  ["incident_rate", 0.05, 0.045, 0.75],
+  ["incident_rate", 0.05, 0.06, 0],
+  ["csat", -10, -9, 0.75],
+];
+
+export function kpiRules(open: Open): void {
+  test.each(STATED)("%o gives E = %f", async (fed, effect) => {
+    const api = await open({ intent: GOALS });
+    const { status, body } = await api.post("kpi", fed);
+    expect(status).toBe(200);
+    expect(body.E).toBeCloseTo(effect, 12);
+    expect(body).toMatchObject({ refreshed: true, accepted: fed });
+    expect((await api.get("/api/state")).body.E).toBe(body.E);
+  });
+
+  test.each(DEFAULTS)("%s: first %f, then %f gives E = %f", async (kpi, first, then, effect) => {
+    const api = await open();
+    expect((await api.post("kpi", { [kpi]: first })).body).toMatchObject({ E: 0.5, refreshed: true });
+    expect((await api.post("kpi", { [kpi]: then })).body.E).toBeCloseTo(effect, 12);
+  });
+
+  test("a KPI that is not fed again counts with its last value", async () => {
+    const api = await open({ intent: GOALS });
+    await api.post("kpi", { nrr_quarterly: 1.02 });
+    expect((await api.post("kpi", { incident_rate: 0.01 })).body.E).toBeCloseTo(0.7, 12);
+  });
+
+  test("KPIs without stated weight weigh 1", async () => {
+    const api = await open({ intent: GOALS });
+    const { body } = await api.post("kpi", { nrr_quarterly: 1.12, incident_rate: 0.01, csat: 4 });
+    expect(body.E).toBeCloseTo((3 + 2 + 0.5) / 6, 12);
+  });
+
+  test("a baseline of 0 counts for nothing, then and later", async () => {
+    const api = await open();
+    expect((await api.post("kpi", { csat: 0 })).body).toMatchObject({ refreshed: false, E: null });
+    expect((await api.post("kpi", { csat: 5 })).body).toMatchObject({ refreshed: false, E: null });
+    expect((await api.post("kpi", { csat: 5, nrr_quarterly: 1 })).body).toMatchObject({ refreshed: true, E: 0.5 });
+    expect((await api.post("kpi", { csat: 6 })).body).toMatchObject({ refreshed: false, E: 0.5 });
+  });
+
+  test("a target that is the baseline counts for nothing", async () => {
+    const api = await open({ intent: { kpis: { csat: { baseline: 4, target: 4 } } } });
+    expect((await api.post("kpi", { csat: 5 })).body).toMatchObject({ refreshed: false, E: null });
+  });
+
+  test("no data gives null, not 0", async () => {
+    const api = await open({ intent: GOALS });
+    const { body } = await api.get("/api/state");
+    expect(body.E).toBeNull();
+    expect(body.goals).toContainEqual({
+      kpi: "incident_rate",
+      baseline: 0.04,
+      target: 0.01,
+      current: null,
+      progress: null,
+      status: "no_data",
+    });
+    expect((await api.get("intent")).body.last_kpi_at).toBeNull();
+  });
+
+  test("each value carries what it was worked out from", async () => {
+    const api = await open({ intent: GOALS });
+    await api.post("kpi", { nrr_quarterly: 1.07, csat: 0 });
+    const { dimensions, goals } = (await api.get("/api/state")).body;
+    expect(dimensions.E.parts).toMatchObject([
+      { kpi: "csat", value: 0, attainment: null, reason: expect.any(String) },
+      { kpi: "nrr_quarterly", value: 1.07, baseline: 1.02, target: 1.12, weight: 3, reason: null },
+    ]);
+    const nrr = goals.find(({ kpi }: { kpi: string }) => kpi === "nrr_quarterly");
+    expect(nrr.progress).toBeCloseTo(0.5, 12);
+    expect(nrr.status).toBe("on_track");
+  });
+
+  test("one feed is one kpi_refreshed entry, and the intent shows its time", async () => {
+    const api = await open({ intent: GOALS });
+    const fed = { nrr_quarterly: 1.07, csat: 4.5 };
+    const { body } = await api.post("kpi", fed);
+    expect(await api.audit()).toEqual([body.audit_entry]);
+    expect(body.audit_entry).toMatchObject({ event_type: "kpi_refreshed", change_id: "", tenant: "" });
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ values: fed });
+    expect((await api.get("intent")).body.last_kpi_at).toBe(body.at);
+    expect(body.at).toBe(body.audit_entry.timestamp);
+  });
+
+  test("all six KPIs of the specification are accepted, and those the intent names", async () => {
+    const six = {
+      nrr_quarterly: 1.1,
+      deal_win_rate: 0.3,
+      sales_cycle_days_p50: 40,
+      weekly_active_sales_pct: 60,
+      csat: 4.4,
+      incident_rate: 0.02,
+    };
+    expect((await (await open()).post("kpi", six)).body.accepted).toEqual(six);
+    const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
+    expect((await api.post("kpi", { ...six, page_load_ms: 600 })).status).toBe(200);
+  });
+
+  test.each([
+    ["no field", {}],
+    ["a KPI nobody named", { csat: 4, revenue: 1 }],
+    ["one bad value", { csat: 4, nrr_quarterly: "good" }],
+    ["an empty value", { csat: 4, nrr_quarterly: "" }],
+  ])("%s refuses the whole feed", async (_, fed) => {
+    const api = await open();
+    expect(await api.post("kpi", fed as Fields)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    expect((await api.get("/api/state")).body.dimensions.E.parts).toEqual([]);
+    expect(await api.audit()).toEqual([]);
+  });
+}

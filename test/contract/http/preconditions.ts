@@ -1,0 +1,109 @@
+/** ETag, If-Match and HEAD. */
+import { expect, test } from "vitest";
+import type { Action, Reachable } from "../../support/client.ts";
+import { READS } from "../../support/reads.ts";
+import type { Open } from "../http_contract.ts";
+
+const STEPS: [from: Reachable, action: Action][] = [
+  ["pending_consent", "approve"],
+  ["pending_consent", "deny"],
+  ["pending_consent", "withdraw"],
+  ["approved", "apply"],
+  ["applied", "rollback"],
+];
+
+export function preconditionRules(open: Open): void {
+  test("the ETag is the revision, and rises with every step", async () => {
+    const api = await open();
+    const { change_id } = await api.propose();
+    const seen = [(await api.get(`changes/${change_id}`)).headers.get("etag")];
+    for (const action of ["approve", "apply", "rollback"] as const) {
+      const reply = await api.act(action, change_id);
+      expect(reply.headers.get("etag")).toBe(`"${reply.body.change.revision}"`);
+      expect((await api.get(`changes/${change_id}`)).headers.get("etag")).toBe(reply.headers.get("etag"));
+      seen.push(reply.headers.get("etag"));
+    }
+    expect(seen).toEqual(['"1"', '"2"', '"3"', '"4"']);
+  });
+
+  test("a proposal answers with its ETag", async () => {
+    const api = await open();
+    const { headers } = await api.post("propose-crm-followup", {
+      tenant_id: "t",
+      affected_users: 1,
+      expected_delta_k: 1,
+    });
+    expect(headers.get("etag")).toBe('"1"');
+  });
+
+  test.each(STEPS)("a %s change, %s: If-Match is honoured", async (from, action) => {
+    const api = await open();
+    const change_id = await api.bring(from);
+    const { revision } = await api.change(change_id);
+    const entries = await api.audit();
+    for (const stale of [`"${revision + 1}"`, `"${revision - 1}"`, `W/"${revision}"`, `${revision}`, "", '"x"']) {
+      const refused = await api.act(action, change_id, { "if-match": stale });
+      expect(refused, stale).toMatchObject({
+        status: 412,
+        body: { code: "version_mismatch", current_revision: revision },
+      });
+      expect(refused.headers.get("etag")).toBe(`"${revision}"`);
+    }
+    expect(await api.audit()).toEqual(entries);
+    expect((await api.change(change_id)).status).toBe(from);
+    expect((await api.act(action, change_id, { "if-match": `"99", "${revision}"` })).status).toBe(200);
+  });
+
+  test("If-Match: * holds for any revision, and for no unknown change", async () => {
+    const api = await open();
+    const change_id = await api.bring("pending_consent");
+    expect((await api.act("approve", "chg_none", { "if-match": "*" })).status).toBe(404);
+    expect((await api.act("approve", change_id, { "if-match": "*" })).status).toBe(200);
+  });
+
+  test("a dry run honours If-Match too", async () => {
+    const api = await open();
+    const change_id = await api.bring("approved");
+    expect(await api.post("apply", { change_id, dry_run: 1 }, { "if-match": '"1"' })).toMatchObject({ status: 412 });
+  });
+
+  test("of two decisions on one revision, one wins", async () => {
+    const api = await open({ intent: { policy: { required_approvers: { standard: 2 } } } });
+    const change_id = await api.bring("pending_consent");
+    const replies = await Promise.all(
+      ["ana", "bo", "cy", "di"].map((approver) => api.post("approve", { change_id, approver }, { "if-match": '"1"' })),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
+    expect((await api.change(change_id)).approvals).toHaveLength(1);
+  });
+
+  test.each(READS)("HEAD %s answers as GET does, without a body", async (path) => {
+    const api = await open();
+    const at = path.replace("CHANGE", await api.bring("applied"));
+    const headers = { "x-request-id": "same" };
+    const got = await api.get(at, headers);
+    const headed = await api.send(new Request(api.origin + at, { method: "HEAD", headers }));
+    expect([headed.status, headed.text]).toEqual([got.status, ""]);
+    for (const name of ["content-type", "etag", "cache-control", "x-request-id"])
+      expect(headed.headers.get(name), name).toBe(got.headers.get(name));
+  });
+
+  test("HEAD of the export and of what is not there", async () => {
+    const api = await open();
+    await api.bring("applied");
+    const head = (path: string) => api.send(new Request(`${api.origin}/api/product/${path}`, { method: "HEAD" }));
+    const exported = await head("audit?format=jsonl");
+    expect([exported.status, exported.headers.get("content-type")]).toEqual([
+      200,
+      "application/x-ndjson; charset=utf-8",
+    ]);
+    expect((await head("changes/chg_none")).status).toBe(404);
+    expect((await head("audit?limit=0")).status).toBe(400);
+  });
+
+  test("answers are not for caches", async () => {
+    const api = await open();
+    for (const path of ["runtime", "audit", "/api/state"])
+      expect((await api.get(path)).headers.get("cache-control")).toBe("no-store");
+  });
+}

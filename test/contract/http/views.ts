@@ -1,0 +1,174 @@
+/** What is read of the runtime: identity, intent, changes, approvals, health. */
+import { expect, test } from "vitest";
+import type { Client } from "../../support/client.ts";
+import type { Open } from "../http_contract.ts";
+
+const ids = (changes: { change_id: string }[]): string[] => changes.map(({ change_id }) => change_id);
+
+/** Follows `next` to the end; every page has at most `limit`. */
+async function pages(api: Client, path: string, cursor: string, limit: number, of: (body: never) => string[]) {
+  const seen: string[] = [];
+  let next = "";
+  for (let page = 0; page < 50; page++) {
+    const { body } = await api.get(`${path}limit=${limit}${next && `&${cursor}=${next}`}`);
+    expect(of(body as never).length).toBeLessThanOrEqual(limit);
+    seen.push(...of(body as never));
+    if (body.next === null) break;
+    next = body.next;
+  }
+  return seen;
+}
+
+async function population(api: Client): Promise<string[]> {
+  const made: string[] = [];
+  for (const [index, status] of (
+    ["approved", "pending_consent", "applied", "pending_consent", "approved", "denied"] as const
+  ).entries())
+    made.push(await api.bring(status, { target: `ui.x${index}`, tenant_id: index % 2 ? "odd" : "even" }));
+  return made;
+}
+
+export function viewRules(open: Open): void {
+  test("identity", async () => {
+    expect((await (await open()).get("identity")).body).toEqual({
+      product_id: "acme-crm",
+      instance_id: "acme-crm@local",
+      node_id: "local",
+      binding_mode: "one_product_one_svc",
+    });
+  });
+
+  test("intent", async () => {
+    const { body } = await (await open({ intent: { product_type: "crm" } })).get("intent");
+    expect(body).toMatchObject({
+      product_id: "acme-crm",
+      product_type: "crm",
+      version: "2026.11",
+      update_epoch: 3,
+      approved_by: "head-of-product@acme.example",
+      manifest_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      adapter: null,
+      last_kpi_at: null,
+    });
+  });
+
+  test("co-evolution has its lists", async () => {
+    expect((await (await open()).get("co-evolution")).body).toMatchObject({ insights: [], peers: [] });
+  });
+
+  test("drift is unknown without an adapter", async () => {
+    expect((await (await open()).get("drift")).body).toMatchObject({ result: null, drifted: [], missing: [] });
+  });
+
+  test("runtime shows identity, intent, changes newest first, and the audit log", async () => {
+    const api = await open();
+    const made = await population(api);
+    const { body } = await api.get("runtime");
+    expect(body.identity).toEqual((await api.get("identity")).body);
+    expect(body.intent).toEqual((await api.get("intent")).body);
+    expect(ids(body.changes)).toEqual([...made].reverse());
+    expect([body.total, body.next]).toEqual([6, null]);
+    const { origin, length, head, entries } = (await api.get("audit")).body;
+    expect(body.audit).toEqual({ origin, length, head, entries });
+    const {
+      audit_entries: _a,
+      outcome: _o,
+      allowed_actions: _l,
+      gates: _g,
+      evidence: _e,
+      ...change
+    } = await api.change(made[0]!);
+    expect(body.changes.at(-1)).toEqual(change);
+  });
+
+  test.each([1, 2, 5, 6, 7])("pages of %i visit every change once", async (limit) => {
+    const api = await open();
+    const made = (await population(api)).reverse();
+    const changes = ({ changes }: { changes: { change_id: string }[] }) => ids(changes);
+    expect(await pages(api, "runtime?", "before", limit, changes)).toEqual(made);
+    const odd = await pages(api, "runtime?tenant_id=odd&", "before", limit, changes);
+    expect(odd).toEqual([made[0], made[2], made[4]]);
+    const approved = await pages(api, "runtime?status=approved&", "before", limit, changes);
+    expect(approved).toEqual([made[1], made[5]]);
+  });
+
+  test("total counts what the status filter asks for", async () => {
+    const api = await open();
+    await population(api);
+    for (const [status, total] of Object.entries({
+      approved: 2,
+      pending_consent: 2,
+      denied: 1,
+      applied: 1,
+      rolled_back: 0,
+    }))
+      expect((await api.get(`runtime?status=${status}&limit=1`)).body.total, status).toBe(total);
+  });
+
+  test("approvals are the pending and the approved, oldest first, each with what blocks it", async () => {
+    const api = await open({ intent: { policy: { required_approvers: { standard: 2 } } } });
+    const pending = await api.propose({ target: "ui.a", affected_users: 7, expected_delta_k: 2.5 });
+    const approved = await api.propose({ target: "ui.b" });
+    for (const approver of ["ana", "bo"]) await api.post("approve", { change_id: approved.change_id, approver });
+    const { body } = await api.get("approvals");
+    expect(body.pending).toEqual([
+      {
+        change_id: pending.change_id,
+        status: "pending_consent",
+        tier: "standard",
+        target: "ui.a",
+        summary: pending.summary,
+        expected_delta_k: 2.5,
+        affected_users: 7,
+        required_approvers: 2,
+        approvals: [],
+        blocked_by: [{ gate: "consent", state: "block", message: "0 of 2 consents" }],
+      },
+    ]);
+    expect(ids(body.approved)).toEqual([approved.change_id]);
+    expect(body.approved[0].blocked_by).toEqual([]);
+  });
+
+  test.each([1, 2, 3, 4, 5])("pages of %i visit every approval once", async (limit) => {
+    const api = await open();
+    const made = await population(api);
+    const both = ({ pending, approved }: Record<string, { change_id: string }[]>) =>
+      ids([...pending!, ...approved!]).sort();
+    expect(await pages(api, "approvals?", "after", limit, both)).toEqual([made[0], made[1], made[3], made[4]]);
+  });
+
+  test("one change shows its entries, in order", async () => {
+    const api = await open();
+    const first = await api.bring("applied");
+    await api.bring("approved");
+    await api.must("rollback", first);
+    const { audit_entries } = await api.change(first);
+    expect(audit_entries).toEqual((await api.audit()).filter(({ change_id }) => change_id === first));
+  });
+
+  test("an unknown change is 404", async () => {
+    expect(await (await open()).get("changes/chg_none")).toMatchObject({
+      status: 404,
+      body: { code: "change_not_found", change_id: "chg_none" },
+    });
+  });
+
+  test.each(["runtime?limit=0", "runtime?limit=1001", "runtime?status=gone", "approvals?limit=x", "outcomes?limit=-1"])(
+    "%s is refused",
+    async (path) => expect((await (await open()).get(path)).status).toBe(400),
+  );
+
+  test("health", async () => {
+    const api = await open();
+    expect((await api.get("/livez")).body).toEqual({ status: "ok" });
+    expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
+  });
+
+  test("capabilities name what is off and what would switch it on", async () => {
+    const { capabilities } = (await (await open({ intent: null })).get("/api/capabilities")).body;
+    const runtime = capabilities.find(({ id }: { id: string }) => id === "product_runtime");
+    expect(runtime).toMatchObject({ status: "disabled", enable_with: "--product-intent PATH" });
+    const on = (await (await open()).get("/api/capabilities")).body.capabilities;
+    expect(on.find(({ id }: { id: string }) => id === "product_runtime").status).toBe("available");
+  });
+}

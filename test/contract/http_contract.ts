@@ -1,0 +1,72 @@
+/** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
+import { describe, onTestFinished } from "vitest";
+import { checkedFetch } from "../support/checked_fetch.ts";
+import { type Client, client, type Fetch } from "../support/client.ts";
+import type { Manifest } from "../support/intents.ts";
+import { accessRules } from "./http/access.ts";
+import { auditRules } from "./http/audit.ts";
+import { bodyRules } from "./http/bodies.ts";
+import { conflictRules } from "./http/conflicts.ts";
+import { consentRules } from "./http/consent.ts";
+import { errorRules } from "./http/errors.ts";
+import { fieldRules } from "./http/fields.ts";
+import { idempotencyRules } from "./http/idempotency.ts";
+import { kpiRules } from "./http/kpi.ts";
+import { outcomeRules } from "./http/outcomes.ts";
+import { preconditionRules } from "./http/preconditions.ts";
+import { tierRules } from "./http/tiers.ts";
+import { transitionRules } from "./http/transitions.ts";
+import { viewRules } from "./http/views.ts";
+
+/** How a service under test is started: an intent's members (`null`: none), and its access rules. */
+export interface ContractOptions {
+  intent?: Manifest | null;
+  adminToken?: string;
+  identityHeader?: string;
+  allowedHosts?: string[];
+}
+
+/** A started service, with an empty store and without an adapter. */
+export interface ContractService {
+  /** As a client writes it, without a slash at the end. */
+  origin: string;
+  fetch: Fetch;
+  /** Moves the service's clock, in milliseconds. */
+  advance(ms: number): void;
+  close(): Promise<void>;
+}
+
+export type Make = (options: ContractOptions) => Promise<ContractService>;
+
+/** A client of a service that is closed when its test ends. */
+export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms: number): void }>;
+
+const SECTIONS: Record<string, (open: Open) => void> = {
+  transitions: transitionRules,
+  errors: errorRules,
+  bodies: bodyRules,
+  fields: fieldRules,
+  access: accessRules,
+  preconditions: preconditionRules,
+  idempotency: idempotencyRules,
+  tiers: tierRules,
+  consent: consentRules,
+  conflicts: conflictRules,
+  kpi: kpiRules,
+  outcomes: outcomeRules,
+  audit: auditRules,
+  views: viewRules,
+};
+
+/** Runs the whole contract on what `make` starts. */
+export function httpContract(name: string, make: Make): void {
+  const open: Open = async (options = {}) => {
+    const { fetch, origin, advance, close } = await make(options);
+    onTestFinished(close);
+    const secrets = options.adminToken ? [options.adminToken] : [];
+    return { ...client(checkedFetch(fetch, secrets), origin), advance };
+  };
+  describe(name, () => {
+    for (const [title, rules] of Object.entries(SECTIONS)) describe(title, () => rules(open));
+  });
+}

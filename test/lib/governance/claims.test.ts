@@ -1,0 +1,162 @@
+/** Two processes, one change: the claim decides whose operation counts. */
+import { expect, test } from "vitest";
+import type { ChangeRecord, Claim } from "../../../lib/governance/records.ts";
+import { events } from "../../support/client.ts";
+import { SECOND } from "../../support/clock.ts";
+import { restarted } from "../../support/deps.ts";
+import { gate, type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service, serviceOf, type TestService } from "../../support/service.ts";
+import { runCycle } from "../../../lib/pulse/cycle.ts";
+
+/** Waits for an event of the code under test, without a clock. */
+async function until(seen: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await seen())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A process in the middle of an apply, and another on the same store and host. */
+async function midApply() {
+  const adapter = scriptedAdapter();
+  const first = await service({ adapter });
+  const change_id = await first.bring("approved");
+  const hold = gate();
+  adapter.on("apply", () => hold.opened, 1);
+  const running = first.act("apply", change_id);
+  await until(() => adapter.calls.includes("apply"));
+  const second = serviceOf(await restarted(first.deps));
+  return { adapter, first, second, change_id, running, finish: hold.open };
+}
+
+const claimsOf = async (api: TestService) =>
+  (await api.deps.store.list<Claim>("claims", { limit: 10 })).map(({ value }) => value);
+const audited = async (api: TestService) => events(await api.audit()).slice(2);
+const times = (adapter: ScriptedAdapter, step: string) => adapter.calls.filter((call) => call === step).length;
+
+test("the intention is durable before the adapter runs, and gone after", async () => {
+  const { first, change_id, running, finish } = await midApply();
+  expect(await claimsOf(first)).toEqual([
+    {
+      change_id,
+      operation: "apply",
+      owner: first.deps.owner,
+      number: 1,
+      at: first.deps.clock.iso(),
+      ends: first.deps.clock.now() + 60 * SECOND,
+    },
+  ]);
+  const { gates } = await first.change(change_id);
+  expect(gates).toContainEqual(expect.objectContaining({ gate: "operation", state: "block" }));
+  finish();
+  expect((await running).status).toBe(200);
+  expect(await claimsOf(first)).toEqual([]);
+});
+
+test("another process's live claim is 409, and starting up leaves it alone", async () => {
+  const { adapter, first, second, change_id, running, finish } = await midApply();
+  expect(await second.act("apply", change_id)).toMatchObject({
+    status: 409,
+    body: { code: "operation_in_progress", change_id },
+  });
+  second.deps.clock.advance(60 * SECOND - 1);
+  expect((await second.act("apply", change_id)).status).toBe(409);
+  await runCycle(second.deps);
+  finish();
+  expect((await running).status).toBe(200);
+  expect(times(adapter, "apply")).toBe(1);
+  expect(await audited(first)).toEqual(["change_applied"]);
+  expect((await second.act("apply", change_id)).body.code).toBe("illegal_transition");
+});
+
+test("what is illegal is told before a claim that is in the way", async () => {
+  const { second, change_id, running, finish } = await midApply();
+  expect((await second.act("rollback", change_id)).body.code).toBe("illegal_transition");
+  finish();
+  await running;
+});
+
+test("in one process the second waits, and is judged on the new status", async () => {
+  const { first, change_id, running, finish } = await midApply();
+  const waiting = first.act("rollback", change_id);
+  finish();
+  expect([(await running).status, (await waiting).status]).toEqual([200, 200]);
+  expect(await audited(first)).toEqual(["change_applied", "change_rolled_back"]);
+});
+
+test("an ended claim is taken over, the host is asked, and a late result is not committed", async () => {
+  const { adapter, first, second, change_id, running, finish } = await midApply();
+  first.deps.clock.advance(60 * SECOND);
+  expect((await second.act("apply", change_id)).status).toBe(200);
+  expect(await audited(second)).toEqual(["change_apply_failed", "change_applied"]);
+  const before = [await second.change(change_id), await second.audit()];
+  finish();
+  expect(await running).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  expect([await second.change(change_id), await second.audit()]).toEqual(before);
+  expect(times(adapter, "apply")).toBe(2);
+});
+
+test("a late result is not committed under a newer claim either", async () => {
+  const { adapter, first, second, change_id, running, finish } = await midApply();
+  first.deps.clock.advance(60 * SECOND);
+  const hold = gate();
+  adapter.on("apply", () => hold.opened, 1);
+  const newer = second.act("apply", change_id);
+  await until(() => times(adapter, "apply") === 2);
+  expect(await claimsOf(second)).toMatchObject([{ number: 2, owner: second.deps.owner }]);
+  finish();
+  expect((await running).status).toBe(409);
+  expect(await claimsOf(second)).toMatchObject([{ number: 2, owner: second.deps.owner }]);
+  hold.open();
+  expect((await newer).status).toBe(200);
+  expect(await audited(second)).toEqual(["change_apply_failed", "change_applied"]);
+});
+
+test("a claim that ended after its work was done is completed, not repeated", async () => {
+  const { adapter, first, second, change_id, running, finish } = await midApply();
+  adapter.host.set(change_id, "applied");
+  first.deps.clock.advance(60 * SECOND);
+  expect((await second.act("apply", change_id)).body.code).toBe("illegal_transition");
+  const [entry] = (await second.audit()).slice(2);
+  expect(entry.event_type).toBe("change_applied");
+  expect(JSON.parse(entry.detail)).toMatchObject({ resolved_after_interruption: true });
+  expect(times(adapter, "apply")).toBe(1);
+  finish();
+  expect((await running).status).toBe(409);
+});
+
+test("the next cycle resolves an ended claim", async () => {
+  const { adapter, first, second, change_id, running, finish } = await midApply();
+  adapter.host.set(change_id, "applied");
+  first.deps.clock.advance(60 * SECOND);
+  expect((await runCycle(second.deps)).resolved).toBe(1);
+  expect((await second.change(change_id)).status).toBe("applied");
+  expect((await runCycle(second.deps)).resolved).toBe(0);
+  finish();
+  await running;
+});
+
+test("two processes that take over at once run the adapter once", async () => {
+  const { adapter, first, second, change_id, finish, running } = await midApply();
+  const third = serviceOf(await restarted(first.deps));
+  first.deps.clock.advance(60 * SECOND);
+  const replies = await Promise.all([second.act("apply", change_id), third.act("apply", change_id)]);
+  expect(replies.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1);
+  expect(times(adapter, "apply")).toBe(2);
+  expect((await audited(second)).filter((event) => event === "change_applied")).toHaveLength(1);
+  finish();
+  await running;
+});
+
+test("claims on one change are numbered upwards", async () => {
+  const { first, change_id, running, finish } = await midApply();
+  finish();
+  await running;
+  await first.must("rollback", change_id);
+  expect((await first.deps.store.get<ChangeRecord>("changes", change_id))?.value.operations).toBe(2);
+});
+
+test("consent decisions go on while another change is being applied", async () => {
+  const { first, running, finish } = await midApply();
+  const other = await first.bring("applied", { target: "ui.other" });
+  expect((await first.change(other)).status).toBe("applied");
+  finish();
+  expect((await running).status).toBe(200);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { identityOf, IdentityMismatch, openProduct } from "../../../lib/governance/open.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { opened, restarted, testDeps } from "../../support/deps.ts";
+
+test("the default identity", () => {
+  expect(identityOf("acme-crm", "node-7")).toEqual({
+    product_id: "acme-crm",
+    instance_id: "acme-crm@node-7",
+    node_id: "node-7",
+    binding_mode: "one_product_one_svc",
+  });
+  expect(identityOf("acme-crm", "node-7", "blue").instance_id).toBe("blue");
+});
+
+test("a store of another product is refused, and stays as it was", async () => {
+  const deps = await opened();
+  const other = testDeps({ store: deps.store });
+  other.product = { ...other.product!, identity: identityOf("other", "local") };
+  await expect(openProduct(other)).rejects.toThrow(IdentityMismatch);
+  await expect(openProduct(other)).rejects.toThrow(/"acme-crm".*"other"/);
+  expect((await deps.store.get<{ product_id: string }>("meta", "identity"))?.value.product_id).toBe("acme-crm");
+});
+
+test("another instance of the same product may open the store", async () => {
+  const deps = await opened();
+  const other = testDeps({ store: deps.store });
+  other.product = { ...other.product!, identity: identityOf("acme-crm", "node-2") };
+  await openProduct(other);
+  expect((await deps.store.get("meta", "identity"))?.value).toEqual(other.product.identity);
+});
+
+test("the log is made once, by whoever opens first", async () => {
+  const deps = await opened();
+  const made = await readHead(deps.store);
+  expect(made).toMatchObject({ origin: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{16,}$/), length: 0 });
+  await Promise.all([restarted(deps), restarted(deps)]);
+  expect(await readHead(deps.store)).toEqual(made);
+  const store = memoryStore();
+  const racing = await Promise.all(Array.from({ length: 5 }, () => opened({ store })));
+  const origins = await Promise.all(racing.map(async (one) => (await readHead(one.store))!.origin));
+  expect(new Set(origins).size).toBe(1);
+});
+
+test("without an intent nothing is opened", async () => {
+  const deps = await opened({ intent: null });
+  expect(await readHead(deps.store)).toBeUndefined();
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { portableSha256 } from "../../../lib/compose.ts";
+import { requireSameSite, requireToken } from "../../../lib/http/guards.ts";
+import { ORIGIN } from "../../support/requests.ts";
+
+const request = (headers: HeadersInit, url = ORIGIN): Request => new Request(url, { method: "POST", headers });
+
+test("the token is compared over digests: no part of it is compared as text", () => {
+  const hashed: unknown[] = [];
+  const sha256 = (data: string | Uint8Array) => {
+    hashed.push(data);
+    return portableSha256(data);
+  };
+  const deps = { adminToken: "token", sha256 };
+  expect(() => requireToken(request({ "x-svc-admin-token": "other" }), deps)).toThrow();
+  requireToken(request({ "x-svc-admin-token": "token" }), deps);
+  expect(hashed).toEqual(expect.arrayContaining(["token", "other"]));
+});
+
+test("tokens whose digests differ in one place only are told apart", () => {
+  const sha256 = (data: string | Uint8Array) => (data === "token" ? "aaaa" : "aaab");
+  expect(() => requireToken(request({ "x-svc-admin-token": "other" }), { adminToken: "token", sha256 })).toThrow();
+});
+
+test("Origin is held against Host as the sender named it, not against the address", () => {
+  const behindProxy = { host: "console.example:8443", origin: "https://console.example:8443" };
+  expect(() => requireSameSite(request(behindProxy))).not.toThrow();
+  expect(() => requireSameSite(request({ host: "console.example", origin: ORIGIN }))).toThrow();
+  expect(() => requireSameSite(request({ host: "[::1]:8420", origin: "http://[::1]:8420" }))).not.toThrow();
+  expect(() => requireSameSite(request({ host: "CONSOLE.example", origin: "https://console.example" }))).not.toThrow();
+});

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { forgetOldAnswers } from "../../../lib/http/idempotency.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { DAY } from "../../support/clock.ts";
+import { restarted } from "../../support/deps.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service, serviceOf } from "../../support/service.ts";
+
+const KEY = { "idempotency-key": "k-1" };
+const propose = (api: Awaited<ReturnType<typeof service>>, headers: HeadersInit = KEY) =>
+  api.post("propose", PROPOSAL, headers);
+
+test("an answer is replayed after a restart, and by another instance", async () => {
+  const api = await service();
+  const first = await propose(api);
+  const other = serviceOf(await restarted(api.deps));
+  expect((await propose(other)).text).toBe(first.text);
+  expect(await other.audit()).toHaveLength(1);
+});
+
+test("two instances asked at once with one key write once", async () => {
+  const api = await service();
+  const other = serviceOf(await restarted(api.deps));
+  const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
+  expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+  expect(await api.audit()).toHaveLength(1);
+});
+
+test("a key is its token's own", async () => {
+  const api = await service({ adminToken: "old-token" });
+  const first = await propose(api, { ...KEY, "x-svc-admin-token": "old-token" });
+  const rotated = serviceOf(await restarted(api.deps, { adminToken: "new-token" }));
+  const second = await propose(rotated, { ...KEY, "x-svc-admin-token": "new-token" });
+  expect([first.status, second.status]).toEqual([201, 201]);
+  expect(second.body.change_id).not.toBe(first.body.change_id);
+});
+
+test("neither token nor key is kept as it is", async () => {
+  const api = await service({ adminToken: "old-token" });
+  await propose(api, { "idempotency-key": "key-in-the-clear", "x-svc-admin-token": "old-token" });
+  const kept = JSON.stringify(await api.deps.store.list("idempotency", { limit: 10 }));
+  expect(kept).toContain("change_proposed");
+  expect(kept).not.toMatch(/old-token|key-in-the-clear/);
+});
+
+test("an answer is kept with its write, or neither is", async () => {
+  const store = failingStore(memoryStore());
+  const api = await service({ store });
+  store.fail();
+  expect((await propose(api)).status).toBe(503);
+  store.mend();
+  expect((await propose(api)).status).toBe(201);
+  expect((await propose(api)).status).toBe(201);
+  expect(await api.audit()).toHaveLength(1);
+});
+
+test("answers whose time is over are forgotten, others not", async () => {
+  const { deps, ...api } = await service();
+  await api.post("propose", PROPOSAL, { "idempotency-key": "old" });
+  deps.clock.advance(2 * DAY);
+  await api.post("propose", PROPOSAL, { "idempotency-key": "new" });
+  const forget = () => deps.store.transact((tx) => forgetOldAnswers(tx, deps.clock.now()));
+  expect(await forget()).toBe(1);
+  expect(await forget()).toBe(0);
+  expect((await api.post("propose", PROPOSAL, { "idempotency-key": "new" })).headers.get("idempotency-replayed")).toBe(
+    "true",
+  );
+});

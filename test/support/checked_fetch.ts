@@ -1,0 +1,80 @@
+/** Holds every answer that passes to what all answers have in common, so that no single test need say it. */
+import { expect } from "vitest";
+import { endpoints } from "../../handlers/index.ts";
+import type { ErrorCode } from "../../lib/errors.ts";
+import { statusOf } from "../../lib/errors.ts";
+import type { Endpoint } from "../../lib/endpoint.ts";
+import type { Fetch } from "./client.ts";
+
+/** What any endpoint may answer beside the codes it declares. */
+const COMMON: ErrorCode[] = [
+  "invalid_field",
+  "host_not_allowed",
+  "cross_site",
+  "unauthorized",
+  "not_found",
+  "method_not_allowed",
+  "payload_too_large",
+  "unsupported_media_type",
+  "internal",
+  "product_runtime_disabled",
+  "store_unavailable",
+  "store_busy",
+  "chain_broken",
+  "clock_behind",
+];
+
+/** What a stack trace or a path of this machine looks like. */
+const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var)\//;
+
+/** A fetch whose answers are all checked; `secrets` must never show. */
+export function checkedFetch(fetch: Fetch, secrets: readonly string[] = []): Fetch {
+  return async (request) => {
+    const { method, url } = request;
+    const response = await fetch(request);
+    const text = await response.clone().text();
+    const { status, headers } = response;
+    expect(headers.get("x-request-id"), "every answer names its request").toMatch(/^[A-Za-z0-9._-]{1,100}$/);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+    for (const secret of secrets) expect(text + JSON.stringify([...headers]), "no secret").not.toContain(secret);
+
+    const endpoint = endpointOf(method, new URL(url).pathname);
+    if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
+    else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
+    else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);
+    return response;
+  };
+}
+
+const isReadiness = (endpoint: Endpoint | undefined): boolean => endpoint?.path === "/readyz";
+
+function checkError(text: string, status: number, headers: Headers, endpoint: Endpoint | undefined): void {
+  expect(headers.get("content-type")).toBe("application/json");
+  const body = JSON.parse(text);
+  expect(body).toMatchObject({
+    error: expect.stringMatching(/\S/),
+    code: expect.stringMatching(/^[a-z_]+$/),
+    status,
+    request_id: headers.get("x-request-id"),
+  });
+  expect(statusOf(body.code), body.code).toBe(status);
+  expect(text).not.toMatch(LEAK);
+  if (endpoint) expect([...COMMON, ...(endpoint.errors ?? [])], "a code the endpoint declares").toContain(body.code);
+}
+
+/** A success parses as the declared output, and no field is lost on the way. */
+function checkSuccess(text: string, status: number, endpoint: Endpoint): void {
+  expect(status).toBe(isReadiness(endpoint) ? status : (endpoint.success ?? 200));
+  const body = JSON.parse(text);
+  expect(endpoint.output.parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
+}
+
+/** The declaration that a request meets. */
+export function endpointOf(method: string, pathname: string): Endpoint | undefined {
+  const wanted = method === "HEAD" ? "GET" : method;
+  return endpoints.find(({ method: declared, path }) => declared === wanted && patternOf(path).test(pathname));
+}
+
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, "[^/]+")}/*$`);

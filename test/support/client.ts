@@ -1,0 +1,96 @@
+import type { Status } from "../../lib/governance/change.ts";
+import { type Fields, form, get, json, ORIGIN, raw } from "./requests.ts";
+
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** An answer, read. `body` is the parsed JSON, `null` when there is none. */
+export interface Reply {
+  status: number;
+  // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+  body: any;
+  text: string;
+  headers: Headers;
+}
+
+/** A proposal with nothing optional stated. */
+export const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
+
+/** The specification's proposal. */
+export const FOLLOWUP = { tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 };
+
+export const ACTIONS = ["approve", "deny", "withdraw", "apply", "rollback"] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** Statuses that requests alone can bring about; nothing stays `proposed`. */
+export type Reachable = Exclude<Status, "proposed">;
+
+/** Speaks to a service as a program would. */
+export function client(fetch: Fetch, origin: string = ORIGIN) {
+  const send = async (request: Request): Promise<Reply> => {
+    const response = await fetch(request);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return {
+      status: response.status,
+      body: isJson && text !== "" ? JSON.parse(text) : null,
+      text,
+      headers: response.headers,
+    };
+  };
+  const post = (path: string, fields: Fields = {}, headers: HeadersInit = {}) =>
+    send(form(path, fields, headers, origin));
+
+  /** The fields an action needs. */
+  const fieldsOf = (action: Action, change_id: string): Fields =>
+    action === "approve" || action === "deny"
+      ? { change_id, approver: "ana" }
+      : action === "withdraw"
+        ? { change_id, proposer: "pat" }
+        : { change_id };
+  const act = (action: Action, change_id: string, headers: HeadersInit = {}) =>
+    post(action, fieldsOf(action, change_id), headers);
+
+  /** Answers the change; throws when the service refuses, since nothing further can be tested. */
+  const propose = async (over: Fields = {}): Promise<Reply["body"]> =>
+    expectOk(await post("propose", { ...PROPOSAL, ...over }));
+
+  const expectOk = (reply: Reply): Reply["body"] => {
+    if (reply.status >= 300) throw new Error(`${reply.status} ${reply.text}`);
+    return reply.body;
+  };
+  const must = async (action: Action, change_id: string) => expectOk(await act(action, change_id));
+
+  /** A change brought to a status, by requests alone. */
+  const bring = async (status: Reachable, over: Fields = {}): Promise<string> => {
+    const { change_id } = await propose(over);
+    if (status === "denied") await must("deny", change_id);
+    if (status === "approved" || status === "applied" || status === "rolled_back") await must("approve", change_id);
+    if (status === "applied" || status === "rolled_back") await must("apply", change_id);
+    if (status === "rolled_back") await must("rollback", change_id);
+    return change_id;
+  };
+
+  return {
+    origin,
+    send,
+    post,
+    act,
+    propose,
+    bring,
+    must,
+    json: (path: string, body: unknown, headers: HeadersInit = {}) => send(json(path, body, headers, origin)),
+    raw: (path: string, body: BodyInit | null, headers: HeadersInit = {}) => send(raw(path, body, headers, origin)),
+    get: (path: string, headers: HeadersInit = {}) => send(get(path, headers, origin)),
+    /** The change as it is read. */
+    change: async (change_id: string): Promise<Reply["body"]> =>
+      expectOk(await send(get(`changes/${change_id}`, {}, origin))),
+    /** All entries, in chain order. */
+    audit: async (query = ""): Promise<Reply["body"][]> =>
+      expectOk(await send(get(`audit${query}`, {}, origin))).entries,
+  };
+}
+
+export type Client = ReturnType<typeof client>;
+
+/** The event types of entries, in order. */
+export const events = (entries: { event_type: string }[]): string[] => entries.map(({ event_type }) => event_type);

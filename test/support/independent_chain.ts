@@ -1,0 +1,30 @@
+/** The chain's rules, written a second time and with another hash: the tests must not believe the code under test. */
+import { createHash } from "node:crypto";
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+
+/** What is wrong with a whole chain and at which entry, or `null`. */
+export function chainFault(entries: readonly AuditEntry[]): string | null {
+  let previous = "0".repeat(64);
+  for (const [index, entry] of entries.entries()) {
+    if (entry.id !== index + 1) return `entry ${index + 1} has the id ${entry.id}`;
+    if (entry.origin !== entries[0]!.origin) return `entry ${entry.id} is of another log`;
+    if (entry.previous_hash !== previous) return `entry ${entry.id} does not follow`;
+    if (entry.current_hash !== hashOf(entry)) return `entry ${entry.id} has another hash`;
+    if (index > 0 && entry.timestamp < entries[index - 1]!.timestamp) return `entry ${entry.id} is before its time`;
+    previous = entry.current_hash;
+  }
+  return null;
+}
+
+/** `current_hash` as the specification's encoding gives it. */
+export function hashOf(entry: Omit<AuditEntry, "current_hash">): string {
+  const hash = createHash("sha256").update("countersign-audit/v1\n");
+  const { origin, previous_hash, id, timestamp, event_type, change_id, tenant, detail } = entry;
+  for (const field of [origin, previous_hash, String(id), timestamp, event_type, change_id, tenant, detail]) {
+    const bytes = Buffer.from(field, "utf8");
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    hash.update(length).update(bytes);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,19 @@
+import { app } from "../../handlers/index.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { checkedFetch } from "./checked_fetch.ts";
+import { type Client, client } from "./client.ts";
+import { opened, type TestDeps, type TestOptions } from "./deps.ts";
+
+/** A client of a whole service in this process, and what the service runs on. */
+export type TestService = Client & { deps: TestDeps };
+
+/** Opens a service and a client to it. */
+export async function service(options: TestOptions = {}): Promise<TestService> {
+  return serviceOf(await opened({ store: memoryStore(), ...options }));
+}
+
+/** A client to a service over dependencies that are already opened. */
+export function serviceOf(deps: TestDeps): TestService {
+  const secrets = deps.adminToken ? [deps.adminToken] : [];
+  return { ...client(checkedFetch(app(deps), secrets)), deps };
+}
