@@ -1,0 +1,185 @@
+/**
+ * node test/crash/kill.mjs [--kills N] [--short] [--minutes M] [--seed S] [--slow MS] [--prove]: kills the built program
+ * with SIGKILL under eight writing clients, starts it again, and holds it against every receipt. Exit code 1: a fault.
+ */
+import { cp, mkdtemp, open, readFile, symlink } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { newClient } from "./client.mjs";
+import { newLedger } from "./ledger.mjs";
+import { spawnService } from "./service.mjs";
+import { buildVariant, VARIANTS } from "./variants.mjs";
+
+const root = join(import.meta.dirname, "../..");
+const intent = join(root, "local/example/product_intent.json");
+const CLIENTS = 8;
+
+const text = { type: "string" };
+const { values: options } = parseArgs({
+  options: {
+    kills: text,
+    minutes: text,
+    seed: text,
+    slow: text,
+    short: { type: "boolean" },
+    prove: { type: "boolean" },
+  },
+});
+const seed = Number(options.seed ?? Date.now() % 1_000_000);
+const slow = Number(options.slow ?? (options.prove ? 3000 : 2000));
+const minutes = Number(options.minutes ?? 60);
+const kills = Number(options.kills ?? (options.short || options.prove ? 40 : 1000));
+const say = (line) => process.stdout.write(`${line}\n`);
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+function randomFrom(start) {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Processor time of a process so far, in milliseconds; 0 where there is no /proc. It tells a slow start from a busy machine. */
+async function cpuOf(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
+  const [user = 0, system = 0] = stat.split(" ").slice(13, 15);
+  return (Number(user) + Number(system)) * 10;
+}
+
+/** A kill seldom cuts a write short, so the harness does at times: half a line, as a write cut short leaves it. */
+async function tear(journal) {
+  const file = await open(journal, "r+");
+  try {
+    const { size } = await file.stat();
+    const end = Buffer.alloc(Math.min(size, 65_536));
+    await file.read(end, 0, end.length, size - end.length);
+    const line = end.subarray(end.lastIndexOf(10, end.length - 2) + 1);
+    if (end.at(-1) === 10) await file.write(line, 0, Math.ceil(line.length / 2), size);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A slow start may be the machine's: it fails the run, which goes on to look for worse. */
+const ends = ({ kind }) => kind !== "slow" || options.prove;
+
+/** Kills a program again and again in a folder of its own, until the kills or the time are used up or a fault shows. */
+async function campaign(program, folder, random) {
+  const ledger = newLedger();
+  const clients = Array.from({ length: CLIENTS }, (_, index) => newClient(`t${index}`, ledger, random));
+  const config = join(folder, "data/product_config.json");
+  const starts = [];
+  const cpu = [];
+  const done = { kills: 0, inRecovery: 0, torn: 0 };
+  const deadline = performance.now() + minutes * 60_000;
+  let service;
+  let readAt = 0;
+  const kill = async () => {
+    done.kills++;
+    if (service.url === undefined) done.inRecovery++;
+    if (service.child.exitCode !== null) ledger.fault("answer", "the service ended by itself");
+    await service.kill();
+  };
+  try {
+    for (;;) {
+      service = spawnService(program, intent, folder);
+      const last = done.kills >= kills || performance.now() >= deadline;
+      if (!last && starts.length > 0 && random() < 0.3) {
+        // The first part of a start only loads the program.
+        await sleep((0.4 + 0.6 * random()) * starts.at(-1));
+        await kill();
+        continue;
+      }
+      await service.listening;
+      starts.push(service.took);
+      cpu.push(await cpuOf(service.child.pid));
+      if (service.took > slow) ledger.fault("slow", `a start took ${Math.round(service.took)} ms`);
+      const all = last || done.kills - readAt >= 100;
+      if (all) readAt = done.kills;
+      await ledger.check(service.url, config, { all, chain: all || starts.length % 5 === 0 });
+      if (last || ledger.faults.some(ends)) break;
+      const working = clients.map((client) => client(service));
+      // Mostly short, for many kills; at times long enough for a cycle and a snapshot to be under way.
+      await sleep(random() < 0.15 ? 780 + random() * 500 : random() * 300);
+      await kill();
+      await Promise.all(working);
+      if (ledger.faults.some(ends)) break;
+      if (random() < 0.2) {
+        await tear(join(folder, "data/state.json.journal.jsonl"));
+        done.torn++;
+      }
+      if (done.kills % 100 === 0) say(`  ${done.kills} kills, ${ledger.acknowledged} acknowledged`);
+    }
+  } catch (error) {
+    ledger.fault(service.url === undefined ? "start" : "answer", error.message);
+  } finally {
+    await service.kill();
+  }
+  return { ledger, starts, cpu, done };
+}
+
+function maxAndMedian(numbers) {
+  const sorted = numbers.map(Math.round).sort((a, b) => a - b);
+  return `${sorted.at(-1)} max, ${sorted[sorted.length >> 1]} median`;
+}
+
+const ofKind = ({ faults }, ...kinds) => faults.filter(({ kind }) => kinds.includes(kind)).length;
+
+async function run(folder) {
+  // Its own copy: another build may empty dist meanwhile.
+  await cp(join(root, "dist"), join(folder, "dist"), { recursive: true });
+  const { ledger, starts, cpu, done } = await campaign(
+    join(folder, "dist/local/ui_server.js"),
+    folder,
+    randomFrom(seed),
+  );
+  const rows = {
+    kills: done.kills,
+    "of them during recovery": done.inRecovery,
+    "torn ends added": done.torn,
+    "acknowledged writes": ledger.acknowledged,
+    "receipts compared": ledger.compared,
+    "restarts, ms": maxAndMedian(starts),
+    "of it processor, ms": maxAndMedian(cpu),
+    lost: ofKind(ledger, "lost"),
+    duplicated: ofKind(ledger, "duplicated"),
+    mismatches: ofKind(ledger, "mismatch"),
+    "slow restarts": ofKind(ledger, "slow"),
+    "other faults": ofKind(ledger, "start", "answer"),
+  };
+  for (const [name, value] of Object.entries(rows)) say(`${name.padEnd(24)} ${value}`);
+  for (const { kind, text } of ledger.faults.slice(0, 10)) say(`${kind}: ${text}`);
+  return ledger.faults.length === 0;
+}
+
+async function prove(folder) {
+  let right = 0;
+  for (const variant of VARIANTS) {
+    const [name, kinds] = variant;
+    const home = await mkdtemp(join(folder, "variant-"));
+    const { ledger, done } = await campaign(await buildVariant(variant, home), home, randomFrom(seed));
+    const [first] = ledger.faults;
+    const noticed = first !== undefined && kinds.includes(first.kind);
+    if (kinds === "" ? !first : noticed) right++;
+    const shown = first && `${first.kind}: ${first.text.replaceAll(`${home}/`, "").slice(0, 160)}`;
+    const verdict = first ? (noticed ? "caught" : "WRONG FAULT") : kinds === "" ? "passes" : "NOT CAUGHT";
+    say(`${name.padEnd(44)} ${verdict} after ${done.kills} kills${shown ? `: ${shown}` : ""}`);
+  }
+  return right === VARIANTS.length;
+}
+
+const folder = await mkdtemp(join(tmpdir(), "countersign-crash-"));
+let keep = false;
+process.on("exit", () => (keep ? say(`kept for a look: ${folder}`) : rmSync(folder, { recursive: true, force: true })));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+say(`seed ${seed}`);
+const fine = await (options.prove ? prove(folder) : run(folder));
+keep = !fine && !options.prove;
+process.exitCode = fine ? 0 : 1;

@@ -1,0 +1,145 @@
+/** What the clients were told, and whether the service still says so. Independent of the program's own code. */
+import { readFile } from "node:fs/promises";
+import { ask } from "./service.mjs";
+
+const RANK = { pending_consent: 0, approved: 1, applied: 2, rolled_back: 3 };
+const STATUS = { change_proposed: "pending_consent", consent_decision: "approved", change_applied: "applied" };
+const ONCE = { ...STATUS, change_rolled_back: "rolled_back" };
+
+/** An empty ledger; `faults` fills when a check fails. */
+export function newLedger() {
+  const faults = [];
+  const receipts = [];
+  const statuses = new Map();
+  const hashes = [];
+  const folded = new Map();
+  const stacks = new Map();
+  const seen = {};
+  let touched = new Set();
+
+  const fault = (kind, text) => void faults.push({ kind, text });
+
+  const ledger = { faults, fault, asked: {}, acknowledged: 0, compared: 0 };
+
+  /** Keeps what an answer to a write promised. */
+  ledger.receive = ({ audit_entry: entry, change_id, status }) => {
+    ledger.acknowledged++;
+    if ((receipts[entry.id] ?? entry).current_hash !== entry.current_hash)
+      fault("duplicated", `entry ${entry.id} was given to two writes`);
+    receipts[entry.id] = entry;
+    if (change_id === undefined) return;
+    if (RANK[status] > (RANK[statuses.get(change_id)] ?? -1)) statuses.set(change_id, status);
+    touched.add(change_id);
+  };
+
+  /** Follows an entry that was not seen before. */
+  const fold = ({ id, event_type, change_id, tenant, detail }) => {
+    seen[event_type] = (seen[event_type] ?? 0) + 1;
+    if (!(event_type in ONCE)) return;
+    const { target } = event_type === "change_proposed" ? JSON.parse(detail) : {};
+    const change = folded.get(change_id) ?? { place: JSON.stringify([tenant, target]), told: new Set() };
+    if (change.told.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
+    change.told.add(event_type);
+    change.status = ONCE[event_type];
+    folded.set(change_id, change);
+    const stack = stacks.get(change.place) ?? [];
+    if (event_type === "change_applied") stacks.set(change.place, [...stack, change_id]);
+    if (event_type === "change_rolled_back")
+      stacks.set(
+        change.place,
+        stack.filter((other) => other !== change_id),
+      );
+  };
+
+  /** Pages through the log: what is new in it, or all. */
+  const readLog = async (url, all) => {
+    let after = all ? 0 : Math.max(0, hashes.length - 1);
+    for (let next = after; next !== null;) {
+      const { body } = await ask(url, `/api/product/audit?limit=1000&after=${next}`);
+      for (const entry of body.entries) {
+        const { id, current_hash, previous_hash } = entry;
+        if (id <= after) fault("duplicated", `entry ${id} comes after entry ${after}`);
+        if (id > after + 1) fault("lost", `entry ${after + 1} is missing`);
+        if (hashes[after] !== undefined && previous_hash !== hashes[after])
+          fault("mismatch", `entry ${id} does not go on from entry ${after}`);
+        if ((hashes[id] ?? current_hash) !== current_hash) fault("mismatch", `entry ${id} is another than before`);
+        const kept = receipts[id];
+        if (kept) ledger.compared++;
+        for (const field of Object.keys(kept ?? {}))
+          if (kept[field] !== entry[field]) fault("mismatch", `entry ${id} has another ${field} than its receipt`);
+        if (hashes[id] === undefined) fold(entry);
+        hashes[id] = current_hash;
+        after = id;
+      }
+      ({ next } = body);
+      if (after !== body.length && next === null)
+        fault("lost", `the log has ${body.length} entries, and ends at ${after}`);
+    }
+    if (after + 1 < Math.max(receipts.length, hashes.length))
+      fault("lost", `${Math.max(receipts.length, hashes.length) - 1 - after} entries from ${after + 1} on are gone`);
+    for (const [name, event] of Object.entries({ propose: "change_proposed", kpi: "kpi_refreshed" }))
+      if ((seen[event] ?? 0) > (ledger.asked[name] ?? 0)) fault("duplicated", `more ${event} than were asked for`);
+  };
+
+  const checkChain = async (url) => {
+    const last = receipts.length - 1;
+    const kept = last > 0 ? `?expected_length=${last}&expected_head=${receipts[last].current_hash}` : "";
+    const { body } = await ask(url, `/api/product/audit/verify${kept}`);
+    const { valid, reason, state } = body;
+    if (!valid) fault("mismatch", `audit/verify: ${reason} at ${body.first_invalid}`);
+    else if (state.mismatched + state.unsettled > 0) fault("mismatch", `audit/verify: ${JSON.stringify(state)}`);
+  };
+
+  const checkChange = ({ change_id, status }) => {
+    if (!(RANK[status] >= (RANK[statuses.get(change_id)] ?? 0)))
+      fault("lost", `${change_id} was ${statuses.get(change_id)} and is ${status}`);
+    const told = folded.get(change_id)?.status;
+    if (told !== status) fault("mismatch", `${change_id} is ${status}, the log says ${told}`);
+  };
+
+  const checkChanges = async (url, all) => {
+    if (!all) for (const id of touched) checkChange((await ask(url, `/api/product/changes/${id}`)).body);
+    let count = 0;
+    for (let before = ""; all && before !== null;) {
+      const { body } = await ask(url, `/api/product/runtime?limit=1000${before && `&before=${before}`}`);
+      body.changes.forEach(checkChange);
+      count += body.changes.length;
+      before = body.next;
+    }
+    if (all && count < statuses.size) fault("lost", `${statuses.size} changes were acknowledged, ${count} are there`);
+    touched = new Set();
+  };
+
+  /** The product's file is whole, shows each change as the log does, and holds what the last applied changes set. */
+  const checkConfig = async (url, path) => {
+    const owned = [...stacks].filter(([, stack]) => stack.length > 0);
+    const text = await readFile(path, "utf8").catch(() => "{}");
+    let config;
+    try {
+      config = JSON.parse(text);
+    } catch (error) {
+      return fault("mismatch", `the product's file is no JSON: ${error.message}`);
+    }
+    const { values = {}, changes = {} } = config;
+    for (const [id, { state }] of Object.entries(changes))
+      if (folded.get(id)?.status !== state)
+        fault("mismatch", `the product's file shows ${id} as ${state}, the log as ${folded.get(id)?.status}`);
+    const held = Object.values(values).reduce((sum, targets) => sum + Object.keys(targets).length, 0);
+    if (held !== owned.length) fault("mismatch", `the product's file holds ${held} values, not ${owned.length}`);
+    for (const [place, stack] of owned) {
+      const [tenant, target] = JSON.parse(place);
+      const { body } = await ask(url, `/api/product/changes/${stack.at(-1)}`);
+      if (JSON.stringify(values[tenant]?.[target]) !== JSON.stringify(body.value))
+        fault("mismatch", `the product's file does not hold what ${stack.at(-1)} set`);
+    }
+  };
+
+  /** Compares everything the clients were told with a service that nobody writes to; `all`: from the first entry on. */
+  ledger.check = async (url, configPath, { all, chain }) => {
+    await readLog(url, all);
+    await checkChanges(url, all);
+    await checkConfig(url, configPath);
+    if (chain) await checkChain(url);
+  };
+  return ledger;
+}

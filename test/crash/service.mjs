@@ -1,0 +1,48 @@
+/** The program as a process that can be killed at any moment. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+const START_LIMIT_MS = 20_000;
+const ANSWER_LIMIT_MS = 15_000;
+
+const alive = new Set();
+process.on("exit", () => alive.forEach((child) => child.kill("SIGKILL")));
+
+/** Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. */
+export function spawnService(program, intent, cwd) {
+  const files = ["--state", "data/state.json", "--product-config", "data/product_config.json"];
+  const args = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1"];
+  const env = { PATH: process.env.PATH };
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });
+  const spawned = performance.now();
+  alive.add(child);
+  const ended = once(child, "close").finally(() => alive.delete(child));
+  const log = [];
+  const service = { child, url: undefined, took: undefined, killed: false };
+  service.listening = new Promise((resolve, reject) => {
+    const limit = setTimeout(() => child.kill("SIGKILL"), START_LIMIT_MS);
+    createInterface(child.stderr).on("line", (line) => {
+      if (log.push(line) > 20) log.shift();
+      if (service.url !== undefined || !line.includes('"listening"')) return;
+      clearTimeout(limit);
+      Object.assign(service, { url: JSON.parse(line).url, took: performance.now() - spawned });
+      resolve(service.url);
+    });
+    void ended.then(() => (clearTimeout(limit), reject(new Error(`ended before it listened: ${log.at(-1) ?? ""}`))));
+  });
+  service.listening.catch(() => undefined);
+  service.kill = async () => {
+    service.killed = true;
+    child.kill("SIGKILL");
+    await ended;
+  };
+  return service;
+}
+
+/** Asks the service; throws when no whole answer comes. */
+export async function ask(url, path, { fields, key } = {}) {
+  const sent = fields && { method: "POST", body: new URLSearchParams(fields), headers: { "idempotency-key": key } };
+  const response = await fetch(`${url}${path}`, { ...sent, signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  return { status: response.status, body: await response.json() };
+}

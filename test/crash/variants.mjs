@@ -1,0 +1,82 @@
+/** The program with one protection removed, to show that the harness notices. The sources stay as they are. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as esbuild from "esbuild";
+
+const root = join(import.meta.dirname, "../..");
+const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
+
+/** Name, the faults that count as noticing it, source file, its text and what stands there instead. */
+export const VARIANTS = [
+  ["nothing removed", "", "local/start.ts", "  const lock = await acquireLock(options.state);", "$&"],
+  [
+    "answers before it writes",
+    "lost duplicated mismatch answer",
+    "local/store/journal.ts",
+    "        await write(writing);",
+    `        for (const waiter of writing.waiters.splice(0)) waiter.durable(); ${pause(5)} await write(writing);`,
+  ],
+  [
+    "never writes one commit in fifty",
+    "lost duplicated mismatch start answer",
+    "local/store/journal.ts",
+    "      gathering.add(++accepted, writes);",
+    "      if ((globalThis.commits = (globalThis.commits ?? 0) + 1) % 50 === 0) return waiter.durable();\n$&",
+  ],
+  [
+    "appends after a torn line",
+    "start",
+    "local/store/recover.ts",
+    "last && last.end < active.bytes ? await cut(parts, active, last.end, listing.torn) : undefined",
+    "undefined",
+  ],
+  [
+    "settles no claim at the start",
+    "answer mismatch",
+    "lib/governance/open.ts",
+    "if (!deps.integrity.breach) await resolveAbandoned(deps, exclusive);",
+    "",
+  ],
+  [
+    "empties the product's file, then writes it",
+    "mismatch answer",
+    "local/file_adapter/atomic_file.ts",
+    "    await files.rename(aside, path);",
+    `await files.rm(aside); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
+  ],
+  ["forgets idempotency keys", "duplicated", "lib/governance/unit.ts", "      if (kept) return kept;", ""],
+  [
+    "starts in three seconds",
+    "slow",
+    "local/start.ts",
+    "  const lock = await acquireLock(options.state);",
+    `${pause(3000)}\n$&`,
+  ],
+];
+
+/** Builds a variant; gives the path of its program. Throws when the source has no such text any more. */
+export async function buildVariant([name, , file, text, instead], folder) {
+  const outfile = join(folder, "dist/local/ui_server.js");
+  let replaced = 0;
+  const setup = (build) =>
+    build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      if (path !== join(root, file)) return undefined;
+      const parts = (await readFile(path, "utf8")).split(text);
+      replaced = parts.length - 1;
+      return { contents: parts.join(instead.replace("$&", () => text)), loader: "ts" };
+    });
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ["local/ui_server.ts"],
+    outfile,
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    logLevel: "error",
+    plugins: [{ name: "variant", setup }],
+  });
+  if (replaced !== 1) throw new Error(`"${name}": ${file} has its text ${replaced} times`);
+  return outfile;
+}
