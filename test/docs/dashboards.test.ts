@@ -1,0 +1,71 @@
+/** The dashboard and the alert rules speak of metrics that exist. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { endpoints } from "../../handlers/index.ts";
+import { processMetrics } from "../../local/metrics.ts";
+import { fetchOf, pulse } from "../lib/pulse/pulse_service.ts";
+
+const file = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
+const dashboard = JSON.parse(readFileSync(file("grafana_dashboard.json"), "utf8"));
+const alerts = readFileSync(file("alerts.yml"), "utf8");
+
+/** Every metric name that the service can show, with those of a histogram's parts. */
+async function shown(): Promise<Set<string>> {
+  const metrics = processMetrics(endpoints, "1");
+  const service = await pulse({
+    metrics,
+    notifier: { problem: () => null },
+    intent: { kpis: { csat: { baseline: 4, target: 5 } } },
+  });
+  await service.post("kpi", { csat: 4.2 });
+  await service.bring("applied");
+  await service.propose();
+  await service.cycle();
+  await metrics.measured(fetchOf(service.deps))(new Request("http://127.0.0.1/livez"));
+  const { text } = await service.get("/api/metrics");
+  return new Set(text.split("\n").flatMap((line) => /^(\w+)[{ ]/.exec(line)?.[1] ?? []));
+}
+
+const named = (expression: string): string[] => expression.match(/\b(?:countersign|nodejs|process)_\w+/g) ?? [];
+
+test("every metric of the dashboard exists", async () => {
+  const expressions = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) => panel.targets ?? []);
+  const names = expressions.flatMap(({ expr }: { expr: string }) => named(expr));
+  expect(names.length).toBeGreaterThan(20);
+  const known = await shown();
+  expect(names.filter((name: string) => !known.has(name))).toEqual([]);
+});
+
+test("every metric of the alert rules exists", async () => {
+  const names = [...alerts.matchAll(/expr: (.+)/g)].flatMap(([, expression]) => named(expression!));
+  expect(names.length).toBeGreaterThan(10);
+  const known = await shown();
+  expect(names.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test("every alert rule has a test", () => {
+  const tests = readFileSync(file("alerts_test.yml"), "utf8");
+  for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) expect(tests).toContain(`alertname: ${name}\n`);
+});
+
+test("panels have ids of their own and do not overlap", () => {
+  const ids = dashboard.panels.map(({ id }: { id: number }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const taken = new Set<string>();
+  for (const { gridPos } of dashboard.panels)
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        expect(taken.has(`${x},${y}`)).toBe(false);
+        taken.add(`${x},${y}`);
+      }
+});
+
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+if (!hasPromtool) process.stderr.write("promtool is not on PATH: the alert rules are not run\n");
+
+test.skipIf(!hasPromtool)("the alert rules do what their tests say", () => {
+  const run = spawnSync("promtool", ["test", "rules", file("alerts_test.yml").pathname], { encoding: "utf8" });
+  expect(run.stdout + run.stderr).toMatch(/SUCCESS\s*$/);
+  expect(run.status).toBe(0);
+});
