@@ -83,6 +83,12 @@ export async function openWindow(
   return { page, context, faults };
 }
 
+/** Closes a window; requests that are still being answered for it end with it. */
+export async function closeWindow({ page, context }: Window): Promise<void> {
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await context.close();
+}
+
 /** The pages of the console, by their place in the address. */
 export const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"] as const;
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { killAll } from "../e2e/server.ts";
-import { openWindow, startBrowser, visit, type Window } from "./browser.ts";
+import { closeWindow, openWindow, startBrowser, visit, type Window } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const browser = await startBrowser();
@@ -22,7 +22,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
   });
   afterEach(async () => {
     const faults = windows.flatMap((one) => one.faults);
-    await Promise.all(windows.splice(0).map(({ context }) => context.close()));
+    await Promise.all(windows.splice(0).map(closeWindow));
     expect(faults, "policy violations and script errors").toEqual([]);
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { killAll } from "../e2e/server.ts";
-import { openWindow, PAGES, startBrowser, visit, type Window } from "./browser.ts";
+import { closeWindow, openWindow, PAGES, startBrowser, visit, type Window } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 const IMAGE = `<img src=x onerror="window.hacked=1">`;
@@ -32,7 +32,7 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
   afterEach(async () => {
     const faults = windows.flatMap((one) => one.faults);
-    await Promise.all(windows.splice(0).map(({ context }) => context.close()));
+    await Promise.all(windows.splice(0).map(closeWindow));
     expect(faults, "policy violations and script errors").toEqual([]);
   });
   afterAll(async () => {
