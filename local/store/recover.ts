@@ -1,11 +1,13 @@
 /** Brings a store back from its files: checks them against each other, cuts a torn end, or begins anew. */
 import { basename } from "node:path";
 import { StoreDamaged } from "./damage.ts";
-import { asideOf, type Files, makeDurableFolder, readAt, replaceFile } from "./files.ts";
+import { asideOf, type Files, makeDurableFolder, readAt, replaceFile, writeAll } from "./files.ts";
 import { type Listing, listingOf, type Paths } from "./paths.ts";
-import { newReplay, type Replay } from "./replay.ts";
+import { type LastSegment, newReplay, type Replay } from "./replay.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
 import type { Snapshot } from "./snapshot.ts";
+
+const PIECE = 1 << 20;
 
 /** What recovery needs. */
 export interface RecoverParts {
@@ -22,8 +24,7 @@ export interface Found {
   replay: Replay;
   listing: Listing;
   sealed: Segment[];
-  /** The last journal file, and where its last whole line ends. */
-  last: { segment: Segment; end: number } | undefined;
+  last: LastSegment | undefined;
   snapshot: Snapshot | null;
 }
 
@@ -63,6 +64,7 @@ export async function mend(parts: RecoverParts, { replay, listing, sealed, last 
   const active = last?.segment ?? (await begin(parts, replay, store, sealed.length + 1));
   const torn = last && last.end < active.bytes ? await cut(parts, active, last.end, listing.torn) : undefined;
   // A process that was killed may have left lines and names that no sync has reached yet.
+  if (last) await writeAgain(files, last);
   await files.sync(active.fd);
   await files.syncFolder(paths.folder);
   for (const leftover of listing.leftovers) await files.remove(leftover);
@@ -106,6 +108,18 @@ async function begin(
   replay.segments.set(segment.file, segment);
   await files.rename(asideOf(paths.journal), paths.journal);
   return segment;
+}
+
+/**
+ * Writes again what the snapshot does not vouch for. After a failed sync the system may hold lines in memory that it takes
+ * for written: they can be read, another sync passes over them, and a power cut takes them away.
+ */
+async function writeAgain(files: Files, { segment: { fd }, since, end }: LastSegment): Promise<void> {
+  for (let at = since; at < end;) {
+    const piece = readAt(files, fd, Math.min(PIECE, end - at), at);
+    await writeAll(files, fd, piece, at);
+    at += piece.length;
+  }
 }
 
 /** Sets a torn end aside, durably, and only then cuts it off. */

@@ -17,6 +17,15 @@ export interface Replayed {
   sequences: Record<string, { from: number; to: number }>;
 }
 
+/** The journal's last file as it was found. */
+export interface LastSegment {
+  segment: Segment;
+  /** Where the commits begin that the snapshot does not show. */
+  since: number;
+  /** Where the last whole line ends; what lies behind it is a torn write. */
+  end: number;
+}
+
 /** A journal as far as it has been read. */
 export interface Replay {
   readonly catalog: Catalog;
@@ -31,8 +40,8 @@ export interface Replay {
   nextFile(): number;
   /** Reads the next sealed segment, through its index where that is whole. Errors: `StoreDamaged`. */
   sealed(path: string, number: number, indexPath: string): Promise<Segment>;
-  /** Reads the last segment; what lies behind `end` is a torn write. Errors: `StoreDamaged`. */
-  active(path: string, number: number): Promise<{ segment: Segment; end: number }>;
+  /** Reads the last segment. Errors: `StoreDamaged`. */
+  active(path: string, number: number): Promise<LastSegment>;
   replayed(): Replayed;
   /** Closes every file. */
   close(): Promise<void>;
@@ -69,9 +78,10 @@ export function newReplay(files: Files, sequences: readonly string[], since: num
     return segment;
   };
 
-  /** Enters every commit up to the first line that is not one; gives where that begins. */
-  const read = async (segment: Segment): Promise<number> => {
+  /** Enters every commit up to the first line that is not one; gives where that begins, and the first after the snapshot. */
+  const read = async (segment: Segment): Promise<{ end: number; after: number | undefined }> => {
     const { path, file } = segment;
+    let after: number | undefined;
     const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
       if (!isIntact(buffer.subarray(start, end))) return false;
       const head = readHead(buffer, start);
@@ -80,6 +90,7 @@ export function newReplay(files: Files, sequences: readonly string[], since: num
         throw new StoreDamaged(path, offset, `${found} stands where commit ${last + 1} should`);
       }
       noteSnapshot(head.sequence);
+      if (head.sequence > since) after ??= offset;
       try {
         eachOperation(buffer, head.body, end, ({ collection, id, revision, deleted, start: at }) => {
           segment.operations++;
@@ -93,7 +104,7 @@ export function newReplay(files: Files, sequences: readonly string[], since: num
       last = segment.last = head.sequence;
       return true;
     };
-    return scanLines(files, segment, segment.begins, visit);
+    return { end: await scanLines(files, segment, segment.begins, visit), after };
   };
 
   const refuseRest = (path: string, offset: number): never => {
@@ -120,7 +131,7 @@ export function newReplay(files: Files, sequences: readonly string[], since: num
         index.apply(catalog);
         last = index.last;
       } else {
-        const end = await read(segment);
+        const { end } = await read(segment);
         if (end < segment.bytes) refuseRest(path, end);
         unindexed.add(segment);
       }
@@ -128,12 +139,12 @@ export function newReplay(files: Files, sequences: readonly string[], since: num
     },
     async active(path, number) {
       const segment = await open(path, number, "write");
-      const end = await read(segment);
+      const { end, after = end } = await read(segment);
       // An intact line behind a bad one may have been acknowledged: then it is damage, not a torn write.
       await scanLines(files, segment, end, (buffer, from, to) => {
         if (isIntact(buffer.subarray(from, to))) refuseRest(path, end);
       });
-      return { segment, end };
+      return { segment, since: after, end };
     },
     replayed() {
       const grown = sequences.flatMap((name, index) => {

@@ -114,7 +114,7 @@ async function campaign(program, folder, random) {
         await tear(join(folder, "data/state.json.journal.jsonl"));
         done.torn++;
       }
-      if (done.kills % 100 === 0) say(`  ${done.kills} kills, ${ledger.acknowledged} acknowledged`);
+      if (all) say(`  ${done.kills} kills, ${ledger.acknowledged} acknowledged`);
     }
   } catch (error) {
     ledger.fault(service.url === undefined ? "start" : "answer", error.message);

@@ -7,21 +7,36 @@ const START_LIMIT_MS = 20_000;
 const ANSWER_LIMIT_MS = 15_000;
 
 const alive = new Set();
-process.on("exit", () => alive.forEach((child) => child.kill("SIGKILL")));
+process.on("exit", () => alive.forEach((end) => end()));
 
-/** Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. */
-export function spawnService(program, intent, cwd) {
+/**
+ * Spawns the program in a folder; `listening` resolves with its address, or rejects with the end of its log. `under` is a
+ * command that runs it, such as a tracer; both are killed together.
+ */
+export function spawnService(program, intent, cwd, { under = [], env = {} } = {}) {
   const files = ["--state", "data/state.json", "--product-config", "data/product_config.json"];
   const args = [program, "--port", "0", "--product-intent", intent, ...files, "--cycle-interval", "1"];
-  const env = { PATH: process.env.PATH };
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });
+  const [command, ...rest] = [...under, process.execPath, ...args];
+  const child = spawn(command, rest, {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
   const spawned = performance.now();
-  alive.add(child);
-  const ended = once(child, "close").finally(() => alive.delete(child));
+  const end = () => {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  alive.add(end);
+  const ended = once(child, "close").finally(() => alive.delete(end));
   const log = [];
-  const service = { child, url: undefined, took: undefined, killed: false };
+  const service = { child, ended, url: undefined, took: undefined, killed: false };
   service.listening = new Promise((resolve, reject) => {
-    const limit = setTimeout(() => child.kill("SIGKILL"), START_LIMIT_MS);
+    const limit = setTimeout(end, START_LIMIT_MS);
     createInterface(child.stderr).on("line", (line) => {
       if (log.push(line) > 20) log.shift();
       if (service.url !== undefined || !line.includes('"listening"')) return;
@@ -34,7 +49,7 @@ export function spawnService(program, intent, cwd) {
   service.listening.catch(() => undefined);
   service.kill = async () => {
     service.killed = true;
-    child.kill("SIGKILL");
+    end();
     await ended;
   };
   return service;

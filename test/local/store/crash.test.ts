@@ -1,122 +1,8 @@
 /** Every call of the file layer fails once, or is the last before a crash; then the store is opened again and compared. */
 import { expect, test } from "vitest";
-import { type FileStore, openFileStore } from "../../../local/store/file_store.ts";
-import type { Files } from "../../../local/store/files.ts";
-import { judged, systemError } from "./faults.ts";
-import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from "./model.ts";
-import { readableLog } from "./opened.ts";
-import { type Loss, type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
-
-const PATH = "/data/state.json";
-const TRANSACTIONS = 20;
-const contents = history(TRANSACTIONS + 20);
-
-const open = (files: Files): Promise<FileStore> =>
-  openFileStore({
-    path: PATH,
-    files,
-    log: readableLog(),
-    segmentBytes: 2200,
-    now: () => 0,
-    newId: () => "id",
-    schedule: () => () => undefined,
-  });
-
-/** Runs the n-th to the m-th transaction, some at a time; gives the number of the last that was acknowledged. */
-async function run(store: FileStore, first: number, last: number): Promise<number> {
-  let acknowledged = 0;
-  for (let n = first; n <= last; n += 4) {
-    const group = Array.from({ length: Math.min(4, last - n + 1) }, (_, index) => n + index);
-    await Promise.all(
-      group.map((number) =>
-        store
-          .transact((tx) => perform(tx, workload(number)))
-          .then(
-            () => (acknowledged = Math.max(acknowledged, number)),
-            () => undefined,
-          ),
-      ),
-    );
-  }
-  return acknowledged;
-}
-
-/** A life of a store: opened, written, compacted, closed, opened again and so on. Gives what was acknowledged. */
-async function lead(files: Files): Promise<number> {
-  let acknowledged = 0;
-  try {
-    for (const last of [12, TRANSACTIONS]) {
-      const store = await open(files);
-      acknowledged = Math.max(acknowledged, await run(store, store.status().sequence + 1, last));
-      await store.compact().catch(() => undefined);
-      await store.close().catch(() => undefined);
-    }
-  } catch {
-    // The fault met the opening: what was acknowledged before must be there all the same.
-  }
-  return acknowledged;
-}
-
-/**
- * Opens what is left and compares it: all that was acknowledged, and nothing that never was asked for. What it shows has
- * to survive a power cut, as must what is committed on top of it.
- */
-async function compare(disk: SimulatedDisk, acknowledged: number): Promise<void> {
-  const same = async (store: FileStore, count: number): Promise<void> => {
-    expect(store.status().sequence).toBe(count);
-    expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
-  };
-  let store = await open(disk.files);
-  const { sequence } = store.status();
-  expect(sequence).toBeGreaterThanOrEqual(acknowledged);
-  await same(store, sequence);
-  disk.crash("everything");
-  store = await open(disk.files);
-  await same(store, sequence);
-  expect(await run(store, sequence + 1, sequence + 8)).toBe(sequence + 8);
-  disk.crash("everything");
-  store = await open(disk.files);
-  await same(store, sequence + 8);
-  await store.compact();
-  await store.close();
-  store = await open(disk.files);
-  await same(store, sequence + 8);
-  await store.close();
-}
-
-interface Faults {
-  /** Whether a call fails, given the number of the call that is on trial. */
-  fails(call: number, tried: number): boolean;
-  /** Calls that are not tried. */
-  spared: readonly (keyof Files)[];
-  loss?: Loss;
-}
-
-/** Leads a life once for every call it makes, with that call on trial; gives the number of calls. */
-async function everyCall({ fails, spared, loss }: Faults): Promise<number> {
-  for (let tried = 1; ; tried++) {
-    const disk = simulatedDisk();
-    let calls = 0;
-    const files = judged(disk.files, (call) => {
-      if (!spared.includes(call)) calls++;
-      return fails(calls, tried) ? systemError("EIO") : undefined;
-    });
-    const acknowledged = await lead(files);
-    if (calls < tried) return tried - 1;
-    if (loss) disk.crash(loss);
-    try {
-      await compare(disk, acknowledged);
-    } catch (error) {
-      throw new Error(`with a fault at call ${tried}; the disk has ${disk.paths().join(", ")}`, { cause: error });
-    }
-  }
-}
-
-const crash = (loss: Loss): Faults => ({
-  fails: (call, tried) => call >= tried,
-  spared: ["read", "size", "names", "close"],
-  loss,
-});
+import { compare, crash, everyCall, lead, PATH, TRANSACTIONS } from "./life.ts";
+import { seeded } from "./model.ts";
+import { simulatedDisk } from "./simulated_disk.ts";
 
 test("without a fault the life writes several journal files, compacts them, and keeps everything", async () => {
   const disk = simulatedDisk();
@@ -126,8 +12,16 @@ test("without a fault the life writes several journal files, compacts them, and 
   await compare(disk, TRANSACTIONS);
 });
 
-test("any call may fail: what was acknowledged is there after a restart", async () => {
-  expect(await everyCall({ fails: (call, tried) => call === tried, spared: [] })).toBeGreaterThan(100);
+test.each(["EIO", "ENOSPC"])(
+  "any call may fail with %s: what was acknowledged is there after a restart",
+  async (code) => {
+    expect(await everyCall({ fails: (call, tried) => call === tried, code })).toBeGreaterThan(100);
+  },
+  180_000,
+);
+
+test("the process may be killed right after a call that failed, before it can clear up", async () => {
+  expect(await everyCall({ fails: (call, tried) => call >= tried })).toBeGreaterThan(100);
 }, 180_000);
 
 test("the process may be killed before any call", async () => {

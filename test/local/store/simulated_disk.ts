@@ -1,6 +1,7 @@
 /**
  * A disk in memory that forgets what was not synced. Every change is an operation; it becomes durable when its file, or
- * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others.
+ * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others. As Linux has
+ * it, a sync that fails lets go of what it did not write: it can still be read, and the next sync has nothing to do.
  */
 import { basename, dirname } from "node:path";
 import type { Files } from "../../../local/store/files.ts";
@@ -25,6 +26,8 @@ export interface SimulatedDisk {
   readonly files: Files;
   /** How often content has been made durable. */
   readonly syncs: number;
+  /** What a failed sync leaves: the file's content stays in memory, and no later sync writes it. */
+  failSync(fd: number): void;
   /** The file as a running process sees it. */
   content(path: string): Buffer | undefined;
   /** Replaces a file behind the store's back, durably. */
@@ -92,7 +95,7 @@ export function simulatedDisk(): SimulatedDisk {
     },
     async sync(fd) {
       const content = opened(fd);
-      content.durable = content.volatile;
+      content.durable = content.pending.reduce(apply, content.durable);
       content.pending = [];
       syncs++;
     },
@@ -118,6 +121,7 @@ export function simulatedDisk(): SimulatedDisk {
     get syncs() {
       return syncs;
     },
+    failSync: (fd) => void (opened(fd).pending = []),
     content: (path) => names.get(path)?.volatile,
     replace(path, bytes) {
       const content = { volatile: bytes, durable: bytes, pending: [] };
