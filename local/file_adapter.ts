@@ -9,6 +9,7 @@ import { checkFolder, type Files, readText, replaceText } from "./file_adapter/a
 import { type Config, ConfigBroken, parseConfig, renderConfig } from "./file_adapter/config_file.ts";
 import { fault } from "./file_adapter/fault.ts";
 import { prune, setsValue, storedHistory } from "./file_adapter/history.ts";
+import { removeLeftovers } from "./file_adapter/leftovers.ts";
 import { apply, held, refusal, rollback, verify } from "./file_adapter/operations.ts";
 
 const TRIES = 5;
@@ -67,6 +68,10 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
     return seen.config;
   };
 
+  // Tidying up is once enough, and no reason to refuse a change.
+  let tidied: Promise<void> | undefined;
+  const tidy = (): Promise<void> => (tidied ??= removeLeftovers(files, path, clock.now()).catch(() => undefined));
+
   const anotherProduct = (config: Config) => config.product_id !== undefined && config.product_id !== product_id;
   const ours = (config: Config): Config => {
     if (anotherProduct(config)) throw new ConfigBroken(`belongs to another product than ${product_id}`);
@@ -82,6 +87,7 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
         const { result, state, records } = await operation(config, change, updated_at, history);
         if (state === undefined) return { result };
         const pruned = prune(config.changes);
+        await tidy();
         signal.throwIfAborted();
         await history.keep([...records, ...pruned]);
         const next = renderConfig(config, { product_id, instance_id, change_id: change.change_id, state, updated_at });

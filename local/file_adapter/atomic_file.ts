@@ -2,10 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import type * as fs from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { asideOf } from "./leftovers.ts";
 
 /** The part of node:fs/promises that the adapter uses. */
-export type Files = Pick<typeof fs, "access" | "mkdir" | "open" | "readFile" | "realpath" | "rename" | "rm" | "stat">;
+export type Files = Pick<
+  typeof fs,
+  "access" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "stat"
+>;
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
@@ -36,7 +40,7 @@ export async function replaceText(
   const path = await orIfAbsent(files.realpath(link), link);
   const folder = dirname(path);
   const made = await files.mkdir(folder, { recursive: true });
-  const aside = join(folder, `.${basename(path)}.${randomUUID()}.tmp`);
+  const aside = asideOf(path, randomUUID());
   try {
     await writeAside(files, aside, path, text);
     if ((await readText(files, path)) !== expected) {

@@ -24,7 +24,7 @@ export interface FileStoreOptions {
   path: string;
   log: Log;
   layout?: Layout;
-  /** A journal file that would grow beyond this is sealed and a new one begun; 64 MiB by default. */
+  /** A journal file that would grow beyond this is sealed and a new one begun; 32 MiB by default. */
   segmentBytes?: number;
   /** Milliseconds since the epoch, UTC. */
   now?: () => number;
@@ -57,7 +57,7 @@ export interface FileStore extends Store {
   compact(): Promise<void>;
 }
 
-const SEGMENT_BYTES = 64 * 1024 * 1024;
+const SEGMENT_BYTES = 32 * 1024 * 1024;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds).unref();

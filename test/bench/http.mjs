@@ -1,6 +1,7 @@
 /**
  * npm run bench [-- --short]: durable proposals and audit pages of the built service, over HTTP with 64 connections,
- * beside node:http alone in the same run; and the same service with a short and with a long log. Prints ratios.
+ * beside node:http alone in the same run; and the same service with a short and with a long log. Prints ratios, and the
+ * round trips of the pages that people look at.
  */
 import { fork, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -70,6 +71,18 @@ async function memory({ pid }) {
     : "not known on this system";
 }
 
+/** One request after another: the middle and the longest round trip but one in a hundred, in milliseconds. */
+async function latency({ port }, path) {
+  const times = [];
+  for (let n = 0; n < 200; n++) {
+    const began = performance.now();
+    await fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.text());
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  return `${median(times).toFixed(1)} ms, p99 ${times[197].toFixed(1)} ms`;
+}
+
 const row = (what, { a, b, ratio, p99 }) =>
   console.log(
     `${what}: ${Math.round(a)}/s against ${Math.round(b)}/s, ratio ${ratio.toFixed(3)}, p99 ${p99.toFixed(1)} ms`,
@@ -103,6 +116,10 @@ try {
     `audit pages with ${LONG_LOG} entries in the log against 1000`,
     await sideBySide(read(long.port), read(fresh.port)),
   );
+  for (const path of ["/api/state", "/api/log", "/api/capabilities", "/livez"])
+    console.log(
+      `GET ${path} with ${LONG_LOG} changes: ${await latency(long, path)}; with 1000: ${await latency(fresh, path)}`,
+    );
 } finally {
   for (const { child, folder } of started) {
     child.kill("SIGKILL");

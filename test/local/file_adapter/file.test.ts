@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/file_adapter/atomic_file.ts";
-import { bench, calm, change } from "./fixture.ts";
+import { bench, calm, change, NOW } from "./fixture.ts";
 
 const a = change("chg_a");
 
@@ -223,6 +224,18 @@ test("a file that another program writes all the time is given up on, as it is",
   await expect(adapter.apply(a, calm)).rejects.toThrow(/was written by another program at every try/);
   expect(await content()).toEqual({ edits: 5 });
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
+});
+
+test("what killed processes left beside the file is removed, and nothing else", async () => {
+  const { open, folder } = await bench();
+  const left = `.product.json.${randomUUID()}.tmp`;
+  const young = `.product.json.${randomUUID()}.tmp`;
+  const others = [`.other.json.${randomUUID()}.tmp`, ".product.json.mine.tmp", "product.json.tmp"];
+  for (const name of [left, young, ...others]) await fs.writeFile(join(folder, name), "{");
+  for (const name of [left, ...others]) await fs.utimes(join(folder, name), NOW / 1000 - 61, NOW / 1000 - 61);
+  await fs.utimes(join(folder, young), NOW / 1000 - 59, NOW / 1000 - 59);
+  await open().apply(a, calm);
+  expect((await fs.readdir(folder)).sort()).toEqual([young, ...others, "product.json"].sort());
 });
 
 test("a reader never sees half of the file", async () => {
