@@ -45,6 +45,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
   const self = await identityOf(options);
   checkIdentity(self);
   const dealings = exchange(deps, self);
+  const logs = await rewrittenLogs(store);
   const { inBackground, settled } = backgroundWork(log);
 
   const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<Answered> => {
@@ -77,7 +78,9 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
     onUp: (up) =>
       inBackground(
         "syncing with a new peer",
-        saveSeen(store, up).then(() => dealings.syncOne(contactOf(up))),
+        saveSeen(store, up)
+          .then(() => dealings.syncOne(contactOf(up)))
+          .finally(logs.look),
       ),
     onDown: (down) => inBackground("keeping when a peer was seen", saveSeen(store, down)),
   });
@@ -106,8 +109,8 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
         }),
       );
     },
-    sync: () => dealings.syncAll(mesh.connections().map(contactOf)),
-    capability: () => capabilityOf(mesh),
+    sync: () => dealings.syncAll(mesh.connections().map(contactOf)).finally(logs.look),
+    capability: () => capabilityOf(mesh, logs.rewritten),
     async close() {
       await mesh.close();
       await settled();
@@ -144,13 +147,30 @@ function backgroundWork(log: Deps["log"]) {
   };
 }
 
-function capabilityOf({ dialers }: Mesh): Capability {
+/** The peers whose audit logs were found rewritten, as of the last look. */
+async function rewrittenLogs(store: Deps["store"]) {
+  const logs = {
+    rewritten: [] as string[],
+    look: async () => {
+      const records = await listPeers(store);
+      logs.rewritten = records.filter(({ log }) => log === "rewritten").map(({ instance_id }) => instance_id);
+    },
+  };
+  await logs.look();
+  return logs;
+}
+
+function capabilityOf({ dialers }: Mesh, rewritten: readonly string[]): Capability {
   const missing = dialers.filter(({ state }) => state !== "up").map(({ address }) => address);
+  const problems = [
+    ...(missing.length > 0 ? [`not connected: ${missing.join(", ")}`] : []),
+    ...(rewritten.length > 0 ? [`the audit log was rewritten at: ${rewritten.join(", ")}`] : []),
+  ];
   return {
     id: "cross_link",
     group: "link",
-    status: missing.length === 0 ? "available" : "degraded",
-    reason: missing.length === 0 ? null : `not connected: ${missing.join(", ")}`,
+    status: problems.length === 0 ? "available" : "degraded",
+    reason: problems.length === 0 ? null : problems.join("; "),
     enable_with: null,
   };
 }

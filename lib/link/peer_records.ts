@@ -29,11 +29,26 @@ export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string
   return (await reader.get<PeerRecord>(COLLECTION, peerId))?.value;
 }
 
+/** The longest account that any peer gave of the log of this origin, and whose it is. */
+export async function accountOf(
+  store: Store,
+  origin: string,
+): Promise<{ kept: KeptLog; instance_id: string } | undefined> {
+  return (await listPeers(store))
+    .flatMap(({ kept_log, instance_id }) => (kept_log?.origin === origin ? [{ kept: kept_log, instance_id }] : []))
+    .sort((a, b) => b.kept.length - a.kept.length)[0];
+}
+
+/** A peer that goes by another of these is read anew: its insights name them, and trust hangs on them. */
+const NAMES = ["instance_id", "product_id", "product_type"] as const;
+
 /** Keeps what is new of a peer; a peer met for the first time may push out the longest unseen. */
 export async function savePeer(tx: Tx, seen: PeerIdentity & Partial<PeerRecord>): Promise<void> {
   const kept = await peerRecord(tx, seen.peer_id);
   const fresh = { address: "", last_seen_at: "", cursor: 0, kept_log: null, log: "unknown" as const, log_reason: null };
-  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...seen } satisfies PeerRecord);
+  const renamed = kept && NAMES.some((name) => kept[name] !== seen[name]);
+  const again = renamed ? { cursor: 0 } : {};
+  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...again, ...seen } satisfies PeerRecord);
   if (kept) return;
   const all = await tx.list<PeerRecord>(COLLECTION, { limit: KEPT_PEERS + 1 });
   if (all.length <= KEPT_PEERS) return;

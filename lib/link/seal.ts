@@ -1,5 +1,5 @@
 /** Sealed frames: a u64 sequence number from 0, the payload, and an HMAC over everything before it. */
-import { type Frame, HEADER_BYTES, writeHeader } from "./frames.ts";
+import { type Frame, HEADER_BYTES, LENGTH_BYTES, writeHeader } from "./frames.ts";
 import { equalBytes, type Mac } from "./keys.ts";
 import { Violation } from "./violation.ts";
 
@@ -33,6 +33,7 @@ export function opener(key: Uint8Array, macOf: Mac): (frame: Frame) => Uint8Arra
   const mac = macOf(key);
   let sequence = 0;
   return ({ bytes }) => {
+    if (bytes.length < LENGTH_BYTES + SEAL_BYTES) throw new Violation("a sealed frame is too short");
     if (!equalBytes(mac(bytes.subarray(0, -TAG_BYTES)), bytes.subarray(-TAG_BYTES)))
       throw new Violation("a frame's HMAC does not hold");
     const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES, SEQUENCE_BYTES);

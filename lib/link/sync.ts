@@ -12,8 +12,8 @@ import {
   LinkError,
 } from "./messages.ts";
 import { relationOf, trustOf } from "./pair.ts";
-import { judgeLog } from "./peer_log.ts";
-import { peerRecord, savePeer } from "./peer_records.ts";
+import { judgeLog, type Judgement, type KeptLog } from "./peer_log.ts";
+import { accountOf, peerRecord, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";
 import { SHARED_INSIGHTS } from "./shared.ts";
 
@@ -86,13 +86,10 @@ async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promi
 async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask): Promise<void> {
   const before = await peerRecord(store, peer.peer_id);
   const kept = before?.kept_log ?? null;
-  const answered = await ask("get_checkpoint", { from: kept?.length ?? null });
-  if (answered.status === 404 && !kept) return;
   const at = new Date(clock.now()).toISOString();
-  const judged =
-    answered.status === 200
-      ? judgeLog(kept, understood(answered, checkpointAnswer), at)
-      : { log: "unknown" as const, reason: "the peer gives no account of its log", keep: kept };
+  const judged = kept ? await judgeAgainst(kept, ask, at) : await judgeFirst(store, ask, at);
+  // Whoever was found out is not cleared by telling nothing.
+  if (!judged || (before?.log === "rewritten" && judged.log === "unknown")) return;
   const isNews = judged.log !== before?.log || judged.reason !== before?.log_reason;
   if (!isNews && judged.keep?.length === kept?.length) return;
   await store.transact(async (tx) => {
@@ -107,6 +104,34 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
     });
   });
 }
+
+/**
+ * The first account of a peer's log; undefined where it keeps none. A new name does not make a log another one: where
+ * somebody told of the same log before, it is held against that.
+ */
+async function judgeFirst(store: SyncDeps["store"], ask: Ask, at: string): Promise<Judgement | undefined> {
+  const answered = await ask("get_checkpoint", {});
+  if (answered.status === 404) return undefined;
+  if (answered.status !== 200) return untold(null);
+  const told = understood(answered, checkpointAnswer);
+  const earlier = await accountOf(store, told.origin);
+  if (!earlier) return judgeLog(null, told, at);
+  const judged = await judgeAgainst(earlier.kept, ask, at);
+  return judged.reason === null
+    ? judged
+    : { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} told of it` };
+}
+
+async function judgeAgainst(kept: KeptLog, ask: Ask, at: string): Promise<Judgement> {
+  const answered = await ask("get_checkpoint", { from: kept.length });
+  return answered.status === 200 ? judgeLog(kept, understood(answered, checkpointAnswer), at) : untold(kept);
+}
+
+const untold = (keep: KeptLog | null): Judgement => ({
+  log: "unknown",
+  reason: "the peer gives no account of its log",
+  keep,
+});
 
 function understood<T>(
   answered: Answered,

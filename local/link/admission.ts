@@ -16,10 +16,11 @@ export interface Stranger {
 export interface Admission {
   readonly size: number;
   /**
-   * Lets one in. Where there is no room the oldest that has not named a secret makes way, so that idle sockets keep
-   * nobody out; when all have, false.
+   * Lets one in. Where there is no room the oldest that has not named a secret makes way, or else the oldest of all: a
+   * name can be overheard, so whoever repeats one and then says nothing must not keep the others out until its time is
+   * over. A good peer needs two round trips.
    */
-  admit(stranger: Stranger): boolean;
+  admit(stranger: Stranger): void;
   /** Forgets one: it has proved itself, or is gone. */
   release(stranger: Stranger): void;
 }
@@ -28,13 +29,11 @@ export interface Admission {
 export function admission(limits: { total: number; perAddress: number } = STRANGERS): Admission {
   const strangers = new Set<Stranger>();
 
-  const makeRoom = (among: Stranger[], limit: number): boolean => {
-    if (among.length < limit) return true;
-    const idle = among.find(({ greeted }) => !greeted);
-    if (!idle) return false;
-    strangers.delete(idle);
-    idle.close("another connection needed the room");
-    return true;
+  const makeRoom = (among: Stranger[], limit: number): void => {
+    if (among.length < limit) return;
+    const leaves = among.find(({ greeted }) => !greeted) ?? among[0]!;
+    strangers.delete(leaves);
+    leaves.close("another connection needed the room");
   };
 
   return {
@@ -42,10 +41,12 @@ export function admission(limits: { total: number; perAddress: number } = STRANG
       return strangers.size;
     },
     admit(stranger) {
-      const sameAddress = [...strangers].filter(({ from }) => from === stranger.from);
-      if (!makeRoom(sameAddress, limits.perAddress) || !makeRoom([...strangers], limits.total)) return false;
+      makeRoom(
+        [...strangers].filter(({ from }) => from === stranger.from),
+        limits.perAddress,
+      );
+      makeRoom([...strangers], limits.total);
       strangers.add(stranger);
-      return true;
     },
     release: (stranger) => void strangers.delete(stranger),
   };

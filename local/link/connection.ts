@@ -41,7 +41,7 @@ export interface Connection {
   /** The other end has named a shared secret. */
   readonly greeted: boolean;
   readonly peer: PeerIdentity | undefined;
-  /** When the last whole frame came, and how long the last ping took; milliseconds. */
+  /** When the last whole frame came, by the time of day, and how long the last ping took; milliseconds. */
   readonly lastSeen: number;
   readonly rtt: number | null;
   /** Asks; rejects with `LinkError` when no answer comes. */
@@ -65,6 +65,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let peer: PeerIdentity | undefined;
   let closed = false;
   let lastSeen = clock.now();
+  let heardAt = timers.now();
   let rtt: number | null = null;
   let pingedAt: number | undefined;
   let nextId = 1;
@@ -101,17 +102,22 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 
   const keepAlive = (): void => {
-    const silence = clock.now() - lastSeen;
+    const silence = timers.now() - heardAt;
     if (silence >= LIMITS.deadAfter) return close("nothing came from the other end");
     cancelTimer = timers.after(Math.min(LIMITS.pingEvery, LIMITS.deadAfter - silence), keepAlive);
-    pingedAt ??= clock.now();
+    pingedAt ??= timers.now();
     write(link.ping());
+  };
+
+  const heard = (): void => {
+    lastSeen = clock.now();
+    heardAt = timers.now();
   };
 
   const establish = (identity: PeerIdentity): void => {
     peer = identity;
     cancelTimer();
-    lastSeen = clock.now();
+    heard();
     options.onEstablished(connection, identity);
     if (!closed) keepAlive();
   };
@@ -134,7 +140,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       case "response":
         return questions.get(event.id)?.resolve({ status: event.status, body: event.body });
       case "pong":
-        if (pingedAt !== undefined) rtt = clock.now() - pingedAt;
+        if (pingedAt !== undefined) rtt = Math.round((timers.now() - pingedAt) * 1000) / 1000;
         pingedAt = undefined;
         return;
       case "violation":
@@ -189,7 +195,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (closed) return;
     const { send, events } = link.receive(chunk);
     for (const bytes of send) write(bytes);
-    if (send.length > 0 || events.some(({ kind }) => kind !== "violation")) lastSeen = clock.now();
+    if (send.length > 0 || events.some(({ kind }) => kind !== "violation")) heard();
     for (const event of events) {
       if (closed) return;
       onEvent(event);

@@ -66,7 +66,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
       timers,
       answer: options.answer,
       onEstablished(established, peer) {
-        since = clock.now();
+        since = timers.now();
         own?.established(peer.peer_id);
         leaveDoor(established);
         if (!roster.add(established)) return;
@@ -87,7 +87,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
           if (role === "server") refused(address, reason);
           else if (own!.state !== "down") log.warn("link cannot be made", { address, reason });
         }
-        own?.ended(since === undefined ? 0 : clock.now() - since);
+        own?.ended(since === undefined ? 0 : timers.now() - since);
       },
     });
     open.add(connection);
@@ -111,7 +111,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
       close: connection.close,
     };
     strangers.set(connection, stranger);
-    if (!door.admit(stranger)) connection.close("too many connections have not proved themselves");
+    door.admit(stranger);
   };
 
   const dialers = options.peers.map((address): Dialer => {

@@ -32,6 +32,7 @@ const answer = {
 
 const clock = { now: Date.now };
 const timers = {
+  now: () => performance.now(),
   after: (ms, run) =>
     (
       (timer) => () =>

@@ -8,7 +8,7 @@ import { client, type Client } from "../support/client.ts";
 import { type RecordingProxy, recordingProxy } from "../local/link/recording_proxy.ts";
 import { killAll, type Server, serve, temporaryFolder } from "./server.ts";
 
-const SECRET = "a secret of the tests, long enough";
+const SECRET = "a secret of the tests that is long enough";
 const acme = { product_id: "acme", product_type: "crm" };
 const globex = { product_id: "globex", product_type: "crm" };
 const initech = { product_id: "initech", product_type: "erp" };
@@ -46,12 +46,14 @@ const listening = (n: number, port = "0") => [`--cross-link-host=127.0.0.${n}`, 
 const dialling = (...nodes: { link: string }[]) => [`--cross-link-peers=${nodes.map(({ link }) => link).join(",")}`];
 
 /** Waits until `node` has logged, since line `from`, that it is connected to an instance. */
-async function up(node: Node, instance: string, from = 0): Promise<void> {
+const up = (node: Node, instance: string, from = 0): Promise<void> =>
+  logged(node, "link up", from, (line) => line.includes(`"${instance}"`));
+
+/** Waits until `node` has logged such a message since line `from`. */
+async function logged(node: Node, message: string, from: number, fits = (_: string) => true): Promise<void> {
   for (;;) {
-    const seen = node.server.stderr
-      .slice(from)
-      .some((line) => line.includes('"link up"') && line.includes(`"${instance}"`));
-    if (seen) return;
+    const lines = node.server.stderr.slice(from);
+    if (lines.some((line) => line.includes(`"${message}"`) && fits(line))) return;
     await once(node.server.child.stderr!, "data");
   }
 }
@@ -141,8 +143,35 @@ test("a killed process comes back with what it knew, and learns what it missed",
   expect(await held(back)).toMatchObject({ "globex@n3": 0.55, "globex@n4": 0.55 });
 });
 
+test("a process that is cut off and back learns what it missed, and is heard again", async () => {
+  const [one, , , four] = nodes;
+  const ofFour = async () => {
+    const { peers } = (await one.get("/api/peers")).body;
+    return peers.find(({ instance_id }: { instance_id: string }) => instance_id === "globex@n4").state;
+  };
+  const heard = async (node: Node, instance: string): Promise<number> =>
+    (await node.get("co-evolution")).body.insights.filter(
+      (insight: { origin_instance_id: string }) => insight.origin_instance_id === instance,
+    ).length;
+  const before = [await heard(one, "globex@n4"), await heard(four, "acme@n1")];
+  const from = [one.server.stderr.length, four.server.stderr.length];
+  proxy.cut();
+  await Promise.all([logged(one, "link down", from[0]!), logged(four, "link down", from[1]!)]);
+  expect(await ofFour()).toBe("down");
+  await outcome(one);
+  await outcome(four);
+  for (const node of nodes) await sync(node);
+  expect([await heard(one, "globex@n4"), await heard(four, "acme@n1")], "nobody relays it").toEqual(before);
+
+  proxy.mend();
+  await Promise.all([up(one, "globex@n4", from[0]), up(four, "acme@n1", from[1])]);
+  expect(await ofFour()).toBe("up");
+  for (const node of [one, four]) await sync(node);
+  expect([await heard(one, "globex@n4"), await heard(four, "acme@n1")]).toEqual(before.map((count) => count + 1));
+});
+
 test("a process with another secret is not let in", async () => {
-  const stranger = await start("n6", acme, dialling(nodes[0]), "another secret, just as long as it");
+  const stranger = await start("n6", acme, dialling(nodes[0]), "another secret that is just as long");
   await stranger.server.logged("link cannot be made");
   await sync(stranger);
   expect(await held(stranger)).toEqual({});

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { type AnswerDeps, answerPeer } from "../../../lib/link/answer_peer.ts";
 import { type Ask, LinkError } from "../../../lib/link/messages.ts";
+import { savePeer } from "../../../lib/link/peer_records.ts";
 import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
 import { insightMaker } from "../../../lib/link/shared.ts";
 import { syncWith } from "../../../lib/link/sync.ts";
@@ -139,6 +140,16 @@ describe("a sync", () => {
       for (const { insight_id } of await listInsights(own.store)) tx.delete("co_evolution", insight_id);
     });
     expect(await syncWith(own, self, asking())).toMatchObject({ kept: 1 });
+  });
+
+  test("reads a peer anew that goes by other names than before", async () => {
+    await insights("ui.one");
+    await syncWith(own, self, asking());
+    const renamed = { ...self, instance_id: "renamed", product_type: "erp" };
+    await own.store.transact((tx) => savePeer(tx, renamed));
+    const ask: Ask = (message, body) => answerPeer({ ...deps, self: renamed }, peer, { message, body });
+    expect(await syncWith(own, renamed, ask)).toEqual({ kept: 0, updated: 1 });
+    expect(await listInsights(own.store)).toMatchObject([{ origin_instance_id: "renamed", product_type: "erp" }]);
   });
 
   test.each([

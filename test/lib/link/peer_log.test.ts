@@ -8,7 +8,13 @@ import { judgeLog, type KeptLog } from "../../../lib/link/peer_log.ts";
 /** RFC 6962 as its section 2.1 defines it, written a second time. */
 const leaves = Array.from({ length: 33 }, (_, i) => Uint8Array.of(i, i, i));
 const split = (n: number) => 2 ** Math.ceil(Math.log2(n) - 1);
+const hashes = new Map<string, Uint8Array>();
 const treeHash = (from: number, to: number): Uint8Array => {
+  const hash = hashes.get(`${from} ${to}`) ?? freshHash(from, to);
+  hashes.set(`${from} ${to}`, hash);
+  return hash;
+};
+const freshHash = (from: number, to: number): Uint8Array => {
   if (to - from === 0) return sha256(new Uint8Array());
   if (to - from === 1) return sha256(concatBytes(Uint8Array.of(0), leaves[from]!));
   const middle = from + split(to - from);

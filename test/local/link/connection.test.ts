@@ -73,6 +73,16 @@ describe("a connection is closed without a word", () => {
     expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
   });
 
+  test("after 45 s of silence also when the time of day is set back meanwhile", async () => {
+    const node = await listening();
+    const peer = await provenPeer(node.at);
+    peer.mute();
+    node.time.clock.advance(-3_600_000);
+    node.time.pass(45_000);
+    await peer.closed;
+    expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
+  });
+
   test("when the other end does not read what it is sent", async () => {
     const { link, log } = await bareLink(async () => Response.json("x".repeat(200_000)));
     const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { proveConsistency } from "../../../lib/audit/prove.ts";
-import type { Deps } from "../../../lib/deps.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { copied } from "./copied_store.ts";
-import { linked, restartNode, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
-import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { linked, restartNode, rowOf, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -28,10 +23,6 @@ async function mesh(...products: { name: string; product_id: string; product_typ
 
 const held = async (node: TestNode) =>
   Object.fromEntries((await node.insights()).map(({ origin_instance_id, trust }) => [origin_instance_id, trust]));
-const row = async (node: TestNode, other: TestNode) =>
-  (await node.get("/api/peers")).body.peers.find(
-    (peer: { peer_id: string }) => peer.peer_id === other.link.self.peer_id,
-  );
 
 describe("five nodes of two products of one type and of another product", () => {
   const five = () =>
@@ -65,7 +56,7 @@ describe("five nodes of two products of one type and of another product", () => 
     for (const node of others) await node.log.logged("link down");
     for (const node of others) await node.outcome();
     for (const node of others) await node.link.sync();
-    expect(await row(first, second)).toMatchObject({ state: "down" });
+    expect(await rowOf(first, second)).toMatchObject({ state: "down" });
     await second.outcome();
 
     const back = await restartNode(second);
@@ -75,7 +66,7 @@ describe("five nodes of two products of one type and of another product", () => 
     expect(await held(back)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
     expect(await held(first)).toMatchObject({ "acme@2": 1 });
     expect(await held(last)).toEqual({});
-    expect(await row(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
+    expect(await rowOf(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
   });
 });
 
@@ -106,7 +97,7 @@ describe("a pair of nodes", () => {
       for (const node of [again, second]) expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
       expect((await again.get("/api/peers")).body.peers).toHaveLength(1);
       expect((await second.get("/api/peers")).body.peers).toHaveLength(1);
-      expect(await row(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
+      expect(await rowOf(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
 
       await stopNode(second);
       const gone = again.log.lines.length;
@@ -117,7 +108,7 @@ describe("a pair of nodes", () => {
       expect(await again.link.query("/api/product/identity")).toMatchObject([
         { status: 200, body: { instance_id: "acme@2" } },
       ]);
-      expect(await row(back, again)).toMatchObject({ state: "up" });
+      expect(await rowOf(back, again)).toMatchObject({ state: "up" });
     },
   );
 
@@ -177,85 +168,6 @@ describe("secrets", () => {
   });
 });
 
-describe("a hostile neighbour", () => {
-  test("that dials a node back at itself is refused", async () => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const mirror = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
-    await mirror.log.logged("link cannot be made");
-    expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
-  });
-
-  test("that replays what it recorded gets nothing", async () => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const proxy = await recordingProxy(node.at);
-    const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
-    await linked(node, peer);
-    await peer.outcome();
-    await peer.link.sync();
-    expect(await node.insights()).toHaveLength(1);
-    await stopNode(peer);
-    await proxy.close();
-    await node.log.logged("link down");
-    const lines = node.log.lines.length;
-
-    const socket = await silentSocket(node.at);
-    socket.write(proxy.fromClient());
-    await closing(socket);
-    const told = await node.log.logged("link connection refused", lines);
-    expect(told.fields["reason"]).toBe("the client does not hold the secret");
-    expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
-  });
-
-  test("with 500 idle sockets keeps no good peer out", async () => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const crowd = await Promise.all(
-      Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
-    );
-    let putOut = 0;
-    const enoughPutOut = new Promise<void>((resolve) => {
-      for (const socket of crowd) socket.once("close", () => ++putOut === crowd.length - 64 && resolve());
-    });
-    const started = performance.now();
-    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, good);
-    const connected = performance.now();
-    expect(await good.link.query("/api/state")).toMatchObject([{ status: 200 }]);
-    const ms = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
-    process.stdout.write(
-      `a good peer among 500 idle sockets: up after ${ms(started, connected)}, a question took ${ms(connected, performance.now())}\n`,
-    );
-    await enoughPutOut;
-    for (const socket of crowd) socket.destroy();
-  });
-
-  test("that speaks for another instance is refused, and counted", async () => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const peer = await rawPeer(node.at, { self: { ...STRANGER, ...acme } });
-    await peer.event("established");
-    const insight = {
-      insight_id: "ins_x",
-      origin_instance_id: "acme@9",
-      ...acme,
-      kind: "config",
-      target: "ui.banner",
-      kpi: "csat",
-      summary: "",
-      expected_delta_k: 1,
-      realised_delta: 1,
-      verdict: "met",
-      observed_at: "2026-01-01T00:00:00.000Z",
-      basis: "correlation",
-    };
-    peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));
-    expect(await peer.event("response")).toMatchObject({
-      status: 200,
-      body: { kept: 0, refused: [{ insight_id: "ins_x" }] },
-    });
-    expect((await node.get("/api/product/co-evolution")).body).toMatchObject({ insights: [], counts: { refused: 1 } });
-    peer.socket.destroy();
-  });
-});
-
 describe("over the wire", () => {
   test("goes nothing of tenants, people or their words", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
@@ -292,63 +204,4 @@ describe("over the wire", () => {
     expect(told).toEqual([]);
     await proxy.close();
   });
-});
-
-describe("a peer's audit log", () => {
-  const source = (deps: Deps) => ({
-    latest: () => currentCheckpoint(deps),
-    consistency: async (from: number, to: number) => (await proveConsistency(deps, from, to)).proof,
-  });
-  const checkpoints = [
-    ["with checkpoints", { checkpoint: source }],
-    ["without", {}],
-  ] as const;
-
-  test.each(checkpoints)("%s: is consistent as it grows", async (_, over) => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
-    const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, peer);
-    for (let round = 0; round < 3; round++) {
-      await node.outcome({ target: `ui.t${round}` });
-      await peer.link.sync();
-    }
-    expect(await row(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
-  });
-
-  test.each(checkpoints)(
-    "%s: is rewritten when its node came back from an older copy and went another way",
-    async (_, over) => {
-      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
-      const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-      await linked(node, peer);
-      await node.outcome();
-      const backup = await copied(node.deps.store);
-      await node.outcome({ target: "ui.second" });
-      await peer.link.sync();
-      await stopNode(node);
-
-      const lines = peer.log.lines.length;
-      const restored = await restartNode(node, { store: backup });
-      await peer.log.logged("link down");
-      peer.time.pass(1_000);
-      await peer.log.logged("link up", lines);
-      await peer.link.sync();
-      expect(await row(peer, restored)).toMatchObject({
-        log: "rewritten",
-        log_reason: expect.stringMatching(/had \d+ entries/),
-      });
-
-      await restored.outcome({ target: "ui.other" });
-      await restored.outcome({ target: "ui.another" });
-      await peer.link.sync();
-      expect(await row(peer, restored)).toMatchObject({
-        log: "rewritten",
-        log_reason: expect.stringMatching(/entry|proof/),
-      });
-      const growth = (await peer.deps.store.list<{ kind: string }>("growth", { limit: 100 })).map(
-        ({ value }) => value.kind,
-      );
-      expect(growth.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
-    },
-  );
 });

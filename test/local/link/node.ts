@@ -19,8 +19,9 @@ import { countedIds } from "../../support/ids.ts";
 import { intentOf } from "../../support/intents.ts";
 import { type ManualTime, manualTime } from "./manual_timers.ts";
 import { type RecordedLog, recordedLog } from "./recorded_log.ts";
+import { SECRET } from "./secret.ts";
 
-export const SECRET = "a secret of the tests, long enough";
+export { SECRET };
 
 export interface NodeOptions {
   name: string;
@@ -129,6 +130,12 @@ export const restartNode = (node: TestNode, over: Partial<NodeOptions> = {}): Pr
   startNode({ ...node.options, ...(node.at.port ? { listenAt: node.at } : {}), ...over });
 
 export const stopAll = () => Promise.all([...running].map(stopNode));
+
+/** The row under which a node shows another. */
+export const rowOf = async (node: TestNode, other: TestNode) =>
+  (await node.get("/api/peers")).body.peers.find(
+    (peer: { peer_id: string }) => peer.peer_id === other.link.self.peer_id,
+  );
 
 /** Waits until two nodes are connected. */
 export async function linked(a: TestNode, b: TestNode): Promise<void> {

@@ -5,7 +5,7 @@ import type { PeerIdentity } from "../../../lib/link/handshake.ts";
 import { secretKey } from "../../../lib/link/keys.ts";
 import { type LinkEvent, type Session, session } from "../../../lib/link/session.ts";
 import type { PeerAddress } from "../../../local/option_values.ts";
-import { SECRET } from "./node.ts";
+import { SECRET } from "./secret.ts";
 
 export interface RawPeer {
   socket: Socket;

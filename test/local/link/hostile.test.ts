@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import { helloFrame } from "../../../lib/link/handshake.ts";
+import { secretKey } from "../../../lib/link/keys.ts";
+import { linked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
+import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { recordingProxy } from "./recording_proxy.ts";
+
+const at = (host: string) => ({ host, port: 0 });
+const acme = { product_id: "acme", product_type: "crm" };
+afterEach(stopAll);
+
+describe("a hostile neighbour", () => {
+  test("that dials a node back at itself is refused", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const mirror = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
+    await mirror.log.logged("link cannot be made");
+    expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
+  });
+
+  test("that replays what it recorded gets nothing", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const proxy = await recordingProxy(node.at);
+    const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
+    await linked(node, peer);
+    await peer.outcome();
+    await peer.link.sync();
+    expect(await node.insights()).toHaveLength(1);
+    await stopNode(peer);
+    await proxy.close();
+    await node.log.logged("link down");
+    const lines = node.log.lines.length;
+
+    const socket = await silentSocket(node.at);
+    socket.write(proxy.fromClient());
+    await closing(socket);
+    const told = await node.log.logged("link connection refused", lines);
+    expect(told.fields["reason"]).toBe("the client does not hold the secret");
+    expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
+  });
+
+  test("with 500 idle sockets keeps no good peer out", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const crowd = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
+    );
+    let putOut = 0;
+    const enoughPutOut = new Promise<void>((resolve) => {
+      for (const socket of crowd) socket.once("close", () => ++putOut === crowd.length - 64 && resolve());
+    });
+    const started = performance.now();
+    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, good);
+    const connected = performance.now();
+    expect(await good.link.query("/api/state")).toMatchObject([{ status: 200 }]);
+    const ms = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
+    process.stdout.write(
+      `a good peer among 500 idle sockets: up after ${ms(started, connected)}, a question took ${ms(connected, performance.now())}\n`,
+    );
+    await enoughPutOut;
+    for (const socket of crowd) socket.destroy();
+  });
+
+  test("that repeats an overheard HELLO and says no more keeps no good peer out", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const hello = helloFrame(STRANGER, secretKey(SECRET).kid, new Uint8Array(32));
+    const crowd = await Promise.all(
+      Array.from({ length: 64 }, async (_, i) => {
+        const socket = await silentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
+        socket.write(hello);
+        await once(socket, "data");
+        return socket;
+      }),
+    );
+    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, good);
+    for (const socket of crowd) socket.destroy();
+  });
+
+  test("that speaks for another instance is refused, and counted", async () => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    const peer = await rawPeer(node.at, { self: { ...STRANGER, ...acme } });
+    await peer.event("established");
+    const insight = {
+      insight_id: "ins_x",
+      origin_instance_id: "acme@9",
+      ...acme,
+      kind: "config",
+      target: "ui.banner",
+      kpi: "csat",
+      summary: "",
+      expected_delta_k: 1,
+      realised_delta: 1,
+      verdict: "met",
+      observed_at: "2026-01-01T00:00:00.000Z",
+      basis: "correlation",
+    };
+    peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));
+    expect(await peer.event("response")).toMatchObject({
+      status: 200,
+      body: { kept: 0, refused: [{ insight_id: "ins_x" }] },
+    });
+    expect((await node.get("/api/product/co-evolution")).body).toMatchObject({ insights: [], counts: { refused: 1 } });
+    peer.socket.destroy();
+  });
+});

@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { proveConsistency } from "../../../lib/audit/prove.ts";
+import type { Deps } from "../../../lib/deps.ts";
+import { copied } from "./copied_store.ts";
+import { linked, type NodeOptions, restartNode, rowOf, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+
+const at = (host: string) => ({ host, port: 0 });
+const acme = { product_id: "acme", product_type: "crm" };
+afterEach(stopAll);
+
+describe("a peer's audit log", () => {
+  const source = (deps: Deps) => ({
+    latest: () => currentCheckpoint(deps),
+    consistency: async (from: number, to: number) => (await proveConsistency(deps, from, to)).proof,
+  });
+  const checkpoints = [
+    ["with checkpoints", { checkpoint: source }],
+    ["without", {}],
+  ] as const;
+
+  test.each(checkpoints)("%s: is consistent as it grows", async (_, over) => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+    const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, peer);
+    for (let round = 0; round < 3; round++) {
+      await node.outcome({ target: `ui.t${round}` });
+      await peer.link.sync();
+    }
+    expect(await rowOf(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
+  });
+
+  test.each(checkpoints)(
+    "%s: is rewritten when its node came back from an older copy and went another way",
+    async (_, over) => {
+      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+      const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+      await linked(node, peer);
+      await node.outcome();
+      const backup = await copied(node.deps.store);
+      await node.outcome({ target: "ui.second" });
+      await peer.link.sync();
+      await stopNode(node);
+
+      const lines = peer.log.lines.length;
+      const restored = await restartNode(node, { store: backup });
+      await peer.log.logged("link down");
+      peer.time.pass(1_000);
+      await peer.log.logged("link up", lines);
+      await peer.link.sync();
+      expect(await rowOf(peer, restored)).toMatchObject({
+        log: "rewritten",
+        log_reason: expect.stringMatching(/had \d+ entries/),
+      });
+
+      await restored.outcome({ target: "ui.other" });
+      await restored.outcome({ target: "ui.another" });
+      await peer.link.sync();
+      expect(await rowOf(peer, restored)).toMatchObject({
+        log: "rewritten",
+        log_reason: expect.stringMatching(/entry|proof/),
+      });
+      const growth = (await peer.deps.store.list<{ kind: string }>("growth", { limit: 100 })).map(
+        ({ value }) => value.kind,
+      );
+      expect(growth.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
+      expect(peer.link.capability()).toMatchObject({
+        status: "degraded",
+        reason: "the audit log was rewritten at: acme@1",
+      });
+      expect((await peer.get("/api/metrics")).text).toMatch(/^countersign_peer_logs_rewritten 1$/m);
+    },
+  );
+
+  test.each(checkpoints)(
+    "%s: that was rewritten is not cleared by telling nothing, nor by another peer_id",
+    async (_, over) => {
+      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+      const watcher = await startNode({ name: "2", ...acme, peers: [node.at] });
+      await linked(node, watcher);
+      await node.outcome();
+      const backup = await copied(node.deps.store);
+      await node.outcome({ target: "ui.second" });
+      await watcher.link.sync();
+      await backup.transact((tx) => tx.put("meta", "peer_id", { peer_id: "0".repeat(32) }));
+      const comesBack = async (from: TestNode, options: Partial<NodeOptions>): Promise<TestNode> => {
+        const lines = watcher.log.lines.length;
+        await stopNode(from);
+        await watcher.log.logged("link down", lines);
+        const back = await restartNode(from, { store: backup, ...options });
+        watcher.time.pass(1_000);
+        await watcher.log.logged("link up", lines);
+        await watcher.link.sync();
+        return back;
+      };
+      const renamed = await comesBack(node, {});
+      expect(renamed.link.self.peer_id).not.toBe(node.link.self.peer_id);
+      expect(await rowOf(watcher, renamed)).toMatchObject({ log: "rewritten" });
+      const rows = await watcher.deps.store.list<{ kind: string; detail: string }>("growth", { limit: 100 });
+      expect(rows.find(({ value }) => value.kind === "peer_log_rewritten")!.value.detail).toMatch(
+        /had \d+ entries.*, by what acme@1 told of it$/,
+      );
+
+      const broken = { latest: () => Promise.reject(new Error("no")), consistency: () => Promise.resolve([]) };
+      const silent = await comesBack(renamed, { checkpoint: () => broken });
+      expect(await rowOf(watcher, silent)).toMatchObject({ log: "rewritten" });
+    },
+  );
+});
