@@ -1,5 +1,6 @@
 /** What this program can do as it was started, and what would switch the rest on. */
 import type { Capability } from "../lib/deps.ts";
+import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 
 /** The host's part of the capability map. `uiProblem`: why the user interface cannot be served, or null. */
@@ -24,6 +25,9 @@ export function capabilitiesOf(options: Options, uiProblem: string | null): Capa
 
   return [
     row("ui", "host", uiProblem, "--ui-dir DIR"),
+    row("shared_store", "host", storeProblem(options), "--state postgres://user@host/database"),
+    row("file_adapter", "product", fileAdapterProblem(options), "--product-config PATH"),
+    row("webhook_adapter", "product", webhookProblem(options), "--product-adapter URL"),
     options.cycleInterval > 0
       ? available("cycle_timer", "host")
       : disabled("cycle_timer", "host", "cycles run on demand only", "--cycle-interval SECONDS"),
@@ -37,6 +41,20 @@ export function capabilitiesOf(options: Options, uiProblem: string | null): Capa
     row("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
     row("audit_anchor", "audit", options.auditAnchor ? null : "not configured", "--audit-anchor FILE-or-URL"),
   ];
+}
+
+const storeProblem = ({ state }: Options): string | null =>
+  isDatabase(state) ? null : "the state is in a file, which one process uses at a time";
+
+const fileAdapterProblem = ({ productConfig, productAdapter, productIntent }: Options): string | null =>
+  adapterProblem(productConfig, productAdapter && "--product-adapter", productIntent);
+
+const webhookProblem = ({ productConfig, productAdapter, productIntent }: Options): string | null =>
+  adapterProblem(productAdapter, productConfig && "--product-config", productIntent);
+
+function adapterProblem(given: string | undefined, other: string | undefined, intent: string | undefined) {
+  if (given) return intent ? null : "no product intent is given";
+  return other ? `${other} is given instead` : "not configured";
 }
 
 /** Whether this node takes part in a link; the link itself tells how it stands. */

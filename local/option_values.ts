@@ -13,6 +13,21 @@ export function text(value: string): string {
   return value;
 }
 
+/** Whether `--state` names a database, not a file. */
+export const isDatabase = (state: string): boolean => /^postgres(ql)?:\/\//i.test(state);
+
+/** A path, or the address of a database. What only looks like an address is refused: it may hold a password. */
+export function stateAddress(value: string): string {
+  if (!/^([a-z][a-z0-9+.-]+:\/\/|postgres(ql)?:)/i.test(value)) return text(value);
+  if (!isDatabase(value) || !URL.canParse(value))
+    throw new Error("must be a path, or an address as postgres://user:password@host:port/database");
+  const { pathname, search, hash } = new URL(value);
+  // A password with a plain slash in it would end the address early, and be taken for the name of a database.
+  if (`${pathname}${search}${hash}`.includes("@"))
+    throw new Error("must have the special characters of its password percent-encoded: / is %2F, ? is %3F, # is %23");
+  return value;
+}
+
 /** A whole number from `min` to `max`, decimal digits only. */
 export function wholeNumber(min: number, max: number): (value: string) => number {
   return (value) => {

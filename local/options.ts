@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { keyOf } from "../lib/pulse/webhook_signature.ts";
 import { version } from "../lib/version.ts";
-import { isLoopback } from "./option_values.ts";
+import { isDatabase, isLoopback } from "./option_values.ts";
 import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
 
 /** The environment of a process. */
@@ -17,6 +17,8 @@ export interface Options extends Given {
   /** The value of the variable that `--llm-key-env` names; undefined when it is unset or empty. */
   llmKey: string | undefined;
   adminToken: string | undefined;
+  /** Signs the requests of `--product-adapter`. */
+  adapterSecret: string | undefined;
   /** Signs the webhooks of `--notify-url`. */
   notifySecret: string | undefined;
   /** Chat, tasks and feedback need the token too. */
@@ -86,12 +88,13 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
 function complete(given: Given, env: Environment): Options {
   const options: Options = {
     ...given,
-    evolvedDir: given.evolvedDir ?? join(dirname(given.state), "evolved"),
+    evolvedDir: given.evolvedDir ?? join(dirname(fileOf(given.state)), "evolved"),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
     llmKey: (given.llmKeyEnv && env[given.llmKeyEnv]) || undefined,
     adminToken: adminToken(env),
-    notifySecret: env["SVC_NOTIFY_SECRET"] || undefined,
+    adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
+    notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
     protectAll: protectAll(env),
     warnings: [],
   };
@@ -101,21 +104,38 @@ function complete(given: Given, env: Environment): Options {
   }
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
-  if (options.productConfig && !options.productIntent)
-    options.warnings.push("--product-config has no effect without --product-intent");
   if (options.notifyUrl && !options.notifySecret)
     throw new OptionError("--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent", 1);
-  if (options.notifySecret) checkNotifySecret(options.notifySecret);
+  checkAdapter(options);
   checkLink(options);
   return options;
 }
 
-function checkNotifySecret(secret: string): void {
+/** The state file, or where it would lie if the state were not in a database. */
+const fileOf = (state: string): string => (isDatabase(state) ? TABLE.state.fallback : state);
+
+/** A secret that signs webhooks. */
+function secretOf(variable: string, env: Environment): string | undefined {
+  const secret = env[variable] || undefined;
   try {
-    keyOf(secret);
+    if (secret !== undefined) keyOf(secret);
+    return secret;
   } catch (error) {
-    throw new OptionError(`SVC_NOTIFY_SECRET ${(error as Error).message}`, 1);
+    throw new OptionError(`${variable} ${(error as Error).message}`, 1);
   }
+}
+
+function checkAdapter({ state, productConfig, productAdapter, adapterSecret, productIntent, warnings }: Options): void {
+  if (productConfig && productAdapter)
+    throw new OptionError("--product-config and --product-adapter exclude each other: a product has one adapter", 1);
+  if (productAdapter && !adapterSecret)
+    throw new OptionError("--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent", 1);
+  const given = productConfig ? "--product-config" : productAdapter && "--product-adapter";
+  if (given && !productIntent) warnings.push(`${given} has no effect without --product-intent`);
+  if (productConfig && isDatabase(state))
+    warnings.push(
+      "--product-config writes a file of this machine; where processes of several machines share the database, use --product-adapter",
+    );
 }
 
 const SECRET_LENGTH = 16;

@@ -1,4 +1,5 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
+import { checkWebhookUrl } from "../lib/governance/webhook_adapter.ts";
 import * as read from "./option_values.ts";
 
 /** One option; `fallback` is its value when it is not given. */
@@ -41,14 +42,21 @@ export const TABLE = {
     undefined,
     "header in which a trusted proxy names the person; approver and proposer must equal it",
   ),
-  state: option(
-    "state PATH",
-    read.text,
-    "data/state.json",
-    "state file; its folder is made, the journal lies beside it",
+  state: hidden(
+    option(
+      "state PATH-or-URL",
+      read.stateAddress,
+      "data/state.json",
+      "state file, made with its folder; or a database that several processes share: postgres://user@host/database",
+    ),
   ),
   uiDir: option("ui-dir DIR", read.text, undefined, "user interface files, instead of the bundled ones"),
-  evolvedDir: option("evolved-dir DIR", read.text, undefined, "self-evolution files; evolved beside the state file"),
+  evolvedDir: option(
+    "evolved-dir DIR",
+    read.text,
+    undefined,
+    "self-evolution files; evolved beside the state file, data/evolved with a database",
+  ),
   productIntent: option(
     "product-intent PATH",
     read.text,
@@ -60,6 +68,14 @@ export const TABLE = {
     read.text,
     undefined,
     "enable the file adapter, which writes this JSON file",
+  ),
+  productAdapter: hidden(
+    option(
+      "product-adapter URL",
+      checkWebhookUrl,
+      undefined,
+      "instead: ask the host product over HTTP, by signed requests; needs SVC_ADAPTER_SECRET",
+    ),
   ),
   agentId: option("agent-id ID", read.text, "local", "default of --svc-node-id"),
   nodeId: option("svc-node-id ID", read.text, undefined, "node id; the value of --agent-id"),
@@ -128,6 +144,8 @@ export function helpText(): string {
     "Environment only:",
     "  SVC_ADMIN_TOKEN",
     "      when set, product writes need the header X-Svc-Admin-Token with this value",
+    "  SVC_ADAPTER_SECRET",
+    "      signs the requests of --product-adapter; 16 characters or more, or whsec_ and base64",
     "  SVC_NOTIFY_SECRET",
     "      signs the webhooks of --notify-url; 16 characters or more, or whsec_ and base64",
     "  SVC_PROTECT_ALL",

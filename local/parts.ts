@@ -6,13 +6,18 @@ import { openLlm } from "../lib/chat/llm_open.ts";
 import { systemClock } from "../lib/compose.ts";
 import type { Deps, Log } from "../lib/deps.ts";
 import type { Handler } from "../lib/endpoint.ts";
+import type { ProductAdapter } from "../lib/governance/adapter.ts";
+import type { Identity } from "../lib/governance/runtime.ts";
+import { webhookAdapter } from "../lib/governance/webhook_adapter.ts";
 import type { Bell } from "../lib/pulse/bell.ts";
 import { startNotifier } from "../lib/pulse/notify.ts";
+import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/version.ts";
 import { openAnchor } from "./anchor.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { llmProblem } from "./capabilities.ts";
 import { evolvedFiles } from "./evolved_files.ts";
+import { fileAdapter } from "./file_adapter.ts";
 import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
 import type { Options } from "./options.ts";
@@ -30,6 +35,16 @@ export async function openParts(options: Options, log: Log) {
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
     anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),
   } satisfies Partial<Deps>;
+}
+
+/** What carries changes to the host product, if anything does. */
+export function adapterOf(options: Options, store: Store, identity: Identity): ProductAdapter | undefined {
+  const { productConfig, productAdapter, adapterSecret } = options;
+  const { product_id, instance_id } = identity;
+  const common = { product_id, instance_id, clock: systemClock };
+  if (productConfig !== undefined) return fileAdapter({ path: productConfig, store, ...common });
+  if (productAdapter === undefined || adapterSecret === undefined) return undefined;
+  return webhookAdapter({ url: productAdapter, secret: adapterSecret, ...common });
 }
 
 /** Starts what runs beside the requests, and returns how each part is let go. */

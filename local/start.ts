@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
-import { createDeps, systemClock } from "../lib/compose.ts";
+import { createDeps } from "../lib/compose.ts";
 import type { Deps, Log } from "../lib/deps.ts";
 import { loadIntent } from "../lib/governance/intent.ts";
 import { identityOf, openProduct } from "../lib/governance/open.ts";
@@ -13,23 +13,22 @@ import { hostGuard } from "../lib/http/host_guard.ts";
 import { runCycle } from "../lib/pulse/cycle.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/version.ts";
+import { about } from "./about.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { createBell, ringing } from "../lib/pulse/bell.ts";
 import { cycleTimer } from "./cycle_timer.ts";
-import { fileAdapter } from "./file_adapter.ts";
 import { firstSteps } from "./first_steps.ts";
-import { acquireLock } from "./lock.ts";
 import { LIMITS, serveHttp } from "./node_http.ts";
 import { sha256 } from "./node_ports.ts";
+import { openStore, stateName } from "./open_store.ts";
 import type { Options } from "./options.ts";
-import { openParts, startParts } from "./parts.ts";
-import { openFileStore } from "./store/file_store.ts";
+import { adapterOf, openParts, startParts } from "./parts.ts";
 import { openUi, withUi } from "./ui.ts";
 
 /** A started program. */
 export interface Running {
   url: string;
-  /** Stops accepting, finishes what is in flight (10 s at most), makes everything durable, lets go of the state file. */
+  /** Stops accepting, finishes what is in flight (10 s at most), makes everything durable, lets go of the store. */
   stop(): Promise<void>;
 }
 
@@ -55,12 +54,10 @@ export async function start(options: Options, log: Log): Promise<Running> {
 async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   for (const warning of options.warnings) log.warn(warning);
   const manifest = options.productIntent === undefined ? undefined : await readIntent(options.productIntent);
-  const lock = await acquireLock(options.state);
-  undo.push(lock.release);
+  const opened = await openStore(options.state, log);
+  undo.push(opened.close);
   const bell = createBell();
-  const opened = await about(`--state ${options.state}`, openFileStore({ path: lock.path, log }));
-  const store = ringing(opened, bell);
-  undo.push(() => store.close());
+  const store = ringing(opened.store, bell);
 
   const ui = await openUi(options.uiDir, log);
   const cycles = cycleTimer(() => runCycle(deps), options.cycleInterval * 1000, log);
@@ -80,7 +77,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     wake: cycles.wake,
     Response: FastResponse as unknown as typeof Response,
   });
-  await about(`--state ${options.state}`, openProduct(deps, { exclusive: true }));
+  await about(`--state ${stateName(options.state)}`, openProduct(deps, { exclusive: opened.exclusive }));
 
   const { host, port } = options;
   const api = parts.metrics.measured(app(deps));
@@ -104,15 +101,6 @@ function readIntent(path: string): Promise<Manifest> {
   return about(`--product-intent ${path}`, manifest);
 }
 
-/** Names the file that an error is about. */
-async function about<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
-  }
-}
-
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: `--port ${port}: something listens there already on ${host}; stop it, or choose another --port`,
@@ -125,16 +113,13 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 
 function runtimeOf(manifest: Manifest, options: Options, store: Store): ProductRuntime {
   const identity = identityOf(manifest.intent.product_id, options.nodeId, options.instanceId);
-  const { product_id, instance_id } = identity;
-  const path = options.productConfig;
-  if (path === undefined) return { ...manifest, identity };
-  const adapter = fileAdapter({ path, store, product_id, instance_id, clock: systemClock });
-  return { ...manifest, identity, adapter };
+  const adapter = adapterOf(options, store, identity);
+  return { ...manifest, identity, ...(adapter && { adapter }) };
 }
 
 /** Says where the service listens and, while there is no change yet, how to make one. */
 async function announce(url: string, options: Options, { log, product, store }: Deps): Promise<void> {
-  const { state } = options;
+  const state = stateName(options.state);
   log.info("listening", { url, version, state, product_id: product?.identity.product_id ?? null });
   if (!product || options.identityHeader) return;
   const [change] = await store.list("changes", { limit: 1 });

@@ -27,7 +27,7 @@ export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
           "product_adapter",
           "product",
           "approved changes are recorded and not carried anywhere",
-          "--product-config PATH",
+          "--product-config PATH, or --product-adapter URL",
         ),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)

@@ -56,7 +56,11 @@ export async function phasesOf(deps: Deps): Promise<{ phases: Phase[]; current_p
     ],
     propose: proposeItems(tally, counts, intent !== undefined),
     apply: [
-      item("An adapter carries changes to the host product", product?.adapter !== undefined, "--product-config PATH"),
+      item(
+        "An adapter carries changes to the host product",
+        product?.adapter !== undefined,
+        "--product-config PATH, or --product-adapter URL",
+      ),
       item("A change was applied", applied(tally) > 0, "POST /api/product/apply"),
       item("Ten changes were applied", applied(tally) >= 10, "POST /api/product/apply"),
     ],

@@ -31,6 +31,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   evolvedDir: ["lessons", "lessons"],
   productIntent: ["intent.json", "intent.json"],
   productConfig: ["config.json", "config.json"],
+  productAdapter: ["https://crm.example/hook", "https://crm.example/hook"],
   agentId: ["agent-7", "agent-7"],
   nodeId: ["node-7", "node-7"],
   instanceId: ["acme@seven", "acme@seven"],
@@ -52,7 +53,11 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
   cycleInterval: ["2.5", 2.5],
 };
-const SECRET: Environment = { SVC_CROSS_LINK_SECRET: "0123456789abcdef", SVC_NOTIFY_SECRET: "0123456789abcdef" };
+const SECRET: Environment = {
+  SVC_CROSS_LINK_SECRET: "0123456789abcdef",
+  SVC_NOTIFY_SECRET: "0123456789abcdef",
+  SVC_ADAPTER_SECRET: "0123456789abcdef",
+};
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
   return { key: key as keyof Options, flag, variable: variableOf(flag), text, value };
@@ -111,6 +116,15 @@ test("defaults", () => {
 test("defaults follow the options they hang on", () => {
   const options = run(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
   expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved", nodeId: "a7", crossLinkHost: "::1" });
+});
+
+test("a database has no folder: self-evolution files lie where they would with the default state file", () => {
+  const state = "postgres://cs:secret@db.example:5432/cs?sslmode=verify-full";
+  expect(run([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
+  expect(run([], { SVC_STATE: "postgresql:///cs?host=/run/postgresql", SVC_EVOLVED_DIR: "/srv/e" })).toMatchObject({
+    state: "postgresql:///cs?host=/run/postgresql",
+    evolvedDir: "/srv/e",
+  });
 });
 
 test("of a repeated option the last counts", () => {
@@ -176,13 +190,23 @@ test.each([
   expect(refusal(argv, env)).toMatchObject({ exitCode: 2, message });
 });
 
-test("a secret is never repeated in a message", () => {
-  const secrets = [refusal(["--cross-link-secret=hunter2hunter2,,x"]), refusal(["--llm-key-env=sk-hunter2"])];
-  for (const { exitCode, message } of secrets) {
-    expect(exitCode).toBe(2);
-    expect(message).toMatch(/^--[a-z-]+ must /);
-    expect(message).not.toContain("hunter2");
-  }
+test.each([
+  ["--cross-link-secret=hunter2hunter2,,x"],
+  ["--llm-key-env=sk-hunter2"],
+  ["--product-adapter=http://crm.example/hunter2"],
+  ["--product-adapter=https://crm:hunter2@crm.example/"],
+  ["--state=mysql://cs:hunter2@db.example/cs"],
+  ["--state=postgre://cs:hunter2@db.example/cs"],
+  ["--state=postgres:cs:hunter2@db.example/cs"],
+  ["--state=postgres://cs:hunter2@db example:x/cs"],
+  ["--state=postgres://cs:7/hunter2@db.example/cs"],
+  ["--state=postgres://cs:7?hunter2@db.example/cs"],
+  ["--state=postgres://cs:7#hunter2@db.example/cs"],
+])("a secret is never repeated in a message: %s", (argument) => {
+  const { exitCode, message } = refusal([argument]);
+  expect(exitCode).toBe(2);
+  expect(message).toMatch(/^--[a-z-]+ must /);
+  expect(message).not.toContain("hunter2");
 });
 
 describe("what is not allowed like this, exit code 1", () => {
@@ -221,6 +245,24 @@ describe("what is not allowed like this, exit code 1", () => {
     });
     expect(run(argv, { ...env, ...SECRET }).warnings).toEqual([]);
   });
+  test.each([
+    [
+      ["--product-adapter=https://crm.example/"],
+      {},
+      "--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent",
+    ],
+    [
+      ["--product-adapter=https://crm.example/", "--product-config=c.json"],
+      SECRET,
+      "--product-config and --product-adapter exclude each other: a product has one adapter",
+    ],
+    [[], { SVC_ADAPTER_SECRET: "hunter2" }, "SVC_ADAPTER_SECRET must have 16 characters or more"],
+    [[], { SVC_ADAPTER_SECRET: "whsec_!" }, "SVC_ADAPTER_SECRET must be base64 after whsec_"],
+    [["--notify-url=https://hooks.example/"], {}, "--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent"],
+    [[], { SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
+  ])("%j %j", (argv, env, message) => {
+    expect(refusal(argv, env)).toMatchObject({ exitCode: 1, message });
+  });
   test.each(["secret\n", " secret", "s\u00e9cret", " "])("an admin token that no header can carry: %j", (token) => {
     const told = refusal([], { SVC_ADMIN_TOKEN: token });
     expect(told).toMatchObject({
@@ -239,6 +281,12 @@ test("what is worth a warning is said, and starts", () => {
     "SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset",
   ]);
   expect(run(["--product-config=x"]).warnings).toEqual(["--product-config has no effect without --product-intent"]);
+  expect(run(["--product-adapter=https://crm.example/"], SECRET).warnings).toEqual([
+    "--product-adapter has no effect without --product-intent",
+  ]);
+  expect(run(["--product-config=x", "--product-intent=i", "--state=postgres://cs@db/cs"]).warnings).toEqual([
+    expect.stringMatching(/^--product-config writes a file of this machine/),
+  ]);
 });
 
 test("the language model's key is read from the variable that --llm-key-env names", () => {
@@ -274,6 +322,20 @@ describe("capabilities", () => {
   test("a link that is asked for tells of itself", () => {
     expect(find("cross_link", [])).toMatchObject({ status: "disabled" });
     expect(find("cross_link", ["--cross-link-port=9100"], SECRET)).toBeUndefined();
+  });
+  test("which store and which adapter", () => {
+    const intent = "--product-intent=i.json";
+    expect(find("shared_store", [])).toMatchObject({ status: "disabled" });
+    expect(find("shared_store", ["--state=postgres://cs@db/cs"])).toMatchObject({ status: "available" });
+    for (const [id, other, argument, otherArgument] of [
+      ["file_adapter", "webhook_adapter", "--product-config=c.json", "--product-config"],
+      ["webhook_adapter", "file_adapter", "--product-adapter=https://crm.example/", "--product-adapter"],
+    ] as const) {
+      expect(find(id, [intent, argument], SECRET)).toMatchObject({ status: "available" });
+      expect(find(id, [argument], SECRET)).toMatchObject({ reason: "no product intent is given" });
+      expect(find(id, [intent])).toMatchObject({ status: "disabled", reason: "not configured" });
+      expect(find(other, [intent, argument], SECRET)).toMatchObject({ reason: `${otherArgument} is given instead` });
+    }
   });
   test("the user interface, the timer and the proxy", () => {
     expect(find("ui", [], {}, "no such folder")).toMatchObject({ status: "disabled", reason: "no such folder" });

@@ -1,0 +1,35 @@
+/** What a host product may answer to each operation of the webhook adapter. */
+import * as z from "zod";
+
+const result = z.object({ result: z.string().min(1).max(100), detail: z.unknown().optional() });
+
+/** The answers by operation; further members are left out. */
+export const ANSWERS = {
+  validate: z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
+    z.object({ ok: z.literal(false), reason: z.string().min(1).max(1000) }),
+  ]),
+  apply: result,
+  rollback: result,
+  verify: z.object({ state: z.enum(["applied", "rolled_back", "absent", "unknown"]) }),
+} as const;
+
+/** The four operations of the port. */
+export type Operation = keyof typeof ANSWERS;
+
+/** What an operation answers. */
+export type AnswerOf<O extends Operation> = z.infer<(typeof ANSWERS)[O]>;
+
+/** Reads an answer; throws an error that says what is wrong with it. */
+export function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<O> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Error(`the host product's answer to ${operation} is not JSON`);
+  }
+  const parsed = ANSWERS[operation].safeParse(json);
+  if (parsed.success) return parsed.data as AnswerOf<O>;
+  const flaws = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${message}`).join("; ");
+  throw new Error(`the host product's answer to ${operation} is not as agreed: ${flaws}`);
+}

@@ -1,0 +1,48 @@
+/** Opens the store that `--state` names: a file that this process alone owns, or a database that several share. */
+import type { Log } from "../lib/deps.ts";
+import { placeOf } from "../lib/store/postgres_errors.ts";
+import type { Store } from "../lib/store/store.ts";
+import { about } from "./about.ts";
+import { acquireLock } from "./lock.ts";
+import { isDatabase } from "./option_values.ts";
+import { openFileStore } from "./store/file_store.ts";
+
+/** An opened store. */
+export interface OpenedStore {
+  store: Store;
+  /** No other process can be using it. */
+  exclusive: boolean;
+  /** Closes the store, and lets go of the state file. */
+  close(): Promise<void>;
+}
+
+/** What messages call the value of `--state`: never with a password. */
+export const stateName = (state: string): string => (isDatabase(state) ? placeOf(state) : state);
+
+/** Opens it; rejects with an error for people, and has then let go of everything. */
+export const openStore = (state: string, log: Log): Promise<OpenedStore> =>
+  isDatabase(state) ? openDatabase(state, log) : openFile(state, log);
+
+async function openFile(state: string, log: Log): Promise<OpenedStore> {
+  const lock = await acquireLock(state);
+  try {
+    const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log }));
+    return { store, exclusive: true, close: () => store.close().finally(lock.release) };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function openDatabase(url: string, log: Log): Promise<OpenedStore> {
+  hideArgument(url);
+  // Its driver is loaded by those who use it only.
+  const { openPostgresStore } = await import("../lib/store/postgres.ts");
+  const store = await about("--state", openPostgresStore({ url, log }));
+  return { store, exclusive: false, close: () => store.close() };
+}
+
+/** The process list shows arguments to everybody on the machine; setting the title replaces them all. */
+function hideArgument(url: string): void {
+  if (process.argv.some((argument) => argument.includes(url))) process.title = "ui_server";
+}

@@ -1,0 +1,229 @@
+/** Several processes of the program on one database. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Client, client, events } from "../support/client.ts";
+import { type Manifest, manifest } from "../support/intents.ts";
+import { chainFault } from "../support/independent_chain.ts";
+import { expectOneChain, writeAtOnce } from "../support/many_writers.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
+import { silent, startWebhookHost } from "../support/webhook_host.ts";
+import { killAll, launch, serve, temporaryFolder } from "./server.ts";
+
+const server = await startPostgres();
+afterAll(async () => {
+  await killAll();
+  await server?.stop();
+});
+const there = server ? test : test.skip;
+
+/** Patience, for slow machines: nothing is expected to take so long. */
+const TIME = { timeout: 120_000 };
+
+let made = 0;
+/** The address of a database with nothing in it. */
+async function freshDatabase(): Promise<string> {
+  const { pool, url } = server as PostgresServer;
+  const name = `e2e_${++made}`;
+  await pool.query(`create database ${name}`);
+  return url.replace(/[^/]*$/, name);
+}
+
+function folderWithIntent(over: Manifest = {}): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(manifest(over)));
+  return folder;
+}
+
+/** So many processes on one database, and a client of each. */
+function start(count: number, state: string, args: readonly string[] = [], env: Record<string, string> = {}) {
+  const folder = folderWithIntent();
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const common = ["--product-intent=intent.json", `--agent-id=node-${index}`, "--cycle-interval=0"];
+      const process = await serve(folder, [...common, ...args], { SVC_STATE: state, ...env });
+      return { process, api: client((request) => fetch(request), process.url) };
+    }),
+  );
+}
+
+describe("several processes on one database", () => {
+  let state: string;
+  let started: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    if (!server) return;
+    state = await freshDatabase();
+    started = await start(8, state);
+  }, TIME.timeout);
+
+  const written: string[] = [];
+  there.each([2, 8])("%d of them write one chain, without a fork, a loss or a repeat", TIME, async (count) => {
+    const writers = started.slice(0, count).map(({ api }) => api);
+    written.push(...(await writeAtOnce(writers, 3)));
+    await expectOneChain(writers, written);
+  });
+
+  there("replay each other's answers to an idempotency key", async () => {
+    const [one, other] = started.map(({ api }) => api);
+    const headers = { "idempotency-key": "k1" };
+    const fields = { tenant_id: "t1", affected_users: "40", expected_delta_k: "1.5" };
+    const first = await one!.post("propose-crm-followup", fields, headers);
+    const again = await other!.post("propose-crm-followup", fields, headers);
+    expect(first.status).toBe(201);
+    expect(again.body).toEqual(first.body);
+    expect((await one!.audit()).at(-1)).toEqual(first.body.audit_entry);
+  });
+
+  there("lose nothing that was acknowledged when one of them is killed under load, and go on", TIME, async () => {
+    const [killed, ...others] = started;
+    const before = (await others[0]!.api.audit()).length;
+    const acknowledged = { killed: [] as string[], others: [] as string[] };
+    let over = false;
+    const write = async ({ api }: { api: Client }, into: string[]): Promise<void> => {
+      while (!over) into.push((await api.propose()).change_id);
+    };
+    const IN_FLIGHT = 4;
+    const dying = Array.from({ length: IN_FLIGHT }, () => write(killed!, acknowledged.killed).catch(() => undefined));
+    const going = others.slice(0, 3).map((other) => write(other, acknowledged.others));
+    await expect.poll(() => acknowledged.killed.length, TIME).toBeGreaterThan(20);
+    killed!.process.child.kill("SIGKILL");
+    await Promise.all([killed!.process.ended, ...dying]);
+    const then = acknowledged.others.length;
+    await expect.poll(() => acknowledged.others.length, TIME).toBeGreaterThan(then + 10);
+    over = true;
+    await Promise.all(going);
+    const entries = await others.at(-1)!.api.audit();
+    expect(chainFault(entries)).toBeNull();
+    const ids = entries.slice(before).map(({ change_id }) => change_id);
+    const all = [...acknowledged.killed, ...acknowledged.others];
+    expect(ids).toEqual(expect.arrayContaining(all));
+    // Those under way when it was killed may have been kept, each once.
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length - all.length).toBeLessThanOrEqual(IN_FLIGHT);
+  });
+
+  there("refuse one of another product, and one with a wrong password, which no message shows", async () => {
+    const folder = folderWithIntent({ product_id: "other" });
+    const another = await launch(folder, ["--product-intent=intent.json", `--state=${state}`]);
+    const wrong = await launch(folder, [`--state=${state.replace(":password@", ":sesame@")}`]);
+    expect((await another.ended).code).toBe(1);
+    expect(another.stderr.at(-1)).toMatch(/^ui_server: --state postgres:.*product_id must match$/);
+    expect(another.stderr.join()).not.toContain("password");
+    expect((await wrong.ended).code).toBe(1);
+    const place = String.raw`postgres://127\.0\.0\.1:\d+/e2e_1`;
+    expect(wrong.stderr).toEqual([
+      expect.stringMatching(new RegExp(`^ui_server: --state: ${place}: password authentication failed`)),
+    ]);
+    expect(wrong.stderr[0]).not.toContain("sesame");
+  });
+
+  test.skipIf(!server || !existsSync("/proc/self/cmdline"))(
+    "do not show the password in the process list, also where it was an argument",
+    async () => {
+      const { child } = await serve(folderWithIntent(), ["--product-intent=intent.json", `--state=${state}`]);
+      expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8")).not.toContain("password");
+    },
+  );
+
+  there("end in good order, and have not logged the password", async () => {
+    const { child, ended, stderr } = started[2]!.process;
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(0);
+    expect(stderr.join("\n")).toContain("/e2e_1");
+    expect(stderr.join("\n")).not.toContain("password");
+  });
+});
+
+describe("with a host product over HTTP", () => {
+  const secret = "a secret of the test";
+
+  there("two processes have one effect on it, and do not log where it is", async () => {
+    const host = await startWebhookHost(secret);
+    const started = await start(2, await freshDatabase(), [`--product-adapter=${host.url}`], {
+      SVC_ADAPTER_SECRET: secret,
+    });
+    const apis = started.map(({ api }) => api);
+    const change_id = await apis[0]!.bring("approved");
+    const replies = await Promise.all([...apis, ...apis].map((api) => api.act("apply", change_id)));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status, body } of replies)
+      if (status !== 200) expect(body.code).toMatch(/^(illegal_transition|operation_in_progress)$/);
+    expect(host.effects).toEqual([`apply ${change_id}`]);
+    expect((await apis[1]!.change(change_id)).status).toBe("applied");
+    for (const { process } of started) expect(process.stderr.join("\n")).not.toMatch(/sesame|a secret of the test/);
+    await host.stop();
+  });
+
+  there("what a killed process was doing is taken over when its claim has ended, not before", TIME, async () => {
+    const host = await startWebhookHost(secret);
+    const database = await freshDatabase();
+    const begin = (count: number) =>
+      start(count, database, [`--product-adapter=${host.url}`], {
+        SVC_ADAPTER_SECRET: secret,
+        // All live a minute and a second ago, until a signal brings one of them to the present.
+        NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
+        CLOCK_OFFSET_MS: "-61000",
+        CLOCK_STEP_MS: "61000",
+      });
+    const [killed, other] = await begin(2);
+    const asked = (changeId: string) => () =>
+      host.received.filter(({ operation, change_id }) => operation === "apply" && change_id === changeId).length;
+    const [done, undone] = [await killed!.api.bring("approved"), await killed!.api.bring("approved")];
+    host.trouble("apply", "after", silent);
+    const lost = [killed!.api.act("apply", done).catch(() => undefined)];
+    await expect.poll(asked(done), TIME).toBe(1);
+    host.trouble("apply", "before", silent);
+    lost.push(killed!.api.act("apply", undone).catch(() => undefined));
+    await expect.poll(asked(undone), TIME).toBe(1);
+    killed!.process.child.kill("SIGKILL");
+    await Promise.all([killed!.process.ended, ...lost]);
+    await begin(1); // one that starts takes nothing over either
+
+    const apply = async (id: string) => {
+      const { status, body } = await other!.api.act("apply", id);
+      return `${status} ${body.code ?? body.status}`;
+    };
+    expect([await apply(done), await apply(undone)]).toEqual(Array(2).fill("409 operation_in_progress"));
+    expect(host.effects).toEqual([`apply ${done}`]);
+    other!.process.child.kill("SIGUSR2");
+    let answer = "";
+    await expect.poll(async () => (answer = await apply(done)), TIME).not.toBe("409 operation_in_progress");
+    expect([answer, await apply(undone)]).toEqual(["400 illegal_transition", "200 applied"]);
+    expect(host.effects).toEqual([`apply ${done}`, `apply ${undone}`]);
+    const steps = async (id: string) => events(await other!.api.audit(`?change_id=${id}`));
+    const before = ["change_proposed", "consent_decision"];
+    expect(await steps(done)).toEqual([...before, "change_applied"]);
+    expect(await steps(undone)).toEqual([...before, "change_apply_failed", "change_applied"]);
+    expect(chainFault(await other!.api.audit())).toBeNull();
+    await host.stop();
+  });
+
+  test("refuses to start without a secret, with two adapters, or with an address that is not safe", async () => {
+    const url = "--product-adapter=http://127.0.0.1:9/";
+    const refusals = await Promise.all(
+      [
+        { args: [url], env: {}, message: "--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent" },
+        {
+          args: [url, "--product-config=c.json"],
+          env: { SVC_ADAPTER_SECRET: "a secret of the test" },
+          message: "--product-config and --product-adapter exclude each other: a product has one adapter",
+        },
+        {
+          args: [url],
+          env: { SVC_ADAPTER_SECRET: "short" },
+          message: "SVC_ADAPTER_SECRET must have 16 characters or more",
+        },
+        {
+          args: ["--product-adapter=http://acme.example/sesame"],
+          env: {},
+          message: "--product-adapter must be an https URL; http is for this machine only",
+        },
+      ].map(async ({ args, env, message }) => {
+        const refused = await launch(temporaryFolder(), args, env);
+        await refused.ended;
+        return [refused.stderr, [`ui_server: ${message}`]];
+      }),
+    );
+    for (const [told, expected] of refusals) expect(told).toEqual(expected);
+  });
+});

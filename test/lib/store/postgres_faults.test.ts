@@ -1,0 +1,274 @@
+import { Client, Pool } from "pg";
+import { afterAll, afterEach, expect, test } from "vitest";
+import { type Chance, OutcomeUnknown } from "../../../lib/store/group_commit.ts";
+import { openPostgresStore, type PostgresOptions } from "../../../lib/store/postgres.ts";
+import { type Store, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import { put } from "../../contract/store_records.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
+import { instance } from "../../support/many_writers.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+
+const server = await startPostgres();
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+afterAll(() => server?.stop());
+const faulty = server ? test : test.skip;
+const { url, pool } = (server ?? {}) as PostgresServer;
+
+/** Patience, for slow machines. */
+const TIME = { timeout: 20_000 };
+
+/** The statement as it is sent. */
+const COMMIT = "commit\u0000";
+
+/** Pauses are noted, not made. */
+const noted = (): Chance & { pauses: number[] } => {
+  const pauses: number[] = [];
+  return { pauses, random: () => 0.5, now: () => Date.now(), sleep: async (ms) => void pauses.push(ms) };
+};
+
+let made = 0;
+async function open(options: Partial<PostgresOptions> = {}): Promise<Store> {
+  const store = await openPostgresStore({ name: `faults-${++made}`, ...(options.pool ? {} : { url }), ...options });
+  undo.push(() => store.close());
+  return store;
+}
+
+/** A store whose connections go through a proxy. */
+async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise<{ store: Store; proxy: CutProxy }> {
+  const { hostname: host, port } = new URL(url);
+  const proxy = await startProxy({ host, port: Number(port) });
+  undo.push(proxy.stop);
+  return { store: await open({ url: url.replace(`${host}:${port}`, proxy.host), ...options }), proxy };
+}
+
+/** What is written by this: the decisions so far, by the number of their run. */
+const append = (store: Store, runs: { count: number } = { count: 0 }) =>
+  store.transact(async (tx) => {
+    runs.count++;
+    const log = (await tx.get<number[]>("log", "all"))?.value ?? [];
+    tx.put("log", "all", [...log, log.length + 1]);
+  });
+const logOf = async (store: Store) => (await store.get("log", "all"))?.value;
+
+const terminate = (application = "countersign") =>
+  pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [application]);
+
+faulty("a store whose lock another holds is busy after 8 tries, has kept nothing, and works again", async () => {
+  const chance = noted();
+  const name = "held";
+  const [holder, store] = [await open({ name }), await open({ name, chance, limits: { lock: 20 } })];
+  const [holding, mayEnd] = [gate(), gate()];
+  const held = holder.transact(async (tx) => {
+    tx.put("things", "held", 1);
+    holding.open();
+    await mayEnd.opened;
+  });
+  await holding.opened;
+  await expect(put(store, "things", "a", 1)).rejects.toThrow(StoreBusy);
+  expect(chance.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
+  mayEnd.open();
+  await held;
+  expect(await store.get("things", "a")).toBeUndefined();
+  await put(store, "things", "a", 2);
+  expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["a", "held"]);
+});
+
+faulty("a service whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
+  const name = "busy";
+  const holder = await open({ name });
+  const { post, audit } = await instance(await open({ name, chance: noted(), limits: { lock: 20 } }), "node-1");
+  const [holding, mayEnd] = [gate(), gate()];
+  const held = holder.transact(async () => {
+    holding.open();
+    await mayEnd.opened;
+  });
+  await holding.opened;
+  const refused = await post("propose", PROPOSAL);
+  expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
+  expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  mayEnd.open();
+  await held;
+  expect(await audit()).toEqual([]);
+  expect((await post("propose", PROPOSAL)).status).toBe(201);
+});
+
+faulty(
+  "a connection that breaks within a decision fails it, even when it hides that; the next call has another",
+  async () => {
+    const store = await open();
+    await append(store);
+    const refused = store.transact(async (tx) => {
+      tx.put("things", "a", 1);
+      await terminate();
+      await tx.get("things", "b").catch(() => undefined);
+      return "unheard";
+    });
+    await expect(refused).rejects.toThrow(StoreUnavailable);
+    await expect(refused).rejects.toThrow(/^postgres:\/\/127\.0\.0\.1:\d+\/postgres: ./);
+    const unheard = store.transact(async (tx) => {
+      await terminate();
+      return tx.get("log", "all").catch(() => undefined);
+    });
+    await expect(unheard).rejects.toThrow(StoreUnavailable);
+    await append(store);
+    expect(await logOf(store)).toEqual([1, 2]);
+    expect(await store.get("things", "a")).toBeUndefined();
+  },
+);
+
+faulty(
+  "a connection that breaks between two statements, or while nobody uses it, does not end the process",
+  async () => {
+    const store = await open({ chance: noted() });
+    await append(store);
+    const warned: string[] = [];
+    const watched = await open({ log: { warn: (message) => void warned.push(message) } });
+    await append(watched);
+    await terminate();
+    await expect.poll(() => warned.length, TIME).toBeGreaterThan(0);
+    expect(warned[0]).toMatch(/^postgres:\/\/127\.0\.0\.1:\d+\/postgres: ./);
+    const broken = gate();
+    const refused = store.transact(async (tx) => {
+      await tx.get("things", "a");
+      await terminate();
+      // Long enough for the end of the connection to arrive: it is told on another one after it.
+      await store.list("log", { limit: 1 }).catch(() => undefined);
+      tx.put("things", "a", 1);
+      broken.open();
+    });
+    await broken.opened;
+    await expect(refused).rejects.toThrow(StoreUnavailable);
+    await append(store);
+    expect(await logOf(store)).toEqual([1, 2]);
+  },
+);
+
+faulty("a commit that was kept, and whose answer was lost, is told as kept; nothing is done twice", async () => {
+  const { store, proxy } = await openThroughProxy();
+  await append(store);
+  const runs = { count: 0 };
+  const lost = proxy.lose("answer", COMMIT);
+  await append(store, runs);
+  await lost;
+  expect(runs.count).toBe(1);
+  expect(await logOf(store)).toEqual([1, 2]);
+});
+
+faulty("a commit that never arrived is decided again; nothing is done twice", async () => {
+  const { store, proxy } = await openThroughProxy({ chance: noted() });
+  await append(store);
+  const runs = { count: 0 };
+  const lost = proxy.lose("request", COMMIT);
+  await append(store, runs);
+  await lost;
+  expect(runs.count).toBe(2);
+  expect(await logOf(store)).toEqual([1, 2]);
+});
+
+faulty("a commit whose answer was lost is known as kept although others have written since", async () => {
+  const name = "overtaken";
+  const { store, proxy } = await openThroughProxy({ name, chance: noted() });
+  const other = await open({ name });
+  await append(store);
+  const lost = proxy.lose("answer", COMMIT);
+  const done = append(store);
+  await lost;
+  await append(other);
+  await done;
+  expect(await logOf(other)).toEqual([1, 2, 3]);
+});
+
+faulty("a commit whose outcome cannot be asked is told as neither kept nor undone", async () => {
+  const { store, proxy } = await openThroughProxy({ chance: noted(), limits: { findOut: 300 } });
+  await append(store);
+  const lost = proxy.lose("answer", COMMIT);
+  const done = append(store).catch((error: unknown) => error);
+  await lost;
+  proxy.refuse();
+  const error = await done;
+  expect(error).toBeInstanceOf(OutcomeUnknown);
+  expect(String(error)).toMatch(/may have been kept/);
+  await expect(append(store)).rejects.toThrow(StoreUnavailable);
+  proxy.admit();
+  await append(store);
+  expect(await logOf(store)).toEqual([1, 2, 3]);
+});
+
+faulty("a commit that the server answers with a rollback is none", async () => {
+  let failures = 1;
+  class Failing extends Client {
+    // oxlint-disable-next-line no-explicit-any -- one of many overloads
+    override query(...given: any[]): any {
+      if (given[0] !== "commit" || failures-- !== 1) return super.query(...(given as [string]));
+      return super.query("select 1 / 0").then(
+        () => undefined,
+        () => super.query("commit"),
+      );
+    }
+  }
+  const own = new Pool({ connectionString: url, Client: Failing });
+  undo.push(() => own.end());
+  const store = await open({ pool: own, chance: noted() });
+  const runs = { count: 0 };
+  await append(store, runs);
+  expect(runs.count).toBe(2);
+  expect(await logOf(store)).toEqual([1]);
+});
+
+faulty("a process that is halted within a transaction blocks the others only for a while", async () => {
+  const name = "halted";
+  const halted = await open({ name, limits: { idle: 100 } });
+  const other = await open({ name });
+  const [holding, mayEnd] = [gate(), gate()];
+  const refused = halted
+    .transact(async (tx) => {
+      tx.put("things", "late", 1);
+      holding.open();
+      await mayEnd.opened;
+    })
+    .catch((error: unknown) => error);
+  await holding.opened;
+  await put(other, "things", "a", 1);
+  mayEnd.open();
+  expect(await refused).toBeInstanceOf(StoreUnavailable);
+  expect((await other.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["a"]);
+});
+
+faulty("a crash of the server loses nothing that was acknowledged, and keeps nothing that was refused", async () => {
+  const store = await open();
+  const refusals: unknown[] = [];
+  let acknowledged = 0;
+  let writing = true;
+  const done = (async () => {
+    while (writing)
+      await append(store).then(
+        () => acknowledged++,
+        (error: unknown) => refusals.push(error),
+      );
+  })();
+  await expect.poll(() => acknowledged, TIME).toBeGreaterThan(20);
+  await server!.crash();
+  const before = acknowledged;
+  await expect.poll(() => acknowledged, TIME).toBeGreaterThan(before + 5);
+  writing = false;
+  await done;
+  for (const refusal of refusals) expect(refusal).toBeInstanceOf(StoreUnavailable);
+  expect(await logOf(store)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1));
+});
+
+faulty("connections that died while nobody used them are no reason to refuse anything", async () => {
+  const store = await open({ chance: noted() });
+  await append(store);
+  for (let round = 0; round < 5; round++) {
+    await Promise.all([1, 2, 3].map(() => store.get("log", "all")));
+    await terminate();
+    if (round % 2 === 0) await append(store);
+    else await store.get("log", "all");
+  }
+  expect(await logOf(store)).toEqual([1, 2, 3, 4]);
+});

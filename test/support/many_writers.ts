@@ -1,0 +1,38 @@
+/** Many instances of the service on one store: what they do at once, and what must be true of it afterwards. */
+import { expect } from "vitest";
+import { risingIds } from "../../lib/ids.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Client } from "./client.ts";
+import { opened } from "./deps.ts";
+import { chainFault } from "./independent_chain.ts";
+import { serviceOf, type TestService } from "./service.ts";
+
+/** An instance of the service in this process, with its own connections to a store that others share. */
+export const instance = async (store: Store, node: string): Promise<TestService> =>
+  serviceOf(await opened({ store, ids: risingIds(), owner: node }));
+
+/** Each writer brings so many changes from proposal to rollback, all writers at once; gives their ids. */
+export async function writeAtOnce(writers: readonly Client[], changes: number): Promise<string[]> {
+  const all = writers.flatMap((writer, number) =>
+    Array.from({ length: changes }, (_, index) => writer.bring("rolled_back", { target: `ui.w${number}.c${index}` })),
+  );
+  return Promise.all(all);
+}
+
+const STEPS = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+
+/** Every writer sees one chain without a fault, in which each change took each step once, in order. */
+export async function expectOneChain(writers: readonly Client[], changeIds: readonly string[]): Promise<void> {
+  expect(new Set(changeIds).size).toBe(changeIds.length);
+  const first = await writers[0]!.audit();
+  expect(chainFault(first)).toBeNull();
+  expect(first).toHaveLength(changeIds.length * STEPS.length);
+  for (const id of changeIds)
+    expect(first.filter(({ change_id }) => change_id === id).map(({ event_type }) => event_type)).toEqual(STEPS);
+  for (const writer of writers.slice(1)) expect(await writer.audit()).toEqual(first);
+  for (const writer of writers) {
+    const { valid, length } = (await writer.get("audit/verify")).body;
+    expect({ valid, length }).toEqual({ valid: true, length: first.length });
+    expect((await writer.change(changeIds[0]!)).status).toBe("rolled_back");
+  }
+}

@@ -1,0 +1,105 @@
+/** A host product that is governed over HTTP: a real server, with code of its own to check who asks. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One request as it arrived. */
+export interface Received {
+  operation: string;
+  change_id: string;
+  headers: IncomingMessage["headers"];
+  // oxlint-disable-next-line no-explicit-any -- whatever was sent
+  body: any;
+}
+
+/** Answers in place of the host product, after its work was done or before. */
+export type Trouble = (response: ServerResponse, request: IncomingMessage) => unknown;
+
+/** A running host product. */
+export interface WebhookHost {
+  url: string;
+  port: number;
+  received: Received[];
+  /** What was really done to the product, in order: `apply chg_1`. */
+  effects: string[];
+  /** What the product shows, by change. */
+  states: Map<string, string>;
+  /** From now on for so many requests of an operation: the work is done (`after`) or not (`before`), then this. */
+  trouble(operation: string, when: "before" | "after", trouble: Trouble, times?: number): void;
+  stop(): Promise<void>;
+}
+
+/** Loses the connection. */
+export const lost: Trouble = (response) => response.socket!.destroy();
+
+/** Answers something else. */
+export const answers =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Trouble =>
+  (response) =>
+    response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
+
+/** Never answers. */
+export const silent: Trouble = () => undefined;
+
+/** Starts one; requests that are not signed with this secret are refused. */
+export async function startWebhookHost(secret: string): Promise<WebhookHost> {
+  const received: Received[] = [];
+  const effects: string[] = [];
+  const states = new Map<string, string>();
+  const troubles = new Map<string, { when: string; trouble: Trouble; times: number }>();
+
+  /** Safe to repeat: what is so already is left alone. */
+  const bring = (operation: string, changeId: string, state: string): { result: string } => {
+    if (states.get(changeId) !== state) effects.push(`${operation} ${changeId}`);
+    states.set(changeId, state);
+    return { result: state };
+  };
+  const work = (operation: string, changeId: string): unknown => {
+    if (operation === "apply") return bring(operation, changeId, "applied");
+    if (operation === "rollback") return bring(operation, changeId, "rolled_back");
+    if (operation === "verify") return { state: states.get(changeId) ?? "absent" };
+    return { ok: true, preview: { would: "change" } };
+  };
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    if (!isSigned(secret, request.headers, text)) return void answers(401, { error: "not signed" })(response, request);
+    const body = JSON.parse(text);
+    const { operation } = body;
+    const { change_id } = body.change;
+    received.push({ operation, change_id, headers: request.headers, body });
+    const found = troubles.get(operation);
+    const trouble = found && found.times-- > 0 ? found : undefined;
+    if (trouble?.when === "before") return void trouble.trouble(response, request);
+    const answer = work(operation, change_id);
+    if (trouble) return void trouble.trouble(response, request);
+    answers(200, answer, { "content-type": "application/json" })(response, request);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hooks/sesame`,
+    port,
+    received,
+    effects,
+    states,
+    trouble: (operation, when, trouble, times = 1) => void troubles.set(operation, { when, trouble, times }),
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Standard Webhooks, as its text has it. */
+function isSigned(secret: string, headers: IncomingMessage["headers"], body: string): boolean {
+  const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+  const expected = createHmac("sha256", secret).update(content).digest();
+  const given = Buffer.from(String(headers["webhook-signature"]).replace(/^v1,/, ""), "base64");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
