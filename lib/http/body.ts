@@ -4,6 +4,8 @@ import { parseForm, parseJsonField, parseJsonObject } from "../form.ts";
 /** The largest request body, in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
+const PASS_OVER_LIMIT = 1024 * 1024;
+
 const tooLarge = () => new AppError("payload_too_large", `the request body is over ${BODY_LIMIT} bytes`);
 
 /**
@@ -33,12 +35,26 @@ async function readCapped(request: Request): Promise<string> {
     if (done) break;
     size += value.length;
     if (size > BODY_LIMIT) {
-      await reader.cancel();
+      void passOver(reader, size);
       throw tooLarge();
     }
     pieces.push(value);
   }
   return new Blob(pieces as BlobPart[]).text();
+}
+
+/** Reads what is left of a body, so that its connection can carry the next request; what is longer yet is given up on. */
+async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>, size: number): Promise<void> {
+  try {
+    for (let read = size; read <= PASS_OVER_LIMIT;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      read += value.length;
+    }
+    await reader.cancel();
+  } catch {
+    // The client has gone.
+  }
 }
 
 /** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */

@@ -3,6 +3,8 @@ import net from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Log } from "../../lib/deps.ts";
+import type { AppError } from "../../lib/errors.ts";
+import { BODY_LIMIT, readBody } from "../../lib/http/body.ts";
 import { LIMITS, serveHttp, type HttpLimits, type HttpServer } from "../../local/node_http.ts";
 import { parseRaw, sendRaw } from "./http_client.ts";
 
@@ -222,6 +224,31 @@ test("a connection is kept for the next request", async () => {
   agent.destroy();
   expect(ports[0]).toBe(ports[1]);
 });
+
+test.each([BODY_LIMIT + 1, 8 * BODY_LIMIT])(
+  "a connection carries the next request after a streamed body of %i bytes was refused",
+  async (size) => {
+    const { url } = await serve(async (request) => {
+      const refused = await readBody(request).then(
+        () => undefined,
+        (error: AppError) => error.status,
+      );
+      return new Response(null, { status: refused ?? 200 });
+    });
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const send = async (body: string) => {
+      const request = http.request(url, { method: "POST", agent });
+      for (let at = 0; at < body.length; at += 8192) request.write(body.slice(at, at + 8192));
+      request.end();
+      const [response] = (await once(request, "response")) as [http.IncomingMessage];
+      response.resume();
+      await once(response, "end");
+      return response.statusCode;
+    };
+    expect([await send("x".repeat(size)), await send("x")]).toEqual([413, 200]);
+    agent.destroy();
+  },
+);
 
 describe("stopping", () => {
   test("finishes what is in flight, refuses what is new, and does not wait for idle connections", async () => {

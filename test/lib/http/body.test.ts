@@ -26,22 +26,34 @@ test("a declared length that is too small does not hide a large body", async () 
   await expect(readBody(request)).rejects.toMatchObject({ code: "payload_too_large" });
 });
 
-test("a flood without a length is stopped at the limit", async () => {
+/** A body without a length, in pieces of 1 KiB; `ended` tells whether it was read whole or given up on, and where. */
+function stream(size: number) {
   let sent = 0;
-  let cancelled = false;
-  const flood = new ReadableStream({
+  let end = (_: [string, number]): void => undefined;
+  const ended = new Promise<[string, number]>((resolve) => (end = resolve));
+  const body = new ReadableStream({
     pull(controller) {
-      sent += 1024;
-      if (sent > 8 * BODY_LIMIT) controller.close();
-      else controller.enqueue(new Uint8Array(1024));
+      if (sent < size) return void (controller.enqueue(new Uint8Array(1024)), (sent += 1024));
+      controller.close();
+      end(["read", sent]);
     },
-    cancel() {
-      cancelled = true;
-    },
+    cancel: () => end(["cancelled", sent]),
   });
-  await expect(readBody(post(flood))).rejects.toMatchObject({ code: "payload_too_large" });
-  expect(cancelled).toBe(true);
-  expect(sent).toBeLessThan(2 * BODY_LIMIT);
+  return { body, ended };
+}
+
+test("a body without a length is refused at the limit, and the rest passed over", async () => {
+  const { body, ended } = stream(8 * BODY_LIMIT);
+  await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
+  expect(await ended).toEqual(["read", 8 * BODY_LIMIT]);
+});
+
+test("a flood without a length is given up on", async () => {
+  const { body, ended } = stream(Infinity);
+  await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });
+  const [how, sent] = await ended;
+  expect(how).toBe("cancelled");
+  expect(sent).toBeLessThan(32 * BODY_LIMIT);
 });
 
 test("characters split between pieces are put together", async () => {
