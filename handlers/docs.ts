@@ -2,7 +2,7 @@ import * as z from "zod";
 import { bytesOf } from "../lib/audit/merkle.ts";
 import { base64Of } from "../lib/audit/note.ts";
 import { type Endpoint, endpoint } from "../lib/endpoint.ts";
-import { documentOf } from "../lib/openapi/document.ts";
+import { documentOf, servedTo } from "../lib/openapi/document.ts";
 import { pageOf, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
@@ -17,7 +17,7 @@ export function docs(endpoints: () => readonly Endpoint[]): Endpoint {
       output: z.string().meta({ contentMediaType: "text/html" }),
     },
     async (_input, { deps, request }) => {
-      const page = request.method === "HEAD" ? null : pageOf(document(deps));
+      const page = request.method === "HEAD" ? null : pageOf(servedTo(request, "/docs", document(deps)));
       return new Response(page, {
         headers: {
           "content-type": "text/html; charset=utf-8",

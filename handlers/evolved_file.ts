@@ -9,7 +9,10 @@ export const evolvedFile = endpoint(
     path: "/api/evolved/:file",
     summary: "One self-evolution file",
     input: z.object({ file: z.string() }),
-    output: z.string(),
+    output: z.union([
+      z.string().meta({ contentMediaType: "text/markdown" }),
+      z.string().meta({ contentMediaType: "text/plain" }),
+    ]),
   },
   async ({ file }, { deps }) => {
     const text = await deps.evolved?.read(file);

@@ -60,9 +60,20 @@ export const endpoints: readonly Endpoint[] = [
   livez, readyz, openapi(all), docs(all),
 ];
 
-/** One fetch over all endpoints: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. */
-export function app(deps: Deps): Handler {
-  const router = IttyRouter();
+/** How the endpoints are mounted. */
+export interface AppOptions {
+  /** What stands before every path, as `/governance`; nothing by default. */
+  base?: string;
+}
+
+/**
+ * One fetch over all endpoints: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks.
+ * Errors: `TypeError` when `base` is no path.
+ */
+export function app(deps: Deps, { base = "" }: AppOptions = {}): Handler {
+  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
+    throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
+  const router = IttyRouter({ base });
   for (const [path, methods] of byPath(deps)) {
     const allowed = Object.keys(methods);
     router.all(path, (request) => {
@@ -70,12 +81,11 @@ export function app(deps: Deps): Handler {
       return handler ? handler(request) : answering(deps, request, () => Promise.reject(methodNotAllowed(allowed)));
     });
   }
-  router.all("*", (request) =>
+  return async (request) =>
+    ((await router.fetch(request)) as Response | undefined) ??
     answering(deps, request, () =>
       Promise.reject(new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`)),
-    ),
-  );
-  return (request) => router.fetch(request) as Promise<Response>;
+    );
 }
 
 /** The handlers of each path by method; a GET answers HEAD too. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Endpoint, endpoint } from "../lib/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { documentOf } from "../lib/openapi/document.ts";
+import { documentOf, servedTo } from "../lib/openapi/document.ts";
 
 /**
  * GET /openapi.json: OpenAPI 3.1 of the endpoints, from their own declarations. The list is asked for when it is needed,
@@ -17,6 +17,6 @@ export function openapi(endpoints: () => readonly Endpoint[]): Endpoint {
       input: z.object({}),
       output: z.record(z.string(), z.unknown()),
     },
-    async (_input, { deps }) => answer(document(deps)),
+    async (_input, { deps, request }) => answer(servedTo(request, "/openapi.json", document(deps))),
   );
 }

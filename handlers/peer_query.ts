@@ -11,6 +11,28 @@ const question = z.strictObject({
   peer: line(300).optional(),
 });
 
+/** Each field stands in the address, or else in the body: whichever holds it, the handler checks it. */
+const inAddress = { in: "query" };
+const told = z.strictObject({
+  path: z
+    .unknown()
+    .optional()
+    .meta({ ...inAddress, type: "string", enum: [...QUERIES], needed: true }),
+  method: z
+    .unknown()
+    .optional()
+    .meta({ ...inAddress, type: "string", enum: ["GET"], default: "GET" }),
+  peer: z
+    .unknown()
+    .optional()
+    .meta({
+      ...inAddress,
+      type: "string",
+      maxLength: 300,
+      description: "The peer_id or address of one peer; without it all are asked.",
+    }),
+});
+
 /** POST /api/peer/query?path=&method=: asks peers over the link; `path` never is an address to go to. */
 export const peerQuery = endpoint(
   {
@@ -18,11 +40,11 @@ export const peerQuery = endpoint(
     path: "/api/peer/query",
     summary: "Ask peers",
     token: true,
-    input: z.strictObject({ path: z.string().optional(), method: z.string().optional(), peer: z.string().optional() }),
+    input: told,
     output: z.object({ results: z.array(peerResultSchema) }),
   },
   async (body, { deps: { link }, request }) => {
-    const given: Record<string, string | undefined> = { ...body };
+    const given: Record<string, unknown> = { ...body };
     for (const [name, value] of new URL(request.url).searchParams) {
       if (name in given) throw invalidField(name, "is given more than once");
       given[name] = value;

@@ -22,13 +22,19 @@ export const audit = endpoint(
       event_type: word(EVENT_TYPES).optional(),
       format: word(["json", "jsonl"]).optional(),
     }),
-    output: z.object({
-      entries: z.array(entrySchema),
-      next: z.number().int().nullable(),
-      length: z.number().int(),
-      head: z.string(),
-      origin: z.string(),
-    }),
+    output: z.union([
+      z.object({
+        entries: z.array(entrySchema),
+        next: z.number().int().nullable(),
+        length: z.number().int(),
+        head: z.string(),
+        origin: z.string(),
+      }),
+      z.string().meta({
+        contentMediaType: "application/x-ndjson",
+        description: "With format=jsonl: one entry a line, the whole chain in order.",
+      }),
+    ]),
   },
   async ({ format, ...query }, { deps, request }) => {
     if (format !== "jsonl") return answer(await auditPage(deps.store, query));

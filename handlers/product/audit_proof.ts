@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { proveConsistency, proveInclusion } from "../../lib/audit/prove.ts";
+import { proveConsistency, proveInclusion, withWholeTree } from "../../lib/audit/prove.ts";
 import { endpoint } from "../../lib/endpoint.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { wholeNumber } from "../../lib/form.ts";
@@ -42,8 +42,9 @@ export const auditProof = endpoint(
     if (length > newest.length) throw invalidField("length", `is beyond the log, which has ${newest.length} entries`);
     const field = id === undefined ? "from" : "id";
     if ((id ?? from!) > length) throw invalidField(field, `is beyond the length of ${length}`);
-    const proved =
-      id === undefined ? await proveConsistency(deps, from!, length) : await proveInclusion(deps, id, length);
+    const proved = await withWholeTree(deps, async () =>
+      id === undefined ? proveConsistency(deps, from!, length) : proveInclusion(deps, id, length),
+    );
     return answer({ ...proved, checkpoint: length === newest.length ? newest.note : null });
   },
 );

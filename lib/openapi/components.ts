@@ -78,10 +78,14 @@ export function componentsFor(paths: OpenApi["paths"]): OpenApi["components"] {
   return {
     schemas,
     headers: {
-      "X-Request-Id": { description: "Names this request in the service's log.", schema: text },
-      ETag: { description: "The change's revision, for If-Match.", schema: text },
+      "X-Request-Id": { description: "Names this request in the service's log.", required: true, schema: text },
+      ETag: { description: "The change's revision, for If-Match.", required: true, schema: text },
+      "Idempotency-Replayed": {
+        description: "This is the answer that was given to the same Idempotency-Key before.",
+        schema: { type: "string", const: "true" },
+      },
       "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
-      "WWW-Authenticate": { description: "Names the header that is needed.", schema: text },
+      "WWW-Authenticate": { description: "Names the header that is needed.", required: true, schema: text },
     },
     securitySchemes: {
       [ADMIN_TOKEN]: {

@@ -46,3 +46,10 @@ export function documentOf(endpoints: () => readonly Endpoint[]): (deps: Deps) =
     return document;
   };
 }
+
+/** The document as a request found it: what stands before the path of its own endpoint stands before all of them. */
+export function servedTo({ url }: Request, ownPath: string, document: OpenApi): OpenApi {
+  const { pathname } = new URL(url);
+  const base = pathname.slice(0, Math.max(0, pathname.lastIndexOf(ownPath)));
+  return base === "" ? document : { ...document, servers: [{ url: base }] };
+}

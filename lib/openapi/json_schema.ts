@@ -30,7 +30,7 @@ export function jsonSchemaOf(type: z.ZodType, io: "input" | "output", named: Nam
 /** Whatever a client may rely on stays; what zod adds on its own goes. */
 function tidy(schema: JsonSchema, io: "input" | "output"): JsonSchema {
   const tidied: JsonSchema = {};
-  for (const [keyword, value] of Object.entries(schema)) {
+  for (const [keyword, value] of Object.entries(spelledOut(schema))) {
     if (keyword === "properties")
       tidied.properties = Object.fromEntries(
         Object.entries(value as Record<string, JsonSchema>).map(([name, property]) => [name, tidy(property, io)]),
@@ -42,6 +42,14 @@ function tidy(schema: JsonSchema, io: "input" | "output"): JsonSchema {
     else if (!isNoise(keyword, value, schema, io)) tidied[keyword] = value;
   }
   return io === "input" ? withoutFormText(tidied) : tidied;
+}
+
+/** A record whose names are known is an object with these fields. */
+function spelledOut(schema: JsonSchema): JsonSchema {
+  const { propertyNames, additionalProperties, ...rest } = schema;
+  const names = (propertyNames as JsonSchema | undefined)?.enum as string[] | undefined;
+  if (!names || typeof additionalProperties !== "object") return schema;
+  return { ...rest, properties: Object.fromEntries(names.map((name) => [name, additionalProperties as JsonSchema])) };
 }
 
 function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {

@@ -46,11 +46,16 @@ function placeOf(endpoint: Documented, name: string, schema: JsonSchema): "path"
   return endpoint.method === "GET" || schema["in"] === "query" ? "query" : "body";
 }
 
+/** A field may say that it stands in the query (`in`), and that the handler asks for it there (`needed`). */
 function parametersOf(endpoint: Documented, { properties = {}, required = [] }: JsonSchema): Parameter[] {
-  return Object.entries(properties).flatMap(([name, { in: _, ...schema }]): Parameter[] => {
-    const place = placeOf(endpoint, name, properties[name]!);
+  return Object.entries(properties).flatMap(([name, property]): Parameter[] => {
+    const { in: _, needed, description, ...schema } = property;
+    const place = placeOf(endpoint, name, property);
     if (place === "body") return [];
-    return [{ name, in: place, required: place === "path" || required.includes(name), schema }];
+    const told = typeof description === "string" ? { description } : {};
+    return [
+      { name, in: place, required: place === "path" || needed === true || required.includes(name), ...told, schema },
+    ];
   });
 }
 
@@ -77,6 +82,13 @@ function headersOf({ errors = [] }: Documented): Parameter[] {
       in: "header",
       description: "The same key with the same body has the same answer for 24 hours.",
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+    });
+  if (errors.includes("too_many_streams"))
+    headers.push({
+      name: "Last-Event-ID",
+      in: "header",
+      description: "The id of the last event that was read; it wins over the query.",
+      schema: { type: "string" },
     });
   return headers;
 }

@@ -13,9 +13,14 @@ code { font-family: ui-monospace, monospace; }
 `;
 
 /** A whole page. */
-export function pageOf({ info, tags, paths, components }: OpenApi): string {
+export function pageOf({ info, servers, tags, paths, components }: OpenApi): string {
+  const base = (servers[0]?.url ?? "").replace(/\/$/, "");
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    Object.entries(methods).map(([method, operation]) => ({
+      path: base + path,
+      method: method.toUpperCase(),
+      operation,
+    })),
   );
   const groups = tags.map(({ name, description }) => {
     const own = operations.filter(({ operation }) => operation.tags.includes(name));

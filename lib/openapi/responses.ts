@@ -32,13 +32,17 @@ export function errorCodesOf({ method, path, product, token, errors = [] }: Endp
   return [...new Set([...codes, ...errors])];
 }
 
-function successOf({ output, success = 200 }: Documented): ApiResponse {
+function successOf({ output, success = 200, errors = [] }: Documented): ApiResponse {
   const content = contentOf(output);
   const body = content["application/json"]?.schema;
   const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
   return {
     description: success === 201 ? "Created" : "Success",
-    headers: { ...header("X-Request-Id"), ...(versioned ? header("ETag") : {}) },
+    headers: {
+      ...header("X-Request-Id"),
+      ...(versioned ? header("ETag") : {}),
+      ...(errors.includes("idempotency_key_reused") ? header("Idempotency-Replayed") : {}),
+    },
     content,
   };
 }

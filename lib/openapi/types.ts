@@ -53,7 +53,7 @@ export interface OpenApi {
   paths: Record<string, Partial<Record<"get" | "post", Operation>>>;
   components: {
     schemas: Record<string, JsonSchema>;
-    headers: Record<string, { description: string; schema: JsonSchema }>;
+    headers: Record<string, { description: string; required?: boolean; schema: JsonSchema }>;
     securitySchemes: Record<string, { type: "apiKey"; in: "header"; name: string; description: string }>;
   };
 }

@@ -28,7 +28,7 @@ export interface ContractOptions {
 
 /** A started service, with an empty store and without an adapter. */
 export interface ContractService {
-  /** As a client writes it, without a slash at the end. */
+  /** As a client writes it, with the path it is mounted under, without a slash at the end. */
   origin: string;
   fetch: Fetch;
   /** Moves the service's clock, in milliseconds. */
@@ -41,7 +41,7 @@ export type Make = (options: ContractOptions) => Promise<ContractService>;
 /** A client of a service that is closed when its test ends. */
 export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms: number): void }>;
 
-const SECTIONS: Record<string, (open: Open) => void> = {
+const SECTIONS = {
   transitions: transitionRules,
   errors: errorRules,
   bodies: bodyRules,
@@ -56,17 +56,19 @@ const SECTIONS: Record<string, (open: Open) => void> = {
   outcomes: outcomeRules,
   audit: auditRules,
   views: viewRules,
-};
+} satisfies Record<string, (open: Open) => void>;
+const ALL = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
 
-/** Runs the whole contract on what `make` starts. */
-export function httpContract(name: string, make: Make): void {
+/** Runs the contract on what `make` starts: all of it, or only some sections. */
+export function httpContract(name: string, make: Make, sections: readonly (keyof typeof SECTIONS)[] = ALL): void {
   const open: Open = async (options = {}) => {
     const { fetch, origin, advance, close } = await make(options);
     onTestFinished(close);
     const secrets = options.adminToken ? [options.adminToken] : [];
-    return { ...client(checkedFetch(fetch, secrets), origin), advance };
+    const base = new URL(origin).pathname.replace(/\/$/, "");
+    return { ...client(checkedFetch(fetch, secrets, base), origin), advance };
   };
   describe(name, () => {
-    for (const [title, rules] of Object.entries(SECTIONS)) describe(title, () => rules(open));
+    for (const title of sections) describe(title, () => SECTIONS[title](open));
   });
 }

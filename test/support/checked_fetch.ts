@@ -27,8 +27,8 @@ const COMMON: ErrorCode[] = [
 /** What a stack trace or a path of this machine looks like. */
 const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var)\//;
 
-/** A fetch whose answers are all checked; `secrets` must never show. */
-export function checkedFetch(fetch: Fetch, secrets: readonly string[] = []): Fetch {
+/** A fetch whose answers are all checked; `secrets` must never show, `base` is the path that the service is mounted under. */
+export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base = ""): Fetch {
   return async (request) => {
     const { method, url } = request;
     const response = await fetch(request);
@@ -39,7 +39,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = []): Fet
     expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
     for (const secret of secrets) expect(text + JSON.stringify([...headers]), "no secret").not.toContain(secret);
 
-    const endpoint = endpointOf(method, new URL(url).pathname);
+    const endpoint = endpointOf(method, new URL(url).pathname.slice(base.length));
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
     else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);

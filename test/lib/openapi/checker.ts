@@ -14,6 +14,7 @@ export interface Target {
 /** What came back, its JSON parsed; `body` is undefined for any other media type. */
 export interface Told {
   status: number;
+  media: string;
   // oxlint-disable-next-line no-explicit-any -- whatever the service answered
   body: any;
 }
@@ -33,16 +34,17 @@ export function checker(document: OpenApi): (target: Target, response: Response)
     const type = response.headers.get("content-type")!;
     const media = Object.keys(told!.content!).find((known) => type.startsWith(known));
     expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
-    for (const name of Object.keys(told!.headers ?? {}).filter((header) => header !== "Retry-After"))
+    const always = Object.keys(told!.headers ?? {}).filter((name) => document.components.headers[name]!.required);
+    for (const name of always)
       expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
     if (media !== "application/json") {
       await response.body?.cancel();
-      return { status, body: undefined };
+      return { status, media: media!, body: undefined };
     }
     const body: unknown = await response.json();
     const check = ajv.getSchema(pointer(["paths", template, method, "responses", String(status)]))!;
     expect(check(body), `${operation.operationId} ${status}: ${ajv.errorsText(check.errors)}`).toBe(true);
-    return { status, body };
+    return { status, media: media!, body };
   };
 }
 

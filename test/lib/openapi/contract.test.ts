@@ -69,9 +69,9 @@ const start = async (operation: Operation) => {
   return { ...api, values: await known(api, operation) };
 };
 
-/** The fields of an operation that go together. */
+/** The fields of an operation that go together, without those that say where a page begins. */
 function togetherOf(operation: Operation): Field[] {
-  const apart = APART[operation.operationId] ?? [];
+  const apart = [...(APART[operation.operationId] ?? []), "before", "after"];
   return fieldsOf(operation).filter(({ name }) => !apart.includes(name));
 }
 
@@ -88,6 +88,46 @@ describe("what the document allows is taken", () => {
       if (target.template.includes("{")) expect(body?.code).not.toBe("invalid_field");
       else expect(status, JSON.stringify(body)).toBeLessThan(300);
     }
+  });
+});
+
+/** What a reader asks with, beside what is required, for an answer of this media type. */
+const ASKED: Record<string, Values> = {
+  "application/json": { message: "hello" },
+  "application/x-ndjson": { format: "jsonl" },
+  "text/html": { message: "hello" },
+  "text/markdown": { file: "report-2026-W01.md" },
+  "text/plain": { file: "notes.txt" },
+};
+
+const mediaOf = ({ responses }: Operation): string[] =>
+  Object.keys((responses["200"] ?? responses["201"])!.content ?? {});
+
+describe("each media type of an answer is given to who asks for it", () => {
+  const given = TARGETS.filter(({ operation }) => mediaOf(operation).some((media) => media !== "application/json"));
+  const evolved = { list: async () => [], read: async () => "# Report", write: async () => {} };
+  test.each(given.flatMap((target) => mediaOf(target.operation).map((media) => ({ ...named(target), media }))))(
+    "$name: $media",
+    async ({ media, ...target }) => {
+      const api = await service({ evolved });
+      const asked = ASKED[media] ?? {};
+      const fields = fieldsOf(target.operation).filter(({ name, required }) => required || name in asked);
+      const told = await api.ask(target, sentWith(fields, asked), { accept: media });
+      expect([told.status, told.media]).toEqual([200, media]);
+    },
+  );
+
+  test("there are those of text, of lines and of events", () => {
+    expect(given.map(({ operation }) => operation.operationId)).toEqual([
+      "getProductAudit",
+      "getProductAuditCheckpoint",
+      "getMetrics",
+      "getEvents",
+      "postChat",
+      "getChatHistory",
+      "getEvolvedFile",
+      "getDocs",
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { endpoint, type Declaration } from "../../../lib/endpoint.ts";
 import { changeId, finiteNumber, flag, freeText, wholeNumber, word } from "../../../lib/form.ts";
 import { changeSchema } from "../../../lib/governance/change.ts";
+import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
 import { openApiOf } from "../../../lib/openapi/document.ts";
 import type { Operation } from "../../../lib/openapi/types.ts";
@@ -113,6 +114,32 @@ test("a field of a POST may say that it stands in the address", () => {
   });
 });
 
+test("a question to peers stands in the address, and its path is asked for", () => {
+  const { parameters, requestBody } = documentUnder({}).paths["/api/peer/query"]!.post!;
+  expect(requestBody).toBeUndefined();
+  expect(parameters!.filter((parameter) => parameter.in === "query")).toEqual([
+    { name: "path", in: "query", required: true, schema: { type: "string", enum: [...QUERIES] } },
+    { name: "method", in: "query", required: false, schema: { type: "string", enum: ["GET"], default: "GET" } },
+    {
+      name: "peer",
+      in: "query",
+      required: false,
+      description: expect.stringContaining("one peer"),
+      schema: { type: "string", maxLength: 300 },
+    },
+  ]);
+});
+
+test("a record whose names are known is told as an object with these fields", () => {
+  const output = z.object({ verdicts: z.record(z.enum(["met", "missed"]), z.number().int()) });
+  const { schema } = operationOf({ output }).responses[200]!.content!["application/json"]!;
+  expect(schema.properties!["verdicts"]).toEqual({
+    type: "object",
+    required: ["met", "missed"],
+    properties: { met: { type: "integer" }, missed: { type: "integer" } },
+  });
+});
+
 test("the KPIs of the intent are the fields of its feed", () => {
   const product = { ...intentOf({ kpis: { churn: { baseline: 1, target: 0 } } }), identity: {} as never };
   const fieldsUnder = (deps: { product?: typeof product }) =>
@@ -186,6 +213,8 @@ test("headers are told where they are understood", () => {
     expect((responses[200] ?? responses[201])!.headers).toHaveProperty("ETag");
   }
   expect(paths["/api/product/kpi"]!.post!.responses[200]!.headers).not.toHaveProperty("ETag");
+  expect(paths["/api/product/kpi"]!.post!.responses[200]!.headers).toHaveProperty("Idempotency-Replayed");
+  expect(names(paths["/api/events"]!.get!)).toContain("Last-Event-ID");
 });
 
 test("text is its own media type, and of a union each is one", () => {

@@ -23,10 +23,10 @@ export interface Sent {
   as: "form" | "json";
 }
 
-/** The fields of an operation, without those that say where a page begins: here pages begin at their beginning. */
+/** The fields of an operation. */
 export function fieldsOf({ parameters = [], requestBody }: Operation): Field[] {
   const body = requestBody?.content["application/json"]?.schema;
-  const fields = [
+  return [
     ...parameters.flatMap(({ in: place, name, schema, required = false }) =>
       place === "header" ? [] : [{ place, name, schema, required }],
     ),
@@ -37,7 +37,6 @@ export function fieldsOf({ parameters = [], requestBody }: Operation): Field[] {
       required: body!.required?.includes(name) ?? false,
     })),
   ];
-  return fields.filter(({ name }) => name !== "before" && name !== "after");
 }
 
 /** A request with these fields, each a value that its schema allows; `known` are values that fit the service's records. */

@@ -1,0 +1,40 @@
+/** docs/webhooks.md: its code checks what the service signs, and its table names what the service sends. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { NOTIFICATION_TYPES } from "../../lib/pulse/notifications.ts";
+import { keyOf, signatureOf } from "../../lib/pulse/webhook_signature.ts";
+
+const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
+
+type ReadWebhook = (secret: string, headers: Record<string, string>, body: string, now: number) => unknown;
+async function readWebhook(): Promise<ReadWebhook> {
+  const code = /```js\n([^`]*(?:`[^`]+`[^`]*)*?)```/.exec(page)![1]!;
+  return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).readWebhook;
+}
+
+const NOW = Date.parse("2026-01-02T03:04:05.678Z");
+const SECONDS = Math.floor(NOW / 1000);
+const BODY = '{"id":"evt_1","type":"change.applied"}';
+const signed = (secret: string, at = SECONDS) => ({
+  "webhook-id": "evt_1",
+  "webhook-timestamp": String(at),
+  "webhook-signature": signatureOf(keyOf(secret), "evt_1", at, BODY),
+});
+
+test.each(["a secret of the two of us", `whsec_${btoa("0123456789abcdef")}`])(
+  "its code takes what is signed with the secret %s, and nothing else",
+  async (secret) => {
+    const read = await readWebhook();
+    expect(read(secret, signed(secret), BODY, NOW)).toEqual(JSON.parse(BODY));
+    expect(() => read(secret, signed(secret), `${BODY} `, NOW)).toThrow("not signed");
+    expect(() => read(secret, signed("another secret, of others"), BODY, NOW)).toThrow("not signed");
+    expect(() => read(secret, { ...signed(secret), "webhook-id": "evt_2" }, BODY, NOW)).toThrow("not signed");
+    expect(() => read(secret, signed(secret, SECONDS - 301), BODY, NOW)).toThrow("too old");
+    expect(() => read(secret, { ...signed(secret), "webhook-timestamp": "soon" }, BODY, NOW)).toThrow("too old");
+  },
+);
+
+test("it names every type of notification", () => {
+  const named = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)`/gm)].map(([, type]) => type);
+  expect(named).toEqual([...NOTIFICATION_TYPES]);
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { docs } from "../../handlers/docs.ts";
+import { app, endpoints } from "../../handlers/index.ts";
+import { openapi } from "../../handlers/openapi.ts";
+import { approve } from "../../handlers/product/approve.ts";
+import { client } from "../support/client.ts";
+import { opened } from "../support/deps.ts";
+import { form, get, ORIGIN } from "../support/requests.ts";
+
+describe("app under a base", () => {
+  test.each(["/governance", "/a/b.c", ""])("answers below %j alone", async (base) => {
+    const fetch = app(await opened(), { base });
+    const status = async (path: string) => (await fetch(new Request(ORIGIN + path))).status;
+    expect([await status(`${base}/api/state`), await status(`${base}/api/none`)]).toEqual([200, 404]);
+    expect(await status("/elsewhere/api/state")).toBe(404);
+    if (base === "") return;
+    expect([await status("/api/state"), await status(`${base}x/api/state`)]).toEqual([404, 404]);
+  });
+
+  test("takes its dots for dots", async () => {
+    const fetch = app(await opened(), { base: "/a.b" });
+    expect((await fetch(get("/axb/api/state"))).status).toBe(404);
+  });
+
+  test.each(["governance", "/governance/", "/", "/a//b", "/:tenant", "/*", "https://acme.example", "/a?b"])(
+    "%j is refused, since it is no path",
+    async (base) => {
+      const deps = await opened();
+      expect(() => app(deps, { base })).toThrow(/^base must be a path such as \/governance/);
+    },
+  );
+});
+
+test.each([
+  ["/openapi.json", "/"],
+  ["/governance/openapi.json", "/governance"],
+  ["/governance/openapi.json/", "/governance"],
+  ["/openapi.json/openapi.json", "/openapi.json"],
+  ["/api-description", "/"],
+])("the document at %s names the server %s", async (path, url) => {
+  const handler = openapi(() => endpoints)(await opened());
+  expect((await (await handler(get(path))).json()).servers).toEqual([{ url }]);
+});
+
+test("the page shows paths as they are called", async () => {
+  const handler = docs(() => endpoints)(await opened());
+  expect(await (await handler(get("/governance/docs"))).text()).toContain("POST /governance/api/product/approve");
+  expect(await (await handler(get("/docs"))).text()).toContain("POST /api/product/approve");
+  expect(await (await handler(get("/<b>/docs"))).text()).not.toContain("<b>");
+});
+
+test("an endpoint by itself works under any path, and with any other beside it", async () => {
+  const deps = await opened();
+  const { change_id } = await client(app(deps)).propose();
+  const alone = approve(deps);
+  const approved = await alone(form("/crm/decisions/yes", { change_id, approver: "ana" }));
+  expect(approved.status).toBe(200);
+  expect((await alone(get("/crm/decisions/yes"))).status).toBe(405);
+});
