@@ -54,6 +54,8 @@ export interface Deps extends PulsePorts {
   owner: string;
   /** Absent or empty: writes need no token. */
   adminToken?: string | undefined;
+  /** False: without an admin token every write is refused. Hosts that anybody on the internet can reach say so. */
+  allowAnonymousWrites?: boolean | undefined;
   /** Header in which a trusted proxy names the person. */
   identityHeader?: string | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */

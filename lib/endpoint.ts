@@ -8,7 +8,7 @@ import { AppError, errorResponse, invalidField, toAppError, type ErrorCode } fro
 import { parseInput } from "./form.ts";
 import type { Answer } from "./http/answer.ts";
 import { bodyFormat, parseBody, readBody } from "./http/body.ts";
-import { requireSameSite, requireToken } from "./http/guards.ts";
+import { refuseAnonymousWrites, requireSameSite, requireToken } from "./http/guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./http/idempotency.ts";
 
 /** What a handler is, apart from what it does. */
@@ -65,7 +65,10 @@ export function endpoint<I extends z.ZodType>(
         if (!methods.includes(request.method)) throw methodNotAllowed(methods);
         if (declaration.product && !deps.product) throw runtimeDisabled();
         const write = declaration.method === "POST";
-        if (write) requireSameSite(request, deps.allowedHosts);
+        if (write) {
+          requireSameSite(request, deps.allowedHosts);
+          refuseAnonymousWrites(deps);
+        }
         if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
         const person = deps.identityHeader ? (request.headers.get(deps.identityHeader) ?? "") : undefined;
         if (!write)

@@ -2,6 +2,7 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { Sha256 } from "../lib/deps.ts";
+import { CONSOLE_HEADERS } from "../lib/http/console_headers.ts";
 
 const TYPES: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
@@ -18,16 +19,6 @@ const TYPES: Record<string, string> = {
   ".webmanifest": "application/manifest+json",
   ".webp": "image/webp",
   ".woff2": "font/woff2",
-};
-
-const POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';
-  base-uri 'none'; form-action 'self'; frame-ancestors 'none'`.replace(/\s+/g, " ");
-
-const HEADERS = {
-  "cache-control": "no-cache",
-  "content-security-policy": POLICY,
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
 };
 
 /** What the file system says of a path that leads to no file. */
@@ -47,9 +38,9 @@ export async function staticFiles(folder: string, sha256: Sha256): Promise<Stati
     if (!names || !content) return undefined;
     const etag = `"${sha256(content).slice(0, 32)}"`;
     if (matches(request.headers.get("if-none-match"), etag))
-      return new Response(null, { status: 304, headers: { ...HEADERS, etag } });
+      return new Response(null, { status: 304, headers: { ...CONSOLE_HEADERS, etag } });
     const type = TYPES[extname(names.at(-1)!).toLowerCase()] ?? "application/octet-stream";
-    const headers = { ...HEADERS, etag, "content-type": type, "content-length": String(content.length) };
+    const headers = { ...CONSOLE_HEADERS, etag, "content-type": type, "content-length": String(content.length) };
     return new Response(request.method === "HEAD" ? null : content, { headers });
   };
 }

@@ -4,7 +4,7 @@ import type { Deps } from "../deps.ts";
 import type { Call } from "../endpoint.ts";
 import { AppError } from "../errors.ts";
 import { requirePerson } from "../governance/decide.ts";
-import { requireToken } from "../http/guards.ts";
+import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
 import { addTurn, type Turn } from "./history.ts";
@@ -117,6 +117,7 @@ function authorOf(call: Call, author: string | undefined): string | null {
 function mayWrite({ request, deps, person }: Call): boolean {
   if (person !== undefined && person.trim() === "") return false;
   try {
+    refuseAnonymousWrites(deps);
     requireToken(request, deps);
     return true;
   } catch (error) {

@@ -28,6 +28,8 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
   throw new AppError("cross_site", "a page of another site may not write here");
 }
 
+const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
+
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
 export function requireToken(request: Request, deps: Pick<Deps, "adminToken" | "sha256">): void {
   if (!deps.adminToken) return;
@@ -37,9 +39,22 @@ export function requireToken(request: Request, deps: Pick<Deps, "adminToken" | "
     "unauthorized",
     "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
     {},
-    { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' },
+    CHALLENGE,
   );
 }
+
+/** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */
+export function refuseAnonymousWrites({ adminToken, allowAnonymousWrites }: AnonymousRule): void {
+  if (adminToken || allowAnonymousWrites !== false) return;
+  throw new AppError(
+    "unauthorized",
+    "this host takes no writes without an admin token; configure SVC_ADMIN_TOKEN, or allow anonymous writes",
+    {},
+    CHALLENGE,
+  );
+}
+
+type AnonymousRule = Pick<Deps, "adminToken" | "allowAnonymousWrites">;
 
 /** Compares digests without telling by time where they differ. */
 function sameText(a: string, b: string): boolean {

@@ -1,0 +1,112 @@
+/** The service as a Cloudflare Worker: one Durable Object a product does the work, the Worker in front routes to it. */
+import { DurableObject } from "cloudflare:workers";
+import type { CycleReport } from "../../pulse/cycle.ts";
+import { type Assets, consoleFile } from "./console.ts";
+import { consoleLog } from "./log.ts";
+import { cannotStart, interrupted } from "./refusal.ts";
+import { type EdgeParts, type EdgeService, type EdgeState, openService } from "./service.ts";
+
+/** What a Worker is bound to; beside these, the settings, each a variable or a secret. */
+export interface EdgeEnv extends Readonly<Record<string, unknown>> {
+  /** The namespace of the Durable Objects. */
+  COUNTERSIGN: {
+    idFromName(name: string): unknown;
+    get(id: unknown): { fetch(request: Request): Promise<Response>; cycle(): Promise<CycleReport> };
+  };
+  /** The console's files; without them the Worker serves the API only. */
+  ASSETS?: Assets;
+}
+
+/** The service of one product. */
+export interface EdgeObject {
+  fetch(request: Request): Promise<Response>;
+  /** Called by the Worker's cron trigger. */
+  cycle(): Promise<CycleReport>;
+  /** Called by the runtime, when a request has asked for a cycle soon. */
+  alarm(): Promise<void>;
+}
+
+/** What a Worker exports: `Countersign` under that name, and `worker` as the default. */
+export interface EdgeHost {
+  Countersign: new (ctx: EdgeState, env: EdgeEnv) => EdgeObject;
+  worker: {
+    fetch(request: Request, env: EdgeEnv): Promise<Response>;
+    scheduled(event: unknown, env: EdgeEnv): Promise<void>;
+  };
+}
+
+/** Makes what a Worker exports. */
+export function edgeHost(parts: EdgeParts): EdgeHost {
+  const { settings } = parts;
+  const paths = new Set(parts.endpoints.map(({ path }) => path));
+  const withSettings = (env: EdgeEnv): EdgeEnv => ({ ...settings, ...env });
+
+  /** Whatever it has acknowledged is in its storage: it may be reset at any moment. */
+  class Countersign extends DurableObject<EdgeEnv> implements EdgeObject {
+    #opening: Promise<EdgeService> | undefined;
+
+    /** Opens the service once; when that fails, the next call tries again. */
+    #service(): Promise<EdgeService> {
+      return (this.#opening ??= openService(this.ctx.storage, withSettings(this.env), parts).catch((error: unknown) => {
+        this.#opening = undefined;
+        consoleLog.error("the service cannot start", { error });
+        throw error;
+      }));
+    }
+
+    override async fetch(request: Request): Promise<Response> {
+      const service = await this.#service().catch((error: unknown) => cannotStart(request, error));
+      return service instanceof Response ? service : service.fetch(request);
+    }
+
+    async cycle(): Promise<CycleReport> {
+      return (await this.#service()).cycle();
+    }
+
+    /** One that fails is not repeated: the cron trigger brings the next. */
+    override async alarm(): Promise<void> {
+      await this.cycle().catch((error: unknown) => consoleLog.error("cycle failed", { error }));
+    }
+  }
+
+  return {
+    Countersign,
+    worker: {
+      async fetch(request, env) {
+        const { pathname } = new URL(request.url);
+        const isApi = pathname.startsWith("/api/") || paths.has(pathname);
+        return (isApi ? undefined : await consoleFile(env.ASSETS, request)) ?? ask(withSettings(env), request);
+      },
+      async scheduled(_event, env) {
+        await objectOf(withSettings(env)).cycle();
+      },
+    },
+  };
+}
+
+/** Asks the product's object. A read that is lost with a reset object is asked again; a write may have been done. */
+async function ask(env: EdgeEnv, request: Request): Promise<Response> {
+  const reads = request.method === "GET" || request.method === "HEAD";
+  try {
+    return await objectOf(env).fetch(request);
+  } catch (error) {
+    consoleLog.warn("the object was reset", { error, retried: reads });
+    if (!reads) return interrupted(request);
+  }
+  return objectOf(env)
+    .fetch(request)
+    .catch(() => interrupted(request));
+}
+
+const objectOf = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
+
+/** One object a product. An intent that cannot be read names none; the object it leads to says what is wrong with it. */
+function objectName({ SVC_PRODUCT_INTENT_JSON: intent }: EdgeEnv): string {
+  try {
+    const { product_id } = JSON.parse(String(intent)) as { product_id?: unknown };
+    if (typeof product_id === "string" && product_id !== "") return `product/${product_id}`;
+  } catch {
+    // told by the object
+  }
+  return "none";
+}

@@ -1,0 +1,58 @@
+import type { Miniflare } from "miniflare";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { manifest } from "../support/intents.ts";
+import { startWorkerd, workerScript } from "../support/worker/edge_service.ts";
+import { TOLD_ENTRY, toldService } from "../support/worker/told_service.ts";
+import { type ContractOptions, httpContract } from "./http_contract.ts";
+
+let workerd: Miniflare;
+let url: string;
+
+beforeAll(async () => {
+  ({ workerd, url } = await startWorkerd(await workerScript(TOLD_ENTRY)));
+});
+afterAll(() => workerd.dispose());
+
+/** The settings of a service, as the variables of a Worker; an empty one is unset. */
+const envOf = ({ intent = {}, adminToken, identityHeader, allowedHosts }: ContractOptions): Record<string, string> => ({
+  SVC_PRODUCT_INTENT_JSON: intent ? JSON.stringify(manifest(intent)) : "",
+  SVC_ADMIN_TOKEN: adminToken ?? "",
+  SVC_ALLOW_ANONYMOUS_WRITES: adminToken ? "0" : "1",
+  SVC_IDENTITY_HEADER: identityHeader ?? "",
+  SVC_ALLOWED_HOSTS: allowedHosts?.join(",") ?? "",
+});
+
+/** Numbers from 0 to 1, the same in each run. */
+function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** How often an object is reset, where nothing is under way that would be lost with it. */
+const RESETS = 0.3;
+let started = 0;
+let resets = 0;
+
+httpContract("a Worker whose object is reset between requests", async (options) => {
+  const service = toldService(url, envOf(options));
+  const next = chance(++started);
+  let underWay = 0;
+  let ready: Promise<void> | undefined;
+  return {
+    origin: url,
+    async fetch(request) {
+      if (underWay++ === 0 && next() < RESETS) ready = service.reset().then(() => void resets++);
+      await ready;
+      return service.fetch(request).finally(() => underWay--);
+    },
+    advance: service.advance,
+    close: async () => undefined,
+  };
+});
+
+test("the objects were reset many times", () => {
+  expect(resets).toBeGreaterThan(500);
+});

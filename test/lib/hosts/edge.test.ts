@@ -1,0 +1,244 @@
+/** The published Worker, as it is built and configured, in workerd. */
+import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
+import { client, events, FOLLOWUP } from "../../support/client.ts";
+import { manifest } from "../../support/intents.ts";
+import { startWebhookHost } from "../../support/webhook_host.ts";
+import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
+import { readEvents } from "../../support/worker/event_reader.ts";
+
+const ROOT = new URL("../../..", import.meta.url).pathname;
+const TOKEN = "sesame-open-the-gate";
+const SECRET = "a secret of sixteen or more";
+const AUTHORISED = { "x-svc-admin-token": TOKEN };
+const INTENT = { SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest()) };
+
+let folder: string;
+let script: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "countersign-edge-"));
+  await mkdir(join(folder, "ui"));
+  for (const file of ["index.html", "icon.svg"]) await cp(join(ROOT, "local/ui", file), join(folder, "ui", file));
+  script = await workerScript();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Starts the Worker with these variables; it ends with its test. */
+async function started(
+  env: Record<string, string>,
+  more: object = {},
+  text = script,
+): Promise<{ workerd: Miniflare; url: string }> {
+  const running = await startWorkerd(text, {
+    bindings: env,
+    assets: {
+      directory: join(folder, "ui"),
+      binding: "ASSETS",
+      routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
+    },
+    ...more,
+  });
+  onTestFinished(() => running.workerd.dispose());
+  return running;
+}
+
+/** What the cron trigger does. */
+async function scheduled(workerd: Miniflare): Promise<unknown> {
+  const worker = (await workerd.getWorker()) as unknown as { scheduled(event: object): Promise<unknown> };
+  return worker.scheduled({ cron: "* * * * *" });
+}
+
+const clientOf = (url: string) => client(sendAlone, url);
+
+describe("the bundle", () => {
+  test("fits in its budget, and needs nothing but the runtime", () => {
+    expect(gzipSync(script, { level: 9 }).length).toBeLessThan(120 * 1024);
+    const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
+    expect(imported).toEqual(["cloudflare:workers"]);
+    expect(script).not.toMatch(/["']node:/);
+  });
+
+  test("is what docs/wrangler.jsonc deploys", async () => {
+    const text = await readFile(join(ROOT, "docs/wrangler.jsonc"), "utf8");
+    const config = JSON.parse(text.replace(/^\s*\/\/.*$/gm, "").replace(/,(\s*[}\]])/g, "$1"));
+    const [binding] = config.durable_objects.bindings;
+    expect(binding).toEqual({ name: "COUNTERSIGN", class_name: "Countersign" });
+    expect(script).toMatch(/export\s*\{[^}]*\bas Countersign\b[^}]*\bas default\b/);
+    expect(config.migrations).toEqual([{ tag: "v1", new_sqlite_classes: [binding.class_name] }]);
+    expect(config.assets).toMatchObject({ binding: "ASSETS", run_worker_first: true });
+    expect(config.triggers.crons).toHaveLength(1);
+    expect(config.compatibility_flags).toBeUndefined();
+    const { url } = await started(
+      { ...config.vars, SVC_ADMIN_TOKEN: TOKEN },
+      { compatibilityDate: config.compatibility_date },
+    );
+    expect((await clientOf(url).get("intent")).body).toMatchObject({ product_id: "acme-crm", adapter: null });
+  });
+});
+
+test("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
+  const host = await startWebhookHost(SECRET);
+  onTestFinished(() => host.stop());
+  const { url } = await started({
+    ...INTENT,
+    SVC_ADMIN_TOKEN: TOKEN,
+    SVC_PRODUCT_ADAPTER: host.url,
+    SVC_ADAPTER_SECRET: SECRET,
+  });
+  const api = clientOf(url);
+  const { body: proposed } = await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
+  const { change_id } = proposed;
+  expect((await api.act("apply", change_id, AUTHORISED)).body.code).toBe("illegal_transition");
+  for (const action of ["approve", "apply", "rollback"] as const)
+    expect((await api.act(action, change_id, AUTHORISED)).status, action).toBe(200);
+  expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
+  const told = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+  expect(events(await api.audit())).toEqual(told);
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 4 });
+});
+
+test("writes need the token, and without a configured one none is taken", async () => {
+  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  for (const headers of [{}, { "x-svc-admin-token": "wrong" }]) {
+    const refused = await clientOf(url).post("propose-crm-followup", FOLLOWUP, headers);
+    expect(refused).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    expect(refused.headers.get("www-authenticate")).toMatch(/SvcAdminToken/);
+  }
+  const { url: open } = await started(INTENT);
+  for (const path of ["propose-crm-followup", "/api/chat", "/api/action/run-now"])
+    expect(await clientOf(open).post(path, {}, AUTHORISED)).toMatchObject({
+      status: 401,
+      body: { code: "unauthorized" },
+    });
+  expect((await clientOf(open).audit()).length).toBe(0);
+});
+
+test("the console is served with the headers that guard it; what is no file is the API's to answer", async () => {
+  const { url } = await started(INTENT);
+  const api = clientOf(url);
+  const page = await api.get("/");
+  expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
+  expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+  const icon = await api.get("/icon.svg");
+  expect(icon.headers.get("content-type")).toBe("image/svg+xml");
+  const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
+  expect(again.status).toBe(304);
+  for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
+  expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect((await api.get("/livez")).body).toMatchObject({});
+  expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
+});
+
+test("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
+  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  const api = clientOf(url);
+  await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
+  expect((await api.get("/api/state")).body.tick).toBe(0);
+  expect(await scheduled(workerd)).toMatchObject({ outcome: "ok" });
+  expect((await api.get("/api/state")).body.tick).toBe(1);
+  const now = new Date().toISOString();
+  expect((await api.get("audit/checkpoint")).body.at <= now, "it was made before it was asked for").toBe(true);
+
+  const stream = await readEvents(`${url}/api/events`);
+  onTestFinished(() => stream.stop());
+  await api.post("kpi", { csat: 4 }, AUTHORISED);
+  expect((await stream.next("audit")).data).toMatchObject({ event_type: "kpi_refreshed" });
+  expect((await stream.next("tick")).data).toMatchObject({ tick: 2 });
+});
+
+test("checkpoints are signed with the key of the secret", async () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
+  await clientOf(url).post("propose-crm-followup", FOLLOWUP, AUTHORISED);
+  const { body } = await clientOf(url).get("audit/checkpoint");
+  expect(body).toMatchObject({ signed: true, length: 1 });
+  const [text, line] = (body.checkpoint as string).split("\n\n");
+  const signature = Buffer.from(line!.trim().split(" ")[2]!, "base64").subarray(4);
+  expect(
+    verify(
+      null,
+      Buffer.from(`${text}\n`),
+      createPublicKey(publicKey.export({ type: "spki", format: "pem" })),
+      signature,
+    ),
+  ).toBe(true);
+});
+
+test("what a Worker lacks is a disabled capability with its reason", async () => {
+  const { url } = await started(INTENT, { assets: undefined });
+  const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
+  const rows = new Map<string, { status: string; reason: string | null }>(
+    capabilities.map((row: { id: string }) => [row.id, row]),
+  );
+  const lacking = ["ui", "process_metrics", "notifications", "cross_link", "llm", "evolved_files", "audit_anchor"];
+  for (const id of [...lacking, "admin_token", "audit_key", "product_adapter"])
+    expect(rows.get(id), id).toMatchObject({ status: "disabled", reason: expect.stringMatching(/\w/) });
+  for (const id of ["product_runtime", "audit_chain", "cycle_timer"])
+    expect(rows.get(id), id).toMatchObject({ status: "available" });
+  expect(rows.size).toBe(capabilities.length);
+});
+
+test("an entry of one's own may hold the intent and an adapter", async () => {
+  const entry = `
+    import { app, endpoints } from "./handlers/index.ts";
+    import { edgeHost } from "./lib/hosts/edge/worker.ts";
+    const applied = async () => ({ result: "applied" });
+    const adapter = { name: "own", validate: async () => ({ ok: true }), apply: applied, verify: async () => "applied", rollback: applied };
+    const settings = { SVC_PRODUCT_INTENT_JSON: ${JSON.stringify(JSON.stringify(manifest({ product_id: "own" })))}, SVC_NODE_ID: "built-in" };
+    const host = edgeHost({ app, endpoints, settings, adapter });
+    export const { Countersign } = host;
+    export default host.worker;`;
+  const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "told" }, {}, await workerScript(entry));
+  const api = clientOf(url);
+  expect((await api.get("identity")).body).toMatchObject({ product_id: "own", node_id: "told" });
+  expect((await api.get("intent")).body.adapter).toMatchObject({ name: "own" });
+  const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
+  await api.act("approve", change_id, AUTHORISED);
+  expect((await api.act("apply", change_id, AUTHORISED)).body.adapter).toMatchObject({
+    name: "own",
+    result: "applied",
+  });
+});
+
+describe("settings that cannot be used are told on every request", () => {
+  test.each<[string, Record<string, string>, RegExp]>([
+    ["an intent that is no JSON", { SVC_PRODUCT_INTENT_JSON: "{" }, /product intent/],
+    [
+      "an intent without an owner",
+      { SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ approved_by: "" })) },
+      /approved_by/,
+    ],
+    ["a flag that is none", { ...INTENT, SVC_PROTECT_ALL: "yes" }, /SVC_PROTECT_ALL must be 1 or 0/],
+    ["an adapter without its secret", { ...INTENT, SVC_PRODUCT_ADAPTER: "https://a.example" }, /SVC_ADAPTER_SECRET/],
+    [
+      "an address that is none",
+      { ...INTENT, SVC_PRODUCT_ADAPTER: "crm", SVC_ADAPTER_SECRET: SECRET },
+      /SVC_PRODUCT_ADAPTER/,
+    ],
+    [
+      "a key that is none",
+      { ...INTENT, SVC_AUDIT_KEY_PEM: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----" },
+      /SVC_AUDIT_KEY_PEM holds no/,
+    ],
+  ])("%s", async (_, env, rule) => {
+    const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, ...env });
+    for (const path of ["/api/product/intent", "/livez"]) {
+      const { status, body, headers, text } = await clientOf(url).get(path, { "x-request-id": "mine" });
+      expect(status).toBe(503);
+      expect(body).toEqual({ error: expect.stringMatching(rule), code: "cannot_start", status, request_id: "mine" });
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(text).not.toContain(SECRET);
+    }
+    expect((await clientOf(url).get("/")).status).toBe(200);
+  });
+});

@@ -1,0 +1,79 @@
+/** Hosts that anybody on the internet can reach take no write while no admin token is configured, unless they are told to. */
+import { describe, expect, test } from "vitest";
+import { endpoints } from "../../../handlers/index.ts";
+import { converseWith } from "../../../lib/chat/reply.ts";
+import { openAiLlm } from "../../../lib/chat/llm_openai.ts";
+import type { Call } from "../../../lib/endpoint.ts";
+import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
+import { provider } from "../chat/provider.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { opened } from "../../support/deps.ts";
+import { READS } from "../../support/reads.ts";
+import { form } from "../../support/requests.ts";
+import { service } from "../../support/service.ts";
+
+const WRITES = endpoints.filter(({ method }) => method === "POST").map(({ path }) => path);
+const TOKEN = "correct horse battery staple";
+const unauthorized = { status: 401, body: { code: "unauthorized" } };
+
+test.each([
+  [{ allowAnonymousWrites: false }, true],
+  [{ allowAnonymousWrites: false, adminToken: "" }, true],
+  [{ allowAnonymousWrites: false, adminToken: "token" }, false],
+  [{ allowAnonymousWrites: true }, false],
+  [{}, false],
+])("%o refuses every write: %j", (rule, refused) => {
+  const asking = () => refuseAnonymousWrites(rule);
+  if (refused) expect(asking).toThrow(/configure SVC_ADMIN_TOKEN/);
+  else expect(asking).not.toThrow();
+});
+
+describe("without a token configured, where that is not allowed", () => {
+  test.each(WRITES)("POST %s is 401, whatever token is sent, and nothing is written", async (path) => {
+    const api = await service({ allowAnonymousWrites: false });
+    const before = await api.deps.store.list("audit", { limit: 10 });
+    for (const token of [{}, { "x-svc-admin-token": "" }, { "x-svc-admin-token": "undefined" }]) {
+      const reply = await api.post(path, {}, token);
+      expect(reply).toMatchObject(unauthorized);
+      expect(reply.headers.get("www-authenticate")).toContain("X-Svc-Admin-Token");
+    }
+    for (const collection of ["changes", "tasks", "chat", "memories", "actions"])
+      expect(await api.deps.store.list(collection, { limit: 1 }), collection).toEqual([]);
+    expect(await api.deps.store.list("audit", { limit: 10 })).toEqual(before);
+  });
+
+  test("a write of another site is told so first, and a body that is no form is not read", async () => {
+    const api = await service({ allowAnonymousWrites: false });
+    expect((await api.post("kpi", {}, { "sec-fetch-site": "cross-site" })).body.code).toBe("cross_site");
+    expect(await api.raw("kpi", "x".repeat(100_000))).toMatchObject(unauthorized);
+  });
+
+  test("everything is still read", async () => {
+    const api = await service({ allowAnonymousWrites: false });
+    for (const path of READS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
+      expect((await api.get(path)).status, path).toBe(200);
+  });
+});
+
+test("with a token configured it is the token that decides", async () => {
+  const api = await service({ allowAnonymousWrites: false, adminToken: TOKEN });
+  expect(await api.post("propose", PROPOSAL)).toMatchObject(unauthorized);
+  expect((await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN })).status).toBe(201);
+  expect((await api.post("/api/tasks", { title: "t" })).status).toBe(201);
+});
+
+test("the model of a chat drafts nothing for a caller who may not write, by whatever way the message came", async () => {
+  const draft = { tenant_id: "t1", kind: "feature_flag", target: "ui.banner", summary: "Show it", rationale: "asked" };
+  const say = async (allowAnonymousWrites: boolean) => {
+    const { url } = await provider((_, round) =>
+      round === 0 ? { tools: [{ name: "draft_change", input: draft }] } : { text: "done" },
+    );
+    const llm = openAiLlm({ model: "m1", baseUrl: url });
+    const deps = await opened({ llm, allowAnonymousWrites });
+    const call: Call = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
+    await converseWith(call, { message: "draft a banner" });
+    return (await deps.store.list("changes", { limit: 10 })).length;
+  };
+  expect(await say(false)).toBe(0);
+  expect(await say(true)).toBe(1);
+});

@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RevisionConflict, type Store, type Tx } from "../../../lib/store/store.ts";
+import { runCase, type StoreCase, storeCases } from "../../contract/store_contract.ts";
+import { bundled } from "../../support/worker/build.ts";
+import { brokenStorages } from "../../support/worker/broken_storages.ts";
+import { objectCases } from "../../support/worker/object_cases.ts";
+import type { Ask, Write } from "../../support/worker/store_worker.ts";
+
+let folder: string;
+let script: string;
+let workerd: Miniflare;
+
+const started = (): Miniflare =>
+  new Miniflare({
+    modules: true,
+    script,
+    compatibilityDate: "2026-04-01",
+    durableObjects: { OBJECTS: { className: "StoreObject", useSQLite: true } },
+    durableObjectsPersist: folder,
+  });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "countersign-objects-"));
+  script = await bundled("test/support/worker/store_worker.ts");
+  workerd = started();
+});
+afterAll(async () => {
+  await workerd.dispose();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let made = 0;
+const freshObject = (): string => `object-${++made}`;
+
+/** Asks an object, and reads what it answers. */
+async function ask<T>(object: string, asked: Ask): Promise<T> {
+  const response = await workerd.dispatchFetch(`http://worker/${object}`, {
+    method: "POST",
+    body: JSON.stringify(asked),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  const told = JSON.parse(text) as { answer: T; conflict?: string };
+  if (told.conflict !== undefined) throw new RevisionConflict(told.conflict, "", 0, 0);
+  return told.answer;
+}
+
+/** Resets the object, as the runtime does when it moves or fails: the next request meets a new one on what was kept. */
+async function reset(object: string): Promise<void> {
+  const before = await ask<string>(object, { ask: "instance" });
+  const lost = await workerd.dispatchFetch(`http://worker/${object}`, { method: "DELETE" }).catch(() => undefined);
+  expect(lost?.ok ?? false).toBe(false);
+  expect(await ask<string>(object, { ask: "instance" })).not.toBe(before);
+}
+
+/** Another process on the same disk. */
+async function restart(): Promise<void> {
+  await workerd.dispose();
+  workerd = started();
+}
+
+// A read must show what is durable while a commit hangs; this store's reads wait for it, which it shows in a case of its own.
+const inObject = (storeCase: StoreCase): boolean => storeCase.needs !== "stall";
+
+describe("the Durable Object store keeps the store contract", () => {
+  test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
+    expect(await ask(freshObject(), { ask: "run", name })).toBeNull();
+  });
+});
+
+describe("the Durable Object store", () => {
+  test.each(Object.keys(objectCases))("%s", async (name) => {
+    await ask(freshObject(), { ask: "own", name });
+  });
+});
+
+describe("the cases that run in the object catch it when", () => {
+  const caught = new Set<string>();
+
+  // Between them they break every promise once; test/lib/store/contract.test.ts has all of them.
+  test.each([
+    "put does nothing",
+    "absent records are null",
+    "the result of a decision is lost",
+    "errors of a decision are wrapped",
+    "each transaction has a sync of its own",
+    "answers leave before they are durable",
+    "everything is forgotten when reopened",
+  ])("%s", async (store) => {
+    const failed = await ask<string[]>(freshObject(), { ask: "failures", store });
+    expect(failed).not.toEqual([]);
+    for (const name of failed) caught.add(name);
+  });
+
+  test("a case is one that no store could fail", () => {
+    expect(storeCases.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
+  });
+
+  test.each([
+    ["puts do nothing", "what was put is got back, under its id and collection only"],
+    ["deletes are not remembered", "revisions do not restart after a delete"],
+    ["pages are in the order they came", "a list is in order of ids, whatever order they came in"],
+    ["pages have no end", "limit is the most that comes, and a whole number of 0 or more"],
+  ])("in the storage %s", async (storage, name) => {
+    expect(Object.keys(brokenStorages)).toContain(storage);
+    expect(await ask(freshObject(), { ask: "run", name, storage })).toMatch(/AssertionError|Error/);
+  });
+});
+
+/** A store over HTTP, for decisions that read nothing: what they write is handed to the object, which transacts it. */
+function remoteStore(object: string): Store {
+  return {
+    get: async (collection, id) => (await ask(object, { ask: "get", collection, id })) ?? undefined,
+    list: (collection, { limit }) => ask(object, { ask: "list", collection, limit }),
+    async transact(decide) {
+      const writes: Write[] = [];
+      const unread = (): never => {
+        throw new Error("this store is for decisions that read nothing");
+      };
+      const tx: Tx = {
+        get: unread,
+        list: unread,
+        put: (collection, id, value, expected) => void writes.push({ collection, id, value, ...given(expected) }),
+        delete: (collection, id, expected) => void writes.push({ collection, id, ...given(expected) }),
+      };
+      const result = await decide(tx);
+      await ask(object, { ask: "write", writes });
+      return result;
+    },
+    close: async () => undefined,
+  };
+}
+
+const given = (expected: number | undefined) => (expected === undefined ? {} : { expected });
+
+describe("what an object acknowledged is there", () => {
+  const reopening = storeCases.find(({ needs }) => needs === "reopen")!;
+
+  test.each<[string, (object: string) => Promise<void>]>([
+    ["after it was reset", reset],
+    ["after the whole process was started again", restart],
+  ])("%s", async (_, lose) => {
+    const object = freshObject();
+    await runCase(reopening, async () => ({
+      store: remoteStore(object),
+      async reopen() {
+        await lose(object);
+        return remoteStore(object);
+      },
+    }));
+  });
+});

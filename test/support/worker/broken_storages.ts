@@ -1,0 +1,20 @@
+/** Storages that break what the store relies on, so that it breaks the contract. */
+import type { ObjectStorage } from "../../../lib/store/durable_object.ts";
+import { storageWith } from "./object_cases.ts";
+
+/** Every query rewritten. */
+const asking = (storage: ObjectStorage, rewrite: (query: string) => string): ObjectStorage =>
+  storageWith(storage, { sql: { exec: (query, ...bindings) => storage.sql.exec(rewrite(query), ...bindings) } });
+
+const IGNORED = "select ? as ignored, ? as ignored, ? as ignored";
+
+/** By what is wrong with them. */
+export const brokenStorages: Record<string, (storage: ObjectStorage) => ObjectStorage> = {
+  "puts do nothing": (storage) =>
+    asking(storage, (query) => (query.startsWith("insert into records") ? `${IGNORED}, ? as ignored` : query)),
+  "deletes are not remembered": (storage) =>
+    asking(storage, (query) => (query.includes("into deleted_records") ? IGNORED : query)),
+  "pages are in the order they came": (storage) =>
+    asking(storage, (query) => query.replace("order by id", "order by rowid")),
+  "pages have no end": (storage) => asking(storage, (query) => query.replace("limit ?", "limit max(?, 1000)")),
+};

@@ -1,0 +1,21 @@
+/** Bundles a Worker of the tests. */
+import { build } from "esbuild";
+
+const ROOT = new URL("../../..", import.meta.url).pathname;
+
+/** The text of the bundle of `entry`, a path from the root. */
+export async function bundled(entry: string): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*"],
+    alias: { vitest: "./test/support/worker/vitest_shim.ts" },
+    logLevel: "warning",
+  });
+  return outputFiles[0]!.text;
+}

@@ -1,0 +1,43 @@
+/** Reads server-sent events as a browser does. */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+
+/** One event. */
+export interface Sent {
+  id: string;
+  event: string;
+  // oxlint-disable-next-line no-explicit-any -- whatever was sent
+  data: any;
+}
+
+/** Connects, and waits until the stream has begun. `lastId`: the last event that was seen. */
+export async function readEvents(url: string, headers: Record<string, string> = {}) {
+  const sent = httpRequest(url, { headers, agent: false }).end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  sent.on("error", () => undefined);
+  const pieces = blocks(answer);
+  await pieces.next();
+  return {
+    /** The next event of this kind; those before it are passed over. */
+    async next(event: string): Promise<Sent> {
+      for (;;) {
+        const { value, done } = await pieces.next();
+        if (done) throw new Error("the stream has ended");
+        const fields = new Map(value.split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
+        if (fields.get("event") === event)
+          return { id: fields.get("id")!, event, data: JSON.parse(fields.get("data")!) };
+      }
+    },
+    stop: () => void sent.destroy(),
+  };
+}
+
+/** What is between empty lines. */
+async function* blocks(answer: IncomingMessage): AsyncGenerator<string, undefined> {
+  let text = "";
+  for await (const piece of answer.setEncoding("utf8")) {
+    const parts = (text + (piece as string)).split("\n\n");
+    text = parts.pop()!;
+    yield* parts;
+  }
+}

@@ -1,0 +1,125 @@
+/** The store contract inside a Durable Object: its cases are run by name, on the real storage, and report over HTTP. */
+import { DurableObject } from "cloudflare:workers";
+import { durableObjectStore, type ObjectStorage } from "../../../lib/store/durable_object.ts";
+import { RevisionConflict } from "../../../lib/store/store.ts";
+import { brokenRecords } from "../../contract/broken_records.ts";
+import { brokenTransactions } from "../../contract/broken_transactions.ts";
+import { runCase, storeCases, type StoreCase, type Subject } from "../../contract/store_contract.ts";
+import { brokenStorages } from "./broken_storages.ts";
+import { objectCases } from "./object_cases.ts";
+
+const broken: Record<string, () => Subject> = { ...brokenRecords, ...brokenTransactions };
+
+/** A write of a decision that reads nothing. */
+export interface Write {
+  collection: string;
+  id: string;
+  /** Absent for a delete. */
+  value?: unknown;
+  expected?: number;
+}
+
+/** What is asked of the object. */
+export type Ask =
+  | { ask: "run"; name: string; storage?: string }
+  | { ask: "failures"; store: string }
+  | { ask: "own"; name: string }
+  | { ask: "get"; collection: string; id: string }
+  | { ask: "list"; collection: string; limit: number }
+  | { ask: "write"; writes: Write[] }
+  | { ask: "instance" };
+
+/** The subject of a case: the store on this object's storage, whose syncs are counted. */
+function subject(storage: ObjectStorage): Subject {
+  let syncs = 0;
+  const counting: ObjectStorage = {
+    sql: storage.sql,
+    transactionSync: (run) => storage.transactionSync(run),
+    async sync() {
+      await storage.sync();
+      syncs++;
+    },
+  };
+  const stores = [durableObjectStore(counting)];
+  return {
+    store: stores[0]!,
+    syncs: () => syncs,
+    async reopen() {
+      await stores.at(-1)!.close();
+      stores.push(durableObjectStore(counting));
+      return stores.at(-1)!;
+    },
+    dispose: () => stores.at(-1)!.close(),
+  };
+}
+
+async function problem(storeCase: StoreCase, make: () => Promise<Subject>): Promise<string | null> {
+  return runCase(storeCase, make).then(
+    () => null,
+    (error: unknown) => String(error),
+  );
+}
+
+const caseOf = (name: string): StoreCase => {
+  const found = storeCases.find((storeCase) => storeCase.name === name);
+  if (!found) throw new Error(`there is no case ${name}`);
+  return found;
+};
+
+export class StoreObject extends DurableObject {
+  readonly #instance = crypto.randomUUID();
+  readonly #store = durableObjectStore(this.ctx.storage);
+
+  override async fetch(request: Request): Promise<Response> {
+    if (request.method === "DELETE") this.ctx.abort("reset by the test");
+    try {
+      return Response.json({ answer: (await this.#answer(await request.json())) ?? null });
+    } catch (error) {
+      if (error instanceof RevisionConflict) return Response.json({ conflict: error.message });
+      return new Response(String(error), { status: 500 });
+    }
+  }
+
+  async #answer(asked: Ask): Promise<unknown> {
+    switch (asked.ask) {
+      case "run": {
+        const wrap = asked.storage === undefined ? undefined : brokenStorages[asked.storage];
+        const storage = wrap ? wrap(this.ctx.storage) : this.ctx.storage;
+        return problem(caseOf(asked.name), async () => subject(storage));
+      }
+      case "failures": {
+        const make = broken[asked.store]!;
+        const failed: string[] = [];
+        for (const storeCase of storeCases) {
+          if (storeCase.needs && !make()[storeCase.needs]) continue;
+          if (await problem(storeCase, async () => make())) failed.push(storeCase.name);
+        }
+        return failed;
+      }
+      case "own":
+        return objectCases[asked.name]!(this.ctx.storage);
+      case "get":
+        return this.#store.get(asked.collection, asked.id);
+      case "list":
+        return this.#store.list(asked.collection, { limit: asked.limit });
+      case "write":
+        return this.#store.transact((tx) => {
+          for (const { collection, id, value, expected } of asked.writes)
+            if (value === undefined) tx.delete(collection, id, expected);
+            else tx.put(collection, id, value, expected);
+        });
+      case "instance":
+        return this.#instance;
+    }
+  }
+}
+
+interface Env {
+  OBJECTS: { idFromName(name: string): unknown; get(id: unknown): { fetch(request: Request): Promise<Response> } };
+}
+
+export default {
+  fetch(request: Request, { OBJECTS }: Env): Promise<Response> {
+    return OBJECTS.get(OBJECTS.idFromName(new URL(request.url).pathname)).fetch(request);
+  },
+};

@@ -1,0 +1,25 @@
+/** What a test says beside its request, in a header that the service never sees. */
+export interface Told {
+  /** Which service; each has an object of its own. */
+  service: string;
+  /** The Worker's settings. */
+  env: Record<string, string>;
+  /** What the clock shows. */
+  now: number;
+  /** The ids that it makes count on from here, or from the last one that its object made. */
+  id: number;
+  /** The headers that have no text: workerd drops some of them on the way, so they are put back behind it. */
+  empty?: string[];
+  /** A part of the service fails when it is asked. */
+  fails?: true;
+  /** Resets the object instead of asking it; `once`: only one that has been asked before. */
+  reset?: "always" | "once";
+}
+
+/** As a header holds it. */
+export const toldText = (told: Told): string => encodeURIComponent(JSON.stringify(told));
+
+/** What a header says. */
+export const toldFrom = (text: string): Told => JSON.parse(decodeURIComponent(text)) as Told;
+
+export const TOLD = "x-test-told";

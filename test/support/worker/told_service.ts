@@ -1,0 +1,57 @@
+/** A service of the test Worker: its own settings, clock and object, and a way to reset it. */
+import { START } from "../clock.ts";
+import { type Client, client } from "../client.ts";
+import { manifest } from "../intents.ts";
+import { sendAlone } from "./edge_service.ts";
+import { TOLD, type Told, toldText } from "./told.ts";
+
+/** The entry of a Worker that is told by its requests which service they mean. */
+export const TOLD_ENTRY = 'export { Countersign, default } from "./test/support/worker/contract_worker.ts";';
+
+/** More than a request makes, so that ids rise also from one object to the next while the clock stands still. */
+const IDS_A_REQUEST = 100;
+
+/** A client of one service. */
+export interface ToldService extends Client {
+  /** Changes what its requests tell it. */
+  told: Told;
+  /** The same request, which first resets the object if it was asked before. */
+  fetchAnew(request: Request): Promise<Response>;
+  /** Sends a request as it is. */
+  fetch(request: Request): Promise<Response>;
+  advance(ms: number): void;
+  /** Resets the object; whatever is under way is lost. */
+  reset(): Promise<void>;
+}
+
+let made = 0;
+
+/** A service on an object of its own. `env`: its settings beside an intent with the required fields. */
+export function toldService(url: string, env: Record<string, string> = {}): ToldService {
+  const SVC_PRODUCT_INTENT_JSON = JSON.stringify(manifest());
+  const told: Told = {
+    service: `service-${++made}`,
+    env: { SVC_PRODUCT_INTENT_JSON, SVC_ALLOW_ANONYMOUS_WRITES: "1", ...env },
+    now: Date.parse(START),
+    id: 0,
+  };
+  const send = (request: Request, over: Partial<Told> = {}): Promise<Response> => {
+    told.id += IDS_A_REQUEST;
+    const headers = new Headers(request.headers);
+    const empty = [...headers].flatMap(([name, value]) => (value === "" ? [name] : []));
+    headers.set(TOLD, toldText({ ...told, empty, ...over }));
+    return sendAlone(new Request(request, { headers }));
+  };
+  const fetch = (request: Request) => send(request);
+  return {
+    ...client(fetch, url),
+    told,
+    fetch,
+    fetchAnew: (request) => send(request, { reset: "once" }),
+    advance: (ms) => void (told.now += ms),
+    async reset() {
+      const { status } = await send(new Request(url, { method: "POST" }), { reset: "always" });
+      if (status !== 503) throw new Error(`the object was not reset: ${status}`);
+    },
+  };
+}
