@@ -1,8 +1,7 @@
 /** All endpoints, in the order of the specification, and one fetch over them. */
-import { IttyRouter } from "itty-router";
 import type { Deps } from "../lib/deps.ts";
-import { answering, type Endpoint, type Handler, methodNotAllowed } from "../lib/endpoint.ts";
-import { AppError } from "../lib/errors.ts";
+import type { Endpoint, Handler } from "../lib/endpoint.ts";
+import { routed, type RouteOptions } from "../lib/routed.ts";
 import { actionList } from "./action_list.ts";
 import { actionRunNow } from "./action_run_now.ts";
 import { capabilities } from "./capabilities.ts";
@@ -60,43 +59,5 @@ export const endpoints: readonly Endpoint[] = [
   livez, readyz, openapi(all), docs(all),
 ];
 
-/** How the endpoints are mounted. */
-export interface AppOptions {
-  /** What stands before every path, as `/governance`; nothing by default. */
-  base?: string;
-}
-
-/**
- * One fetch over all endpoints: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks.
- * Errors: `TypeError` when `base` is no path.
- */
-export function app(deps: Deps, { base = "" }: AppOptions = {}): Handler {
-  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
-    throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
-  const router = IttyRouter({ base });
-  for (const [path, methods] of byPath(deps)) {
-    const allowed = Object.keys(methods);
-    router.all(path, (request) => {
-      const handler = methods[request.method];
-      return handler ? handler(request) : answering(deps, request, () => Promise.reject(methodNotAllowed(allowed)));
-    });
-  }
-  return async (request) =>
-    ((await router.fetch(request)) as Response | undefined) ??
-    answering(deps, request, () =>
-      Promise.reject(new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`)),
-    );
-}
-
-/** The handlers of each path by method; a GET answers HEAD too. */
-function byPath(deps: Deps): Map<string, Record<string, Handler>> {
-  const paths = new Map<string, Record<string, Handler>>();
-  for (const endpoint of endpoints) {
-    const handler = endpoint(deps);
-    const methods = paths.get(endpoint.path) ?? (Object.create(null) as Record<string, Handler>);
-    methods[endpoint.method] = handler;
-    if (endpoint.method === "GET") methods["HEAD"] = handler;
-    paths.set(endpoint.path, methods);
-  }
-  return paths;
-}
+/** One fetch over all endpoints; `base` is what stands before every path. Errors: `TypeError` when it is no path. */
+export const app = (deps: Deps, options?: RouteOptions): Handler => routed(endpoints, deps, options);

@@ -1,5 +1,5 @@
 /** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
-import { describe, onTestFinished } from "vitest";
+import { afterAll, afterEach, describe, onTestFinished } from "vitest";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
 import type { Manifest } from "../support/intents.ts";
@@ -59,7 +59,7 @@ const SECTIONS = {
 } satisfies Record<string, (open: Open) => void>;
 const ALL = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
 
-/** Runs the contract on what `make` starts: all of it, or only some sections. */
+/** Runs the contract on what `make` starts, all of it or only some sections, and prints how much of it holds. */
 export function httpContract(name: string, make: Make, sections: readonly (keyof typeof SECTIONS)[] = ALL): void {
   const open: Open = async (options = {}) => {
     const { fetch, origin, advance, close } = await make(options);
@@ -69,6 +69,12 @@ export function httpContract(name: string, make: Make, sections: readonly (keyof
     return { ...client(checkedFetch(fetch, secrets, base), origin), advance };
   };
   describe(name, () => {
+    let [passed, cases] = [0, 0];
+    afterEach(({ task }) => {
+      cases++;
+      if (task.result?.state === "pass") passed++;
+    });
+    afterAll(() => void process.stdout.write(`HTTP contract on ${name}: ${passed} of ${cases} cases pass\n`));
     for (const title of sections) describe(title, () => SECTIONS[title](open));
   });
 }

@@ -1,0 +1,23 @@
+/** What Lambda puts into the environment of every function. */
+import type { AwsCredentials } from "../../store/dynamodb_client.ts";
+import { SettingRefused } from "../settings.ts";
+
+/** The environment of a function. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The value of a variable that must be there. Errors: `SettingRefused`. */
+export function required(env: Environment, name: string): string {
+  const value = env[name];
+  if (!value) throw new SettingRefused(`${name} is not set`);
+  return value;
+}
+
+/** The region the function runs in. */
+export const regionOf = (env: Environment): string => required(env, "AWS_REGION");
+
+/** The keys of the function's role. */
+export const credentialsOf = (env: Environment): AwsCredentials => ({
+  accessKeyId: required(env, "AWS_ACCESS_KEY_ID"),
+  secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
+  sessionToken: env["AWS_SESSION_TOKEN"],
+});

@@ -1,0 +1,34 @@
+/** Which function answers which endpoint, so that each has the rights it needs and no others. */
+import type { Declaration } from "../../endpoint.ts";
+
+/** `docs` needs no store, `health` and `read` read it; `product` and `agent` write to it. */
+export const GROUPS = ["docs", "health", "read", "product", "agent"] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** What a function may do with the store. */
+export type Access = "none" | "read" | "write";
+
+const OF_PATH: Readonly<Record<string, Group>> = {
+  "/openapi.json": "docs",
+  "/docs": "docs",
+  "/livez": "health",
+  "/readyz": "health",
+  // These keep the tree of the log: asking for them writes.
+  "/api/product/audit/checkpoint": "product",
+  "/api/product/audit/proof": "product",
+};
+
+/** The group of an endpoint. */
+export function groupOf({ method, path, product }: Pick<Declaration, "method" | "path" | "product">): Group {
+  const named = OF_PATH[path];
+  if (named) return named;
+  if (method === "GET") return "read";
+  return product ? "product" : "agent";
+}
+
+/** What answering an endpoint takes of the store. */
+export function accessOf(endpoint: Pick<Declaration, "method" | "path" | "product">): Access {
+  const group = groupOf(endpoint);
+  if (group === "docs" || endpoint.path === "/livez") return "none";
+  return group === "product" || group === "agent" ? "write" : "read";
+}

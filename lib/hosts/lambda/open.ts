@@ -1,0 +1,107 @@
+/** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
+import { verifyTail } from "../../audit/verify.ts";
+import { createDeps, portableSha256, systemClock } from "../../compose.ts";
+import type { Deps, Log, Sha256 } from "../../deps.ts";
+import type { ProductAdapter } from "../../governance/adapter.ts";
+import { IdentityMismatch, openProduct } from "../../governance/open.ts";
+import type { Identity } from "../../governance/runtime.ts";
+import { dynamoDbStore } from "../../store/dynamodb.ts";
+import { loadAuditKey } from "../edge/audit_key.ts";
+import { depsOf, type HostSettings, readSettings, tokenCapability } from "../settings.ts";
+import { capabilitiesOf } from "./capabilities.ts";
+import { credentialsOf, type Environment, regionOf, required } from "./environment.ts";
+import type { Access } from "./groups.ts";
+import { withSecrets } from "./secrets.ts";
+
+/** The newest entries that each instance checks before it answers: one page of the table. */
+const TAIL = 200;
+
+/** What a function adds to what every handler is given. */
+export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
+
+/** How a function is composed. */
+export interface LambdaOptions {
+  /** Read anew for each request to AWS, since the keys of the role may change. */
+  env: Environment;
+  access: Access;
+  log: Log;
+  parts?: Parts | undefined;
+  fetch?: typeof fetch;
+}
+
+/** Composes it; of AWS only Secrets Manager is asked. Errors: `SettingRefused`, `IntentInvalid`. */
+export async function composeLambda({ env, access, log, parts, fetch: send = fetch }: LambdaOptions): Promise<Deps> {
+  const told = await withSecrets(env, send);
+  const settings = readSettings(told);
+  const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
+  const store = dynamoDbStore({
+    table: required(env, "SVC_DYNAMODB_TABLE"),
+    region: regionOf(env),
+    credentials: () => credentialsOf(env),
+    fetch: send,
+    ...(endpoint && { endpoint }),
+  });
+  const common = { sha256: lambdaSha256(), clock: systemClock };
+  const pem = told["SVC_AUDIT_KEY_PEM"];
+  const adapter = access === "write" || !settings.adapterUrl ? undefined : absentAdapter;
+  const given = depsOf(settings, { ...common, adapter });
+  const deps = createDeps({
+    ...common,
+    ...given,
+    store,
+    log,
+    ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
+    capabilities: [...capabilitiesOf(told), ...(access === "write" ? given.capabilities! : [tokenElsewhere(settings)])],
+  });
+  return Object.assign(deps, await parts?.(told, deps));
+}
+
+/** Opens the product on the table, as far as the function may. Errors: `IdentityMismatch`, and those of the store. */
+export const openTable = (deps: Deps, access: Access): Promise<void> =>
+  access === "write" ? openProduct(deps, { tail: TAIL }) : openToRead(deps);
+
+/** Work that is done once; when it fails it is done again for the next who asks. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () =>
+    (done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    }));
+}
+
+/** Node's one-shot hash, without an import that other hosts could not follow. */
+function lambdaSha256(): Sha256 {
+  const hash = globalThis.process?.getBuiltinModule?.("node:crypto")?.hash;
+  return hash ? (data) => hash("sha256", data, "hex") : portableSha256;
+}
+
+/** A function that only reads is not given the secrets; whether writes need a token it is told by the setting beside it. */
+const tokenElsewhere = (settings: HostSettings) =>
+  tokenCapability(
+    settings.allowAnonymousWrites ? settings : { ...settings, adminToken: "held by the functions that write" },
+  );
+
+/** Checks what `openProduct` checks, and writes nothing: a new table is begun by the first function that writes. */
+async function openToRead(deps: Deps): Promise<void> {
+  const { product, store } = deps;
+  if (!product) return;
+  const kept = (await store.get<Identity>("meta", "identity"))?.value;
+  const { product_id } = product.identity;
+  if (kept && kept.product_id !== product_id)
+    throw new IdentityMismatch(
+      `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
+    );
+  await verifyTail(deps, TAIL);
+}
+
+const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));
+
+/** The adapter where it is only spoken of. */
+const absentAdapter: ProductAdapter = {
+  name: "webhook",
+  validate: elsewhere,
+  apply: elsewhere,
+  verify: elsewhere,
+  rollback: elsewhere,
+};

@@ -1,0 +1,63 @@
+/** Settings that must not stand in a function's configuration, from AWS Secrets Manager. */
+import { AwsV4Signer } from "aws4fetch";
+import { SettingRefused } from "../settings.ts";
+import { type Environment, credentialsOf, regionOf } from "./environment.ts";
+
+const ANSWER_MS = 3000;
+
+/**
+ * The environment, and over it what the secret `SVC_SECRETS_ARN` holds: a JSON object of settings by their names
+ * (`SVC_ADMIN_TOKEN`, `SVC_ADAPTER_SECRET`, …). Errors: `SettingRefused`, which never repeats what the secret holds.
+ */
+export async function withSecrets(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
+  const arn = env["SVC_SECRETS_ARN"];
+  if (!arn) return env;
+  return { ...env, ...settingsIn(await secretText(env, arn, send)) };
+}
+
+async function secretText(env: Environment, SecretId: string, send: typeof fetch): Promise<string> {
+  const region = regionOf(env);
+  const { sessionToken, ...keys } = credentialsOf(env);
+  const url = env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] || `https://secretsmanager.${region}.amazonaws.com/`;
+  const signer = new AwsV4Signer({
+    method: "POST",
+    url,
+    headers: { "content-type": "application/x-amz-json-1.1", "x-amz-target": "secretsmanager.GetSecretValue" },
+    body: JSON.stringify({ SecretId }),
+    service: "secretsmanager",
+    region,
+    ...keys,
+    ...(sessionToken !== undefined && { sessionToken }),
+  });
+  const { method, headers, body } = await signer.sign();
+  const answer = await send(url, { method, headers, body: body!, signal: AbortSignal.timeout(ANSWER_MS) }).then(
+    async (response) => ({ status: response.status, body: await objectOf(response) }),
+    (error: unknown) => refuse(`Secrets Manager cannot be reached: ${String(error)}`),
+  );
+  if (answer.status !== 200) return refuse(`Secrets Manager answers ${String(answer.body["__type"] ?? answer.status)}`);
+  const text = answer.body["SecretString"];
+  return typeof text === "string" ? text : refuse("the secret is not text");
+}
+
+/** What stands between may answer without JSON; what it holds is not repeated. */
+const objectOf = (response: Response): Promise<Record<string, unknown>> =>
+  response.json().then(
+    (body) => Object(body) as Record<string, unknown>,
+    () => ({}),
+  );
+
+function settingsIn(text: string): Record<string, string> {
+  let settings: unknown;
+  try {
+    settings = JSON.parse(text);
+  } catch {
+    return refuse("the secret is not JSON");
+  }
+  const named = Object.entries(settings ?? {}).filter(([name]) => name.startsWith("SVC_"));
+  for (const [name, value] of named) if (typeof value !== "string") return refuse(`${name} in the secret is not text`);
+  return Object.fromEntries(named) as Record<string, string>;
+}
+
+function refuse(reason: string): never {
+  throw new SettingRefused(`SVC_SECRETS_ARN: ${reason}`);
+}

@@ -1,0 +1,148 @@
+/** What the serverless hosts load: a bundle for each handler and host, with what it needs and little else. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+// @ts-expect-error a build script without types
+import * as building from "../esbuild.config.mjs";
+import { endpoints } from "../handlers/index.ts";
+import { GROUPS } from "../lib/hosts/lambda/groups.ts";
+import { temporaryFolder } from "./e2e/server.ts";
+
+interface Metafile {
+  outputs: Record<
+    string,
+    {
+      inputs: Record<string, { bytesInOutput: number }>;
+      imports: { path: string; external?: boolean }[];
+      exports: string[];
+    }
+  >;
+}
+interface Row {
+  file: string;
+  gzip: number;
+}
+const { buildEdge, buildLambda, buildWorker, handlerFiles, sizes } = building as {
+  buildEdge(outdir: string): Promise<Metafile>;
+  buildLambda(outdir: string): Promise<Metafile>;
+  buildWorker(outfile: string): Promise<void>;
+  handlerFiles(): Promise<string[]>;
+  sizes(outdir: string): Promise<{ rows: Row[]; over: Row[] }>;
+};
+
+const run = promisify(execFile);
+const folder = temporaryFolder();
+let files: string[];
+let edge: Metafile;
+let lambda: Metafile;
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+beforeAll(async () => {
+  files = await handlerFiles();
+  edge = await buildEdge(join(folder, "edge"));
+  lambda = await buildLambda(join(folder, "lambda"));
+  await buildWorker(join(folder, "edge/worker.js"));
+});
+
+/** Bundles by their name, without the folder of the build. */
+const named = ({ outputs }: Metafile, host: string): Map<string, Metafile["outputs"][string]> =>
+  new Map(
+    Object.entries(outputs).map(([path, output]) => [path.slice(path.indexOf(`/${host}/`) + host.length + 2), output]),
+  );
+
+/** The bundles in which there is something of these files. */
+const holding = (bundles: Map<string, Metafile["outputs"][string]>, of: RegExp): string[] =>
+  [...bundles]
+    .filter(([, { inputs }]) =>
+      Object.entries(inputs).some(([input, { bytesInOutput }]) => bytesInOutput > 0 && of.test(input)),
+    )
+    .map(([name]) => name.replace(/(?:\/index)?\.m?js$/, ""))
+    .sort();
+
+describe("on the edge", () => {
+  test("every handler is a bundle of its own, at the path it has here", () => {
+    expect([...named(edge, "edge").keys()].sort()).toEqual(files.map((file) => `${file}.js`).sort());
+  });
+
+  test("none imports anything, of Node or of anybody", () => {
+    expect(Object.values(edge.outputs).flatMap(({ imports }) => imports)).toEqual([]);
+  });
+
+  test("each exports its endpoint, which can be mounted", async () => {
+    const program = `const modules = await Promise.all(process.argv.slice(1).map((file) => import(file)));
+      console.log(JSON.stringify(modules.flatMap((module) => Object.values(module).map(({ path }) => path))));`;
+    const bundled = files.map((file) => join(folder, "edge", `${file}.js`));
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program, ...bundled]);
+    const paths = JSON.parse(stdout) as string[];
+    expect(paths.sort()).toEqual(endpoints.map(({ path }) => path).sort());
+  });
+});
+
+describe("on Lambda", () => {
+  test("every handler is a function of its own, beside the groups and the cycle", () => {
+    const functions = [...GROUPS, "cycle"].map((name) => `functions/${name}`);
+    const expected = [...files, ...functions].map((name) => `${name}/index.mjs`);
+    expect([...named(lambda, "lambda").keys()].sort()).toEqual(expected.sort());
+    for (const [name, { exports }] of named(lambda, "lambda")) expect(exports, name).toEqual(["handler"]);
+  });
+
+  test("nothing is imported beside the bundle; what Node has is loaded when it is used", () => {
+    expect(Object.values(lambda.outputs).flatMap(({ imports }) => imports)).toEqual([]);
+  });
+});
+
+describe("large parts that few handlers need are in those alone", () => {
+  const WHOLE = ["docs", "openapi"];
+  const IN_LAMBDA = [...WHOLE, "functions/docs"];
+  test("the description of the API", () => {
+    expect(holding(named(edge, "edge"), /^lib\/openapi\//)).toEqual(WHOLE);
+    expect(holding(named(lambda, "lambda"), /^lib\/openapi\//)).toEqual(IN_LAMBDA.sort());
+  });
+
+  test("the chat's rules, tools and prompts", () => {
+    const chat = /^lib\/chat\/(?:rules|reply|tools|prompt|model_reply|phrases_\w+)\.ts/;
+    expect(holding(named(edge, "edge"), chat)).toEqual(["chat", ...WHOLE].sort());
+    expect(holding(named(lambda, "lambda"), chat)).toEqual(["chat", "functions/agent", ...IN_LAMBDA].sort());
+  });
+
+  test("the clients of language models", () => {
+    const clients = /^lib\/chat\/llm_(?:openai|anthropic)\.ts/;
+    expect(holding(named(edge, "edge"), clients)).toEqual([]);
+    const asking = ["action_run_now", "chat", "functions/agent", "functions/cycle"];
+    expect(holding(named(lambda, "lambda"), clients)).toEqual(asking);
+  });
+
+  test("a store of another host, the local program, the tests", () => {
+    const foreign =
+      /^(?:lib\/store\/(?:postgres|durable|memory)|local\/|test\/|node_modules\/(?:pg|lowdb|prom-client)\/)/;
+    expect(holding(named(edge, "edge"), foreign)).toEqual([]);
+    expect(holding(named(lambda, "lambda"), foreign)).toEqual([]);
+  });
+});
+
+describe("sizes", () => {
+  test("every bundle is within its budget", async () => {
+    const { rows, over } = await sizes(folder);
+    expect(rows.map(({ file }) => file)).toEqual(expect.arrayContaining(["edge/worker.js", "edge/product/approve.js"]));
+    expect(rows).toHaveLength(Object.keys(edge.outputs).length + Object.keys(lambda.outputs).length + 1);
+    expect(over).toEqual([]);
+  });
+
+  test.each([
+    ["edge/product/approve.js", 45_000],
+    ["edge/worker.js", 120_000],
+    ["lambda/product/approve/index.mjs", 75_000],
+  ])("%s over its budget of %i is told", async (file, budget) => {
+    const outdir = temporaryFolder();
+    const write = (bytes: number) => {
+      mkdirSync(join(outdir, file, ".."), { recursive: true });
+      writeFileSync(join(outdir, file), randomBytes(bytes));
+    };
+    write(budget - 1000);
+    expect((await sizes(outdir)).over).toEqual([]);
+    write(budget + 1);
+    expect((await sizes(outdir)).over.map((row) => row.file)).toEqual([file]);
+  });
+});

@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { readEvent } from "../../../lib/hosts/lambda/event.ts";
+import { type Event, eventOf, type Source } from "./lambda_events.ts";
+
+const SOURCES: Source[] = ["http_api", "rest_api", "function_url"];
+const get = (path: string, headers: HeadersInit = {}) => new Request(`https://api.example${path}`, { headers });
+const post = (body: BodyInit, headers: HeadersInit = {}) =>
+  new Request("https://api.example/api/product/propose", { method: "POST", body, headers });
+
+/** The request that a function is given of one that a client makes; `change` is what differs in the event. */
+async function given(request: Request, source: Source, change: (event: Event) => void = () => {}): Promise<Request> {
+  const event = await eventOf(request, source);
+  change(event);
+  return readEvent(event).request;
+}
+
+describe.each(SOURCES)("an event of %s", (source) => {
+  test("gives method, address, headers and body", async () => {
+    const request = await given(post("a=1&b=%20", { "content-type": "application/x-www-form-urlencoded" }), source);
+    expect(request).toMatchObject({ method: "POST", url: "https://api.example/api/product/propose" });
+    expect(request.headers.get("content-type")).toBe("application/x-www-form-urlencoded");
+    expect(await request.text()).toBe("a=1&b=%20");
+  });
+
+  test("keeps every value of a repeated query parameter, and what is escaped in it", async () => {
+    const { searchParams } = new URL((await given(get("/api/log?a=1&a=2&b=%26%20%2B&c="), source)).url);
+    expect([...searchParams]).toEqual([
+      ["a", "1"],
+      ["a", "2"],
+      ["b", "& +"],
+      ["c", ""],
+    ]);
+  });
+
+  test("keeps cookies together", async () => {
+    const request = await given(get("/api/log", { cookie: "a=1; b=2" }), source);
+    expect(request.headers.get("cookie")).toBe("a=1; b=2");
+  });
+
+  test("gives the bytes of a body in base64", async () => {
+    const bytes = Uint8Array.of(0xff, 0, 0xc3, 0x28);
+    const request = await given(post(bytes), source);
+    expect(new Uint8Array(await request.arrayBuffer())).toEqual(bytes);
+  });
+
+  test("may have no headers, query or body at all", async () => {
+    const request = await given(get("/livez"), source, (event) => {
+      for (const name of ["headers", "multiValueHeaders", "queryStringParameters", "rawQueryString", "cookies", "body"])
+        event[name] = null;
+      delete event["isBase64Encoded"];
+    });
+    expect(new URL(request.url).pathname).toBe("/livez");
+    expect([...request.headers]).toEqual([]);
+  });
+
+  test("a body on a GET is left out", async () => {
+    const request = await given(get("/livez"), source, (event) => (event["body"] = "x"));
+    expect(request.body).toBeNull();
+  });
+
+  test("a Host that is none does not reach the address", async () => {
+    for (const host of ["evil.example/..", "user@evil.example", "a b", ""]) {
+      const request = await given(get("/livez"), source, (event) => {
+        event["headers"].host = host;
+        if (event["multiValueHeaders"]) event["multiValueHeaders"].host = [host];
+      });
+      expect(new URL(request.url).host).toBe((await eventOf(get("/"), source))["requestContext"].domainName);
+    }
+  });
+
+  test("an odd path stays a path", async () => {
+    for (const path of ["//evil.example/x", "/a b", "/a?b", "/a#b", "/%zz"]) {
+      const request = await given(get("/"), source, (event) => (event["path"] = event["rawPath"] = path));
+      const url = new URL(request.url);
+      expect(url.host).toBe("api.example");
+      expect(url.search + url.hash).toBe("");
+    }
+  });
+
+  test.each([
+    [
+      "a header name that is none",
+      (event: Event) => (event["headers"] = event["multiValueHeaders"] = { "a b": ["c"] }),
+    ],
+    ["a header value that is none", (event: Event) => Object.assign(event["headers"], { a: "b\nc: d" })],
+    ["headers that are a list", (event: Event) => (event["headers"] = ["a"])],
+    ["a body that is not base64", (event: Event) => Object.assign(event, { body: "%%%", isBase64Encoded: true })],
+    ["a body that is an object", (event: Event) => (event["body"] = {})],
+    ["no path", (event: Event) => (event["path"] = event["rawPath"] = undefined)],
+    ["no context", (event: Event) => delete event["requestContext"]],
+    [
+      "a method that is none",
+      (event: Event) => (event["httpMethod"] = (event["requestContext"].http ??= {}).method = "A B"),
+    ],
+  ])("with %s is refused as malformed", async (_, change) => {
+    await expect(given(post("a=1"), source, change)).rejects.toMatchObject({ code: "invalid_field" });
+  });
+});
+
+describe("what stands before the path", () => {
+  const pathOf = (event: Event, basePath?: string) => new URL(readEvent(event, { basePath }).request.url).pathname;
+  const http = async (path: string, over: Event = {}) => {
+    const event = await eventOf(get(path));
+    Object.assign(event["requestContext"], over);
+    return event;
+  };
+
+  test("a named stage on the gateway's own domain is taken off", async () => {
+    expect(pathOf(await http("/prod/api/log", { stage: "prod" }))).toBe("/api/log");
+    expect(pathOf(await http("/api/api/log", { stage: "api" }))).toBe("/api/log");
+    expect(pathOf(await http("/prod", { stage: "prod" }))).toBe("/");
+    expect(pathOf(await http("/production/api/log", { stage: "prod" }))).toBe("/production/api/log");
+  });
+
+  test("on a domain of one's own it is taken off where a mapping leaves it; a stage with the name of a path is not", async () => {
+    const domainName = "countersign.example";
+    expect(pathOf(await http("/prod/api/log", { stage: "prod", domainName }))).toBe("/api/log");
+    expect(pathOf(await http("/api/log", { stage: "prod", domainName }))).toBe("/api/log");
+    expect(pathOf(await http("/api/log", { stage: "api", domainName }))).toBe("/api/log");
+    expect(pathOf(await http("/docs", { stage: "docs", domainName }))).toBe("/docs");
+  });
+
+  test("a REST API has taken it off already; an HTTP API in payload format 1.0 has not", async () => {
+    const rest = await eventOf(get("/api/log"), "rest_api");
+    rest["requestContext"].stage = "api";
+    rest["requestContext"].path = "/api/api/log";
+    expect(pathOf(rest)).toBe("/api/log");
+    Object.assign(rest, { version: "1.0", path: "/api/api/log" });
+    expect(pathOf(rest)).toBe("/api/log");
+  });
+
+  test("a base path is taken off where it is told of", async () => {
+    expect(pathOf(await http("/governance/api/log"), "/governance")).toBe("/api/log");
+    expect(pathOf(await http("/governance/api/log"))).toBe("/governance/api/log");
+    expect(pathOf(await http("/governances/x"), "/governance")).toBe("/governances/x");
+  });
+});
+
+test("a REST API's repeated headers all arrive, and a token that is sent twice is not the token", async () => {
+  const request = await given(get("/livez"), "rest_api", (event) => {
+    event["headers"]["x-svc-admin-token"] = "right";
+    event["multiValueHeaders"]["x-svc-admin-token"] = ["wrong", "right"];
+  });
+  expect(request.headers.get("x-svc-admin-token")).toBe("wrong, right");
+});
+
+test.each([null, undefined, "text", 1, [], {}, { version: "2.0" }, { requestContext: null }, { httpMethod: 1 }])(
+  "%j is no HTTP event",
+  (event) => expect(() => readEvent(event)).toThrow(/^event is none of API Gateway/),
+);
+
+test("an event of a load balancer is refused by name", async () => {
+  const event = await eventOf(get("/livez"), "rest_api");
+  event["requestContext"] = { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } };
+  expect(() => readEvent(event)).toThrow(/Application Load Balancer/);
+});

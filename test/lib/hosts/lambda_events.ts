@@ -1,0 +1,109 @@
+/** Requests as the events that AWS makes of them, and results as the responses it makes of those. */
+import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";
+
+/** An event as it arrives: whatever JSON. */
+// oxlint-disable-next-line no-explicit-any -- tests break it in every way
+export type Event = Record<string, any>;
+
+/** Which service makes the event. */
+export type Source = "http_api" | "rest_api" | "function_url";
+
+/** Makes the event that a source makes of a request; bodies that are no text, and all when asked, as base64. */
+export async function eventOf(request: Request, source: Source = "http_api", base64 = false): Promise<Event> {
+  const bytes = Buffer.from(await request.clone().arrayBuffer());
+  const encoded = base64 || !bytes.equals(Buffer.from(bytes.toString("utf8")));
+  const body = bytes.length > 0 ? { body: bytes.toString(encoded ? "base64" : "utf8") } : {};
+  const url = new URL(request.url);
+  const headers = Object.fromEntries(request.headers);
+  headers["host"] ??= url.host;
+  if (bytes.length > 0) headers["content-length"] = String(bytes.length);
+  const common = { ...body, isBase64Encoded: encoded };
+  return source === "rest_api"
+    ? restEvent(request.method, url, headers, common)
+    : { ...payload2(request.method, url, headers, source), ...common };
+}
+
+function payload2(method: string, url: URL, { cookie, ...headers }: Record<string, string>, source: Source): Event {
+  const apiId = "a1b2c3d4e5";
+  const domainName =
+    source === "http_api"
+      ? `${apiId}.execute-api.eu-central-1.amazonaws.com`
+      : `${apiId}.lambda-url.eu-central-1.on.aws`;
+  return {
+    version: "2.0",
+    routeKey: source === "http_api" ? `ANY ${url.pathname}` : "$default",
+    rawPath: url.pathname,
+    rawQueryString: url.search.slice(1),
+    ...(cookie !== undefined && { cookies: cookie.split("; ") }),
+    headers,
+    requestContext: {
+      accountId: "123456789012",
+      apiId,
+      domainName,
+      domainPrefix: apiId,
+      http: { method, path: url.pathname, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "agent" },
+      requestId: "JKJaXmPLvHcESHA=",
+      routeKey: "$default",
+      stage: "$default",
+      time: "12/Mar/2026:19:03:58 +0000",
+      timeEpoch: 1583348638390,
+    },
+  };
+}
+
+function restEvent(httpMethod: string, url: URL, headers: Record<string, string>, body: Event): Event {
+  const query: Record<string, string[]> = {};
+  for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
+  const last = (lists: Record<string, string[]>) =>
+    Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, list.at(-1)]));
+  const none = Object.keys(query).length === 0;
+  return {
+    resource: "/{proxy+}",
+    path: url.pathname,
+    httpMethod,
+    headers,
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    queryStringParameters: none ? null : last(query),
+    multiValueQueryStringParameters: none ? null : query,
+    pathParameters: { proxy: url.pathname.slice(1) },
+    stageVariables: null,
+    requestContext: {
+      accountId: "123456789012",
+      apiId: "a1b2c3d4e5",
+      domainName: "a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com",
+      httpMethod,
+      identity: { sourceIp: "192.0.2.1" },
+      path: `/prod${url.pathname}`,
+      resourcePath: "/{proxy+}",
+      stage: "prod",
+    },
+    body: null,
+    ...body,
+  };
+}
+
+/** The response that a client gets of a result. */
+export function responseOf(result: LambdaResult): Response {
+  const {
+    statusCode,
+    headers,
+    cookies = [],
+    multiValueHeaders = {},
+    body,
+    isBase64Encoded,
+  } = JSON.parse(JSON.stringify(result)) as LambdaResult;
+  const all = new Headers(headers);
+  for (const [name, list] of Object.entries(multiValueHeaders)) for (const value of list) all.append(name, value);
+  for (const cookie of cookies) all.append("set-cookie", cookie);
+  const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
+  return new Response(bytes.length > 0 ? bytes : null, { status: statusCode, headers: all });
+}
+
+/** What Lambda tells beside the event. */
+export const context = () => ({
+  awsRequestId: crypto.randomUUID(),
+  functionName: "countersign",
+  functionVersion: "$LATEST",
+  invokedFunctionArn: "arn:aws:lambda:eu-central-1:123456789012:function:countersign",
+  memoryLimitInMB: "256",
+});

@@ -1,0 +1,359 @@
+/** The built functions, each instance a process of its own, on one table. */
+import { generateKeyPairSync } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+// @ts-expect-error a build script without types
+import { buildLambda } from "../../../esbuild.config.mjs";
+import { propose } from "../../../handlers/product/propose.ts";
+import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
+import { createTable } from "../../../lib/store/dynamodb_table.ts";
+import { groupOf } from "../../../lib/hosts/lambda/groups.ts";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { checkedFetch, endpointOf } from "../../support/checked_fetch.ts";
+import { client, PROPOSAL } from "../../support/client.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import { manifest } from "../../support/intents.ts";
+import { expectOneChain, writeAtOnce } from "../../support/many_writers.ts";
+import { READS } from "../../support/reads.ts";
+import { silent, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
+import { provider } from "../chat/provider.ts";
+import {
+  allowing,
+  type Aws,
+  endAll,
+  guardedDynamoDb,
+  type Instance,
+  secretsManager,
+  startInstance,
+} from "./lambda_aws.ts";
+import { context, eventOf, responseOf } from "./lambda_events.ts";
+
+const ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:countersign-AbCdEf";
+const TOKEN = "correct horse battery staple";
+const ADAPTER_SECRET = "a secret of the test";
+const WITH_TOKEN = { "x-svc-admin-token": TOKEN };
+
+// Many processes are started here, which takes long on a machine with much else to do.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const server = await startDynamoDb();
+const there = server ? test : test.skip;
+const folder = temporaryFolder();
+let host: WebhookHost;
+let secrets: Aws;
+let secret = { SVC_ADMIN_TOKEN: TOKEN, SVC_ADAPTER_SECRET: ADAPTER_SECRET };
+const opened: Aws[] = [];
+
+beforeAll(async () => {
+  await (buildLambda as (outdir: string, wanted: (name: string) => boolean) => Promise<unknown>)(folder, (name) =>
+    name.startsWith("functions/"),
+  );
+  host = await startWebhookHost(ADAPTER_SECRET);
+  secrets = await secretsManager(ARN, () => JSON.stringify(secret));
+});
+afterAll(async () => {
+  await endAll();
+  await Promise.all([host.stop(), secrets.stop(), ...opened.map((aws) => aws.stop())]);
+  await server?.stop();
+});
+
+type Name = "docs" | "health" | "read" | "product" | "agent" | "cycle";
+
+/** The environment of a function, as the template configures it. */
+function configuration(table: string, name: Name): Record<string, string> {
+  const secretOf = { SVC_SECRETS_ARN: ARN, AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url };
+  return {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_SESSION_TOKEN: "session",
+    AWS_ENDPOINT_URL_DYNAMODB: server!.url,
+    SVC_DYNAMODB_TABLE: table,
+    SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ policy: { consent_ttl_hours: 72 } })),
+    SVC_PRODUCT_ADAPTER: host.url,
+    SVC_CYCLE_INTERVAL: "60",
+    ...(["product", "agent", "cycle"].includes(name) && secretOf),
+  };
+}
+
+/** Starts instances of the functions on a table. */
+const stack =
+  (table: string) =>
+  async (name: Name, over: Record<string, string> = {}) => {
+    const env = { ...configuration(table, name), ...over };
+    const instance = await startInstance(join(folder, "functions", name, "index.mjs"), env);
+    return { ...instance, api: client(checkedFetch(instance.fetch, [TOKEN, ADAPTER_SECRET])) };
+  };
+
+const made = async (name: string): Promise<string> => {
+  await createTable(server!.access(name));
+  return name;
+};
+
+/** The schedule's event. */
+const tick = ({ invoke }: Instance) =>
+  invoke({ source: "aws.events" }) as Promise<{ resolved: number; failed_steps: string[] }>;
+
+describe("a change, over several instances of the functions", () => {
+  there("goes from proposal to rollback; each sees what the others wrote", async () => {
+    const start = stack(await made("whole_life"));
+    const [one, other, read] = await Promise.all([start("product"), start("product"), start("read")]);
+    expect((await one.api.post("propose", PROPOSAL)).status).toBe(401);
+    const proposed = await one.api.post("propose", PROPOSAL, WITH_TOKEN);
+    expect(proposed.status).toBe(201);
+    const { change_id } = proposed.body;
+    expect((await one.api.act("apply", change_id, WITH_TOKEN)).body.code).toBe("illegal_transition");
+    expect((await other.api.act("approve", change_id, WITH_TOKEN)).body.status).toBe("approved");
+    const applied = await one.api.act("apply", change_id, WITH_TOKEN);
+    expect(applied.body).toMatchObject({ status: "applied", adapter: { name: "webhook", result: "applied" } });
+    expect(host.effects).toContain(`apply ${change_id}`);
+    expect((await read.api.change(change_id)).status).toBe("applied");
+    expect((await other.api.act("rollback", change_id, WITH_TOKEN)).body.status).toBe("rolled_back");
+
+    const entries = await read.api.audit();
+    expect(chainFault(entries)).toBeNull();
+    expect(entries[0]).toEqual(proposed.body.audit_entry);
+    expect(entries.map(({ event_type }) => event_type)).toEqual([
+      "change_proposed",
+      "consent_decision",
+      "change_applied",
+      "change_rolled_back",
+    ]);
+    const verified = await read.api.get("audit/verify?expected_length=1&expected_head=" + entries[0].current_hash);
+    expect(verified.body).toMatchObject({ valid: true, length: 4 });
+    const checkpoint = await one.api.get("audit/checkpoint");
+    expect(checkpoint.body).toMatchObject({ length: 4, signed: false });
+    expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 4 });
+  });
+
+  there("writers in several instances at once make one chain, and know each other's answers", async () => {
+    const start = stack(await made("at_once"));
+    const read = await start("read");
+    /** As the API does: reads to one function, writes to an instance of another, the token added by the client. */
+    const gateway = ({ fetch }: Instance) =>
+      client((request) => {
+        request.headers.set("x-svc-admin-token", TOKEN);
+        return request.method === "GET" ? read.fetch(request) : fetch(request);
+      });
+    const writers = (await Promise.all([start("product"), start("product")])).map(gateway);
+    await expectOneChain(writers, await writeAtOnce(writers, 2));
+    const again = { "idempotency-key": "k1" };
+    const [first, second] = [
+      await writers[0]!.post("kpi", { csat: 4 }, again),
+      await writers[1]!.post("kpi", { csat: 4 }, again),
+    ];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  there("chat, tasks and the cycle run on the same table", async () => {
+    const start = stack(await made("agents"));
+    const [agent, read, cycle, health] = await Promise.all([
+      start("agent"),
+      start("read"),
+      start("cycle"),
+      start("health"),
+    ]);
+    expect((await agent.api.post("/api/tasks", { title: "Look at E" })).status).toBe(201);
+    expect(await tick(cycle)).toMatchObject({ failed_steps: [], complete: true });
+    expect((await read.api.get("/api/tasks")).body.tasks).toMatchObject([{ title: "Look at E", status: "completed" }]);
+    expect((await agent.api.post("/api/chat", { message: "status?" })).status).toBe(200);
+    const ran = await agent.api.post("/api/action/run-now", { action: "checkpoint" }, WITH_TOKEN);
+    expect(ran.body).toMatchObject({ status: "completed" });
+    expect((await agent.api.post("/api/action/run-now", { action: "cycle" })).status).toBe(401);
+    expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
+  });
+
+  there("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
+    const { url, received } = await provider(() => ({ text: "all is well" }));
+    const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+    const start = stack(await made("signed"));
+    const [product, agent] = await Promise.all([
+      start("product", { SVC_AUDIT_KEY_PEM: String(pem) }),
+      start("agent", { SVC_LLM: url, SVC_LLM_MODEL: "m1", SVC_LLM_KEY: "key of the model" }),
+    ]);
+    await product.api.post("propose", PROPOSAL, WITH_TOKEN);
+    expect((await product.api.get("audit/checkpoint")).body).toMatchObject({ length: 1, signed: true });
+    const said = await agent.api.post("/api/chat", { message: "how is it?" });
+    expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
+    expect(received[0]!.headers.authorization).toContain("key of the model");
+  });
+
+  there(
+    "an instance that is killed in the middle of an apply holds the change for a minute; then another settles it",
+    async () => {
+      const start = stack(await made("killed"));
+      const [killed, other] = await Promise.all([start("product"), start("product")]);
+      const { change_id } = (await killed.api.post("propose", PROPOSAL, WITH_TOKEN)).body;
+      await killed.api.act("approve", change_id, WITH_TOKEN);
+      host.trouble("apply", "after", silent);
+      const applying = killed.api.act("apply", change_id, WITH_TOKEN).catch((error: Error) => error.message);
+      await expect.poll(() => host.effects, { timeout: 60_000 }).toContain(`apply ${change_id}`);
+      killed.child.kill("SIGKILL");
+      expect(await applying).toBe("the instance is gone");
+
+      const early = await other.api.act("apply", change_id, WITH_TOKEN);
+      expect(early).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+      const late = await start("cycle", { CLOCK_OFFSET_MS: "61000" });
+      expect(await tick(late)).toMatchObject({ failed_steps: [] });
+      const read = await start("read");
+      expect((await read.api.change(change_id)).status).toBe("applied");
+      const last = (await read.api.audit()).at(-1);
+      expect(last.event_type).toBe("change_applied");
+      expect(JSON.parse(last.detail)).toMatchObject({ resolved_after_interruption: true });
+      expect(host.effects.filter((effect) => effect === `apply ${change_id}`)).toHaveLength(1);
+    },
+  );
+});
+
+describe("an instance", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+
+  there("reads its secrets again after ten minutes, so that a token that was replaced ends", async () => {
+    const env = configuration(await made("rotated"), "product");
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const handler = lambdaFunction([{ propose }]);
+    const { post } = client(async (request) => responseOf(await handler(await eventOf(request), context())));
+    const write = async (token: string) => (await post("propose", PROPOSAL, { "x-svc-admin-token": token })).status;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    expect(await write(TOKEN)).toBe(201);
+    secret = { ...secret, SVC_ADMIN_TOKEN: "another token" };
+    try {
+      const asked = secrets.operations.length;
+      expect(await write(TOKEN)).toBe(201);
+      expect(secrets.operations).toHaveLength(asked);
+      vi.setSystemTime(Date.now() + 11 * 60_000);
+      expect(await write(TOKEN)).toBe(401);
+      expect(await write("another token")).toBe(201);
+      expect(secrets.operations).toHaveLength(asked + 1);
+    } finally {
+      secret = { ...secret, SVC_ADMIN_TOKEN: TOKEN };
+    }
+  });
+});
+
+describe("a table that is", () => {
+  there("kept busy by others: 503 with Retry-After, and nothing was changed", async () => {
+    const table = await made("contended");
+    const start = stack(table);
+    const calm = await start("product");
+    await calm.api.post("propose", PROPOSAL, WITH_TOKEN);
+    const busy = await guardedDynamoDb(server!.url, (operation) =>
+      operation === "TransactWriteItems"
+        ? { __type: "#TransactionCanceledException", CancellationReasons: [{ Code: "TransactionConflict" }] }
+        : undefined,
+    );
+    opened.push(busy);
+    const { api } = await start("product", { AWS_ENDPOINT_URL_DYNAMODB: busy.url });
+    const reply = await api.post("propose", PROPOSAL, WITH_TOKEN);
+    expect(reply).toMatchObject({ status: 503, body: { code: "store_busy" } });
+    expect(reply.headers.get("retry-after")).toBe("1");
+    expect(busy.operations.filter((operation) => operation === "TransactWriteItems")).toHaveLength(8);
+    const read = await start("read");
+    expect(await read.api.audit()).toHaveLength(1);
+  });
+
+  there("not there: 503, the log says what to do, and what answers without it answers", async () => {
+    const start = stack("made_later");
+    const [read, health] = await Promise.all([start("read"), start("health")]);
+    expect((await read.api.get("/api/log")).body).toMatchObject({ code: "store_unavailable", status: 503 });
+    expect(read.logged()).toContain("make the table first");
+    expect((await health.api.get("/livez")).status).toBe(200);
+    await made("made_later");
+    expect((await read.api.get("/api/log")).status).toBe(200);
+  });
+
+  there("another product's: refused, without a word of it to the client", async () => {
+    const start = stack(await made("foreign"));
+    const first = await start("product");
+    await first.api.post("propose", PROPOSAL, WITH_TOKEN);
+    const foreign = { SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ product_id: "other" })) };
+    for (const name of ["product", "read"] as const) {
+      const { api, logged } = await start(name, foreign);
+      const reply = name === "read" ? await api.get("identity") : await api.post("propose", PROPOSAL, WITH_TOKEN);
+      expect(reply).toMatchObject({ status: 500, body: { code: "internal" } });
+      expect(logged()).toContain("product_id must match");
+    }
+  });
+});
+
+describe("rights on the table", () => {
+  const groupReads = READS.filter((path) => groupOf(endpointOf("GET", path.split("?")[0]!)!) === "read");
+
+  there.each(["a new table", "a table in use"])(
+    "on %s the functions that read need GetItem and Query only",
+    async (which) => {
+      const table = await made(which.replaceAll(" ", "_"));
+      const start = stack(table);
+      let change_id = "chg_none";
+      if (which === "a table in use") {
+        const { api } = await start("product");
+        ({ change_id } = (await api.post("propose", PROPOSAL, WITH_TOKEN)).body);
+        await api.post("kpi", { csat: 4 }, WITH_TOKEN);
+        await tick(await start("cycle"));
+      }
+      const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query"));
+      opened.push(guarded);
+      const { api } = await start("read", { AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
+      expect(groupReads.length).toBeGreaterThan(15);
+      const missing = (path: string) => path.includes("FILE") || (path.includes("CHANGE") && change_id === "chg_none");
+      await Promise.all(
+        groupReads.map(async (path) => {
+          const { status } = await api.get(path.replace("CHANGE", change_id));
+          expect(status, path).toBe(missing(path) ? 404 : 200);
+        }),
+      );
+      expect(new Set(guarded.operations)).toEqual(new Set(["GetItem", "Query"]));
+    },
+  );
+
+  there("a change whose time is over is still read where its expiry cannot be written", async () => {
+    const start = stack(await made("overdue"));
+    const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
+    const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query"));
+    opened.push(guarded);
+    const later = { CLOCK_OFFSET_MS: String(73 * 3600_000) };
+    const { api, logged } = await start("read", { ...later, AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
+    expect(await api.change(change_id)).toMatchObject({ status: "pending_consent" });
+    expect((await api.get("approvals")).body.pending).toHaveLength(1);
+    expect(logged()).toContain("expiry waits");
+    await tick(await start("cycle", later));
+    expect(await api.change(change_id)).toMatchObject({ status: "denied", resolution: "expired" });
+  });
+
+  there("readiness needs BatchGetItem beside them, and the description of the API nothing", async () => {
+    const start = stack(await made("health"));
+    await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN);
+    const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query", "BatchGetItem"));
+    opened.push(guarded);
+    const [health, docs] = await Promise.all([
+      start("health", { AWS_ENDPOINT_URL_DYNAMODB: guarded.url }),
+      start("docs", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" }),
+    ]);
+    expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
+    expect(guarded.operations).not.toContain("TransactWriteItems");
+    expect((await docs.api.get("/openapi.json")).body.openapi).toMatch(/^3\.1/);
+    expect((await docs.api.get("/docs")).status).toBe(200);
+  });
+
+  there(
+    "what a function cannot do shows in its capabilities, and what only others are told is not said wrong",
+    async () => {
+      const { api } = await stack(await made("capable"))("read");
+      const rows = new Map<string, { status: string; reason: string | null }>();
+      for (const row of (await api.get("/api/capabilities")).body.capabilities) rows.set(row.id, row);
+      for (const id of ["event_stream", "cross_link", "evolved_files", "process_metrics", "notifications", "ui"]) {
+        expect(rows.get(id), id).toMatchObject({ status: "disabled" });
+        expect(rows.get(id)!.reason, id).toMatch(/\S/);
+      }
+      for (const id of ["admin_token", "product_adapter", "cycle_timer", "product_runtime"])
+        expect(rows.get(id), id).toMatchObject({ status: "available" });
+      expect(await api.get("/api/events")).toMatchObject({ status: 404, body: { code: "not_found" } });
+      expect((await api.get("intent")).body.adapter).toMatchObject({ name: "webhook" });
+    },
+  );
+});

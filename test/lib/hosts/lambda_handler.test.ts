@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import type { Log } from "../../../lib/deps.ts";
+import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
+import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";
+import { StoreBusy } from "../../../lib/store/store.ts";
+import { context, eventOf, type Source } from "./lambda_events.ts";
+
+function recording(): Log & { lines: string[] } {
+  const lines: string[] = [];
+  const keep = (message: string, fields: object = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { lines, info: keep, warn: keep, error: keep };
+}
+
+/** What a function answers whose handler answers this. */
+async function resultOf(response: () => Response | Promise<Response>, source: Source = "http_api", method = "GET") {
+  const log = recording();
+  const options: LambdaHandlerOptions = { log, open: async () => async () => response() };
+  const event = await eventOf(new Request("https://api.example/x", { method }), source);
+  return { ...(await lambdaHandler(options)(event, context())), log };
+}
+
+const SOURCES: Source[] = ["http_api", "rest_api", "function_url"];
+
+describe.each(SOURCES)("a result for %s", (source) => {
+  test("holds status, headers and text", async () => {
+    const answer = () => new Response('{"a":"ä"}', { status: 201, headers: { etag: '"1"', "Retry-After": "1" } });
+    expect(await resultOf(answer, source)).toMatchObject({
+      statusCode: 201,
+      headers: { etag: '"1"', "retry-after": "1" },
+      body: '{"a":"ä"}',
+      isBase64Encoded: false,
+    });
+  });
+
+  test("holds bytes that are no text in base64, whatever their type", async () => {
+    const bytes = Uint8Array.of(0x89, 0x50, 0, 0xff);
+    const result = await resultOf(() => new Response(bytes, { headers: { "content-type": "text/plain" } }), source);
+    expect(result).toMatchObject({ body: Buffer.from(bytes).toString("base64"), isBase64Encoded: true });
+  });
+
+  test("keeps a byte order mark", async () => {
+    const result = await resultOf(() => new Response(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), source);
+    expect(result).toMatchObject({ body: "\uFEFFa", isBase64Encoded: false });
+  });
+
+  test("has no body where the answer has none", async () => {
+    expect(await resultOf(() => new Response(null, { status: 204 }), source)).toMatchObject({
+      statusCode: 204,
+      body: "",
+    });
+    const head = await resultOf(() => new Response(null, { status: 200 }), source, "HEAD");
+    expect(head).toMatchObject({ statusCode: 200, body: "" });
+  });
+
+  test("sets every cookie", async () => {
+    const headers = new Headers([
+      ["set-cookie", "a=1; Expires=Thu, 01 Jan 2026 00:00:00 GMT"],
+      ["set-cookie", "b=2"],
+    ]);
+    const result: LambdaResult = await resultOf(() => new Response(null, { headers }), source);
+    const cookies = ["a=1; Expires=Thu, 01 Jan 2026 00:00:00 GMT", "b=2"];
+    if (source === "rest_api") expect(result.multiValueHeaders).toEqual({ "set-cookie": cookies });
+    else expect(result.cookies).toEqual(cookies);
+    expect(result.headers).not.toHaveProperty("set-cookie");
+  });
+
+  test("is never a stream without an end: 404, and the stream is let go", async () => {
+    let cancelled = false;
+    const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+    const stream = () => new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+    const result = await resultOf(stream, source);
+    expect(result.statusCode).toBe(404);
+    expect(JSON.parse(result.body)).toMatchObject({ code: "not_found" });
+    expect(cancelled).toBe(true);
+  });
+});
+
+test("an answer that Lambda cannot pass on is 413, counted as Lambda counts", async () => {
+  const plain = await resultOf(() => new Response("a".repeat(5_500_000)));
+  const quotes = await resultOf(() => new Response('"'.repeat(5_500_000)));
+  expect(plain.statusCode).toBe(200);
+  expect(quotes.statusCode).toBe(413);
+  expect(JSON.parse(quotes.body)).toMatchObject({ code: "payload_too_large" });
+});
+
+test("what a handler throws is 500 without its reason, which the log has under Lambda's id", async () => {
+  const failing = () => Promise.reject(new Error("at /var/task secret"));
+  const { statusCode, body, headers, log } = await resultOf(failing);
+  expect(statusCode).toBe(500);
+  expect(body).not.toContain("secret");
+  expect(JSON.parse(body)).toMatchObject({ code: "internal", request_id: headers["x-request-id"] });
+  expect(log.lines).toEqual([expect.stringMatching(`${headers["x-request-id"]}.*secret`)]);
+});
+
+test("HEAD has no body when it fails either", async () => {
+  expect(await resultOf(() => Promise.reject(new Error("x")), "http_api", "HEAD")).toMatchObject({
+    statusCode: 500,
+    body: "",
+  });
+});
+
+test("a service that cannot be opened is asked for again at the next request", async () => {
+  let asked = 0;
+  const open: LambdaHandlerOptions["open"] = async () => {
+    if (asked++ === 0) throw new StoreBusy("table");
+    return async () => new Response("ok");
+  };
+  const handler = lambdaHandler({ open, log: recording() });
+  const event = await eventOf(new Request("https://api.example/x"));
+  const first = await handler(event, context());
+  expect(first).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
+  expect(JSON.parse(first.body)).toMatchObject({ code: "store_busy", request_id: first.headers["x-request-id"] });
+  expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
+});
+
+test("a malformed event is answered with 400 as JSON, and no context is needed for that", async () => {
+  const handler = lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log: recording() });
+  for (const event of [null, undefined, {}, { version: "2.0", requestContext: { http: {} } }]) {
+    const result = await handler(event, undefined as never);
+    expect(result).toMatchObject({ statusCode: 400, headers: { "content-type": "application/json" } });
+    expect(JSON.parse(result.body)).toMatchObject({ code: "invalid_field", status: 400 });
+  }
+});
+
+test("a load balancer gets an answer that it can pass on, which says what is wrong", async () => {
+  const log = recording();
+  const event = { httpMethod: "GET", path: "/livez", requestContext: { elb: { targetGroupArn: "arn" } } };
+  const result = await lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log })(event, context());
+  expect(result).toMatchObject({ statusCode: 500, isBase64Encoded: false });
+  expect(JSON.parse(result.body).error).toContain("Application Load Balancer are not supported");
+  expect(log.lines).toHaveLength(1);
+});
+
+test.each([
+  ["a queue", { Records: [{ eventSource: "aws:sqs" }] }],
+  ["a schedule", { source: "aws.events", "detail-type": "Scheduled Event" }],
+])("an event of %s is not taken for done", async (_, event) => {
+  const handler = lambdaHandler({ open: async () => async () => new Response("ok"), log: recording() });
+  await expect(handler(event, context())).rejects.toThrow("this function answers HTTP requests");
+});
+
+test("the answer names the request as Lambda does, unless the client named it", async () => {
+  const open: LambdaHandlerOptions["open"] = async () => async (request) =>
+    new Response(request.headers.get("x-request-id"));
+  const handler = lambdaHandler({ open, log: recording() });
+  const ours = context();
+  expect((await handler(await eventOf(new Request("https://api.example/x")), ours)).body).toBe(ours.awsRequestId);
+  const named = new Request("https://api.example/x", { headers: { "x-request-id": "theirs" } });
+  expect((await handler(await eventOf(named), ours)).body).toBe("theirs");
+});

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { livez } from "../../../handlers/livez.ts";
+import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
+import { lambdaLog } from "../../../lib/hosts/lambda/log.ts";
+import { context, eventOf } from "./lambda_events.ts";
+
+let lines: Record<string, unknown>[];
+beforeEach(() => {
+  lines = [];
+  const keep = (text: unknown): boolean => {
+    for (const line of String(text).split("\n")) if (line.startsWith("{")) lines.push(JSON.parse(line));
+    return true;
+  };
+  vi.spyOn(process.stdout, "write").mockImplementation(keep);
+  vi.spyOn(process.stderr, "write").mockImplementation(keep);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+test("a line is JSON, with its fields and the id of the invocation it was spoken in, in order", async () => {
+  const log = lambdaLog();
+  const [first, second] = [context(), context()];
+  log.begin(first);
+  log.info("begun", { a: 1 });
+  log.warn("odd");
+  log.begin(second);
+  log.error("broken", { error: "x" });
+  await log.written();
+  expect(lines).toMatchObject([
+    { level: "INFO", message: "begun", a: 1, service: "countersign", function_request_id: first.awsRequestId },
+    { level: "WARN", message: "odd", function_request_id: first.awsRequestId },
+    { level: "ERROR", message: "broken", error: "x", function_request_id: second.awsRequestId },
+  ]);
+});
+
+test("it speaks without an invocation too", async () => {
+  const log = lambdaLog();
+  log.begin(undefined);
+  log.info("begun");
+  await log.written();
+  expect(lines).toMatchObject([{ message: "begun" }]);
+});
+
+test("a function has written its log when it answers: what is halted after that loses nothing", async () => {
+  vi.stubEnv("SVC_DYNAMODB_TABLE", "");
+  const event = await eventOf(new Request("https://api.example/livez"));
+  const result = await lambdaFunction([{ livez }])(event, context());
+  expect(result.statusCode).toBe(500);
+  expect(result.body).not.toContain("SVC_DYNAMODB_TABLE");
+  expect(lines).toMatchObject([{ level: "ERROR", error: expect.stringContaining("SVC_DYNAMODB_TABLE is not set") }]);
+});

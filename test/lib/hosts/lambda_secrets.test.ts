@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from "vitest";
+import { withSecrets } from "../../../lib/hosts/lambda/secrets.ts";
+import { type Aws, secretsManager } from "./lambda_aws.ts";
+
+const ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:countersign-AbCdEf";
+const started: Aws[] = [];
+afterEach(() => Promise.all(started.splice(0).map((aws) => aws.stop())));
+
+/** The environment of a function beside Secrets Manager with this secret. */
+async function environment(secret: string, arn = ARN): Promise<Record<string, string>> {
+  const aws = await secretsManager(ARN, () => secret);
+  started.push(aws);
+  return {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
+    SVC_ADMIN_TOKEN: "of the environment",
+    SVC_SECRETS_ARN: arn,
+  };
+}
+
+test("the settings in the secret stand over those of the environment", async () => {
+  const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret","SVC_ADAPTER_SECRET":"s"}');
+  expect(await withSecrets(env)).toEqual({ ...env, SVC_ADMIN_TOKEN: "of the secret", SVC_ADAPTER_SECRET: "s" });
+});
+
+test("what is no setting of the service is left out: a secret does not move the function to another region", async () => {
+  const env = await environment('{"AWS_REGION":"us-east-1","PATH":"x","password":1}');
+  expect(await withSecrets(env)).toEqual(env);
+});
+
+test("without a secret nobody is asked", async () => {
+  const env = { SVC_ADMIN_TOKEN: "t" };
+  expect(await withSecrets(env, () => Promise.reject(new Error("asked")))).toBe(env);
+});
+
+test.each([
+  ["is not JSON", "hunter2-not-json", /the secret is not JSON$/],
+  ["is not a text", '{"SVC_ADMIN_TOKEN":{"hunter2":1}}', /SVC_ADMIN_TOKEN in the secret is not text$/],
+])("a secret that %s is refused without being repeated", async (_, secret, message) => {
+  const refused = await withSecrets(await environment(secret)).catch((error: Error) => error);
+  expect(refused).toMatchObject({ name: "SettingRefused", message: expect.stringMatching(message) });
+  expect(String(refused)).not.toContain("hunter2");
+});
+
+test("a secret that is not there, or a service that does not answer, is told", async () => {
+  await expect(withSecrets(await environment("{}", `${ARN}x`))).rejects.toThrow(
+    "SVC_SECRETS_ARN: Secrets Manager answers ResourceNotFoundException",
+  );
+  const gone = { ...(await environment("{}")), AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://127.0.0.1:9" };
+  await expect(withSecrets(gone)).rejects.toThrow(/^SVC_SECRETS_ARN: Secrets Manager cannot be reached/);
+});
+
+test("an answer that is no JSON is told by its status", async () => {
+  const env = await environment("{}");
+  const send = async () => new Response("<html>hunter2</html>", { status: 502 });
+  const refused = await withSecrets(env, send).catch(String);
+  expect(refused).toContain("Secrets Manager answers 502");
+  expect(refused).not.toContain("hunter2");
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { portableSha256 } from "../../../lib/compose.ts";
+import { capabilitiesOf } from "../../../lib/hosts/lambda/capabilities.ts";
+import { depsOf, readSettings, SettingRefused, tokenCapability } from "../../../lib/hosts/settings.ts";
+import { testClock } from "../../support/clock.ts";
+import { manifest } from "../../support/intents.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+
+const ports = { sha256: portableSha256, clock: testClock() };
+const INTENT = JSON.stringify(manifest());
+
+describe("settings", () => {
+  test("are read from the names that ui_server has", () => {
+    expect(
+      readSettings({
+        SVC_PRODUCT_INTENT_JSON: INTENT,
+        SVC_AGENT_ID: "agent",
+        SVC_INSTANCE_ID: "instance",
+        SVC_ADMIN_TOKEN: "token",
+        SVC_PROTECT_ALL: "true",
+        SVC_IDENTITY_HEADER: "X-Person",
+        SVC_ALLOWED_HOSTS: " A.example , b.example,,",
+        SVC_PRODUCT_ADAPTER: "https://host.example/hook",
+        SVC_ADAPTER_SECRET: "secret",
+      }),
+    ).toEqual({
+      intent: INTENT,
+      nodeId: "agent",
+      instanceId: "instance",
+      adminToken: "token",
+      allowAnonymousWrites: false,
+      protectAll: true,
+      identityHeader: "x-person",
+      allowedHosts: ["a.example", "b.example"],
+      adapterUrl: "https://host.example/hook",
+      adapterSecret: "secret",
+    });
+  });
+
+  test("that are empty, or no text, are not set", () => {
+    const settings = readSettings({
+      SVC_ADMIN_TOKEN: "",
+      SVC_NODE_ID: "",
+      SVC_AGENT_ID: "a",
+      SVC_PROTECT_ALL: "",
+      X: {},
+    });
+    expect(settings).toMatchObject({ adminToken: undefined, nodeId: "a", protectAll: false });
+  });
+
+  test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
+    const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
+    expect(reading).toThrow(new SettingRefused("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
+  });
+});
+
+describe("what handlers are given", () => {
+  test("without an intent the product runtime is off, and writes are refused", () => {
+    expect(depsOf({}, ports)).toEqual({
+      adminToken: undefined,
+      allowAnonymousWrites: false,
+      protectAll: undefined,
+      identityHeader: undefined,
+      allowedHosts: [],
+      capabilities: [tokenCapability({})],
+    });
+  });
+
+  test("with one it is that product's, of the node that is named", () => {
+    const { product } = depsOf({ intent: INTENT, nodeId: "stack" }, ports);
+    expect(product!.identity).toMatchObject({
+      product_id: "acme-crm",
+      instance_id: "acme-crm@stack",
+      node_id: "stack",
+    });
+    expect(product!.adapter).toBeUndefined();
+  });
+
+  test("an adapter that is handed over goes before the webhook", () => {
+    const adapter = scriptedAdapter();
+    const webhook = { adapterUrl: "https://host.example/hook", adapterSecret: "a secret of the test" };
+    expect(depsOf({ intent: INTENT, ...webhook }, { ...ports, adapter }).product!.adapter).toBe(adapter);
+    expect(depsOf({ intent: INTENT, ...webhook }, ports).product!.adapter!.name).toBe("webhook");
+  });
+
+  test.each([
+    [{ adapterUrl: "https://h.example" }, /^SVC_PRODUCT_ADAPTER needs SVC_ADAPTER_SECRET/],
+    [
+      { adapterUrl: "http://h.example/hunter2", adapterSecret: "a secret of the test" },
+      /^SVC_PRODUCT_ADAPTER must be an https/,
+    ],
+    [{ adapterUrl: "https://h.example", adapterSecret: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
+  ])("a webhook of %o is refused by the name of the setting, and no secret is repeated", (webhook, message) => {
+    const composing = () => depsOf({ intent: INTENT, ...webhook }, ports);
+    expect(composing).toThrow(SettingRefused);
+    expect(composing).toThrow(message);
+    expect(composing).not.toThrow(/hunter2/);
+  });
+});
+
+test.each([
+  [{ adminToken: "t" }, "available", null],
+  [{ adminToken: "t", allowAnonymousWrites: true }, "available", null],
+  [{ allowAnonymousWrites: true }, "disabled", "writes need no token"],
+  [{}, "disabled", "no token is configured, so every write is refused"],
+])("the capability of the token with %o: %s", (settings, status, reason) => {
+  expect(tokenCapability(settings)).toMatchObject({ id: "admin_token", status, reason });
+});
+
+describe("the capabilities of a function", () => {
+  const row = (id: string, env: Record<string, string>) => capabilitiesOf(env).find((one) => one.id === id);
+  test.each([
+    ["cycle_timer", {}, "disabled"],
+    ["cycle_timer", { SVC_CYCLE_INTERVAL: "0" }, "disabled"],
+    ["cycle_timer", { SVC_CYCLE_INTERVAL: "60" }, "available"],
+    ["llm", {}, "disabled"],
+    ["llm", { SVC_LLM: "openai" }, "disabled"],
+    ["llm", { SVC_LLM: "nobody", SVC_LLM_MODEL: "m" }, "disabled"],
+    ["llm", { SVC_LLM: "https://llm.example/v1", SVC_LLM_MODEL: "m" }, "available"],
+    ["proxy_identity", { SVC_IDENTITY_HEADER: "x-person" }, "available"],
+    ["audit_key", { SVC_AUDIT_KEY_PEM: "…" }, "available"],
+    ["event_stream", {}, "disabled"],
+  ])("%s with %o: %s", (id, env, status) => {
+    const found = row(id, env);
+    expect(found!.status).toBe(status);
+    expect(found!.reason === null).toBe(status === "available");
+  });
+});

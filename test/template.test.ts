@@ -1,0 +1,227 @@
+/** The deployment template, held against the endpoints, the table that the store needs, and the least rights. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
+import { endpoints } from "../handlers/index.ts";
+import type { Endpoint } from "../lib/endpoint.ts";
+import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
+import { capabilitiesOf } from "../lib/hosts/lambda/capabilities.ts";
+import { readSettings } from "../lib/hosts/settings.ts";
+import { TABLE } from "../lib/store/dynamodb_table.ts";
+
+// oxlint-disable-next-line no-explicit-any -- a document of any shape
+type Any = any;
+
+/** CloudFormation's short forms, as their long ones: `!Ref Table` is `{ Ref: "Table" }`. */
+const INTRINSICS = ["Ref", "Sub", "GetAtt", "If", "Not", "Equals"];
+const longForm = (name: string) => (name === "Ref" ? name : `Fn::${name}`);
+const customTags = INTRINSICS.flatMap((name) => {
+  const scalar: ScalarTag = { tag: `!${name}`, resolve: (value) => ({ [longForm(name)]: value }) };
+  const sequence = {
+    tag: `!${name}`,
+    collection: "seq" as const,
+    resolve: (value: YAMLMap | YAMLSeq) => {
+      const long = new YAMLMap();
+      long.set(longForm(name), value);
+      return long;
+    },
+  };
+  return [scalar, sequence];
+});
+
+const text = readFileSync(new URL("../template.yaml", import.meta.url), "utf8");
+const template: Any = parse(text, { customTags, strict: true });
+const { Resources: resources, Globals: globals, Parameters: parameters } = template;
+const functions = Object.entries<Any>(resources).filter(([, { Type }]) => Type === "AWS::Serverless::Function");
+const functionOf = (name: string): Any => resources[`${name[0]!.toUpperCase()}${name.slice(1)}Function`].Properties;
+const WRITERS = ["product", "agent", "cycle"];
+
+/** A route of the API and the function behind it. */
+interface Route {
+  method: string;
+  path: string;
+  group: string;
+}
+
+const groupIn = (codeUri: string): string => codeUri.replace("dist/lambda/functions/", "");
+const routes: Route[] = functions.flatMap(([, { Properties }]) =>
+  Object.values<Any>(Properties.Events)
+    .filter(({ Type }) => Type === "HttpApi")
+    .map(({ Properties: { Method, Path } }) => ({ method: Method, path: Path, group: groupIn(Properties.CodeUri) })),
+);
+
+/** API Gateway's choice: a route of the method, else one of any. */
+function routeOf({ method, path }: Endpoint): Route | undefined {
+  const pathOfGateway = path.replace(/:([a-z_]+)/g, "{$1}");
+  const here = routes.filter((route) => route.path === pathOfGateway);
+  return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");
+}
+
+/** The actions that a function is allowed on a resource. */
+const allowed = (name: string, resource: unknown): string[] =>
+  ((functionOf(name).Policies?.Statement ?? []) as Any[])
+    .filter(({ Resource }) => JSON.stringify(Resource) === JSON.stringify(resource))
+    .flatMap(({ Action }) => Action)
+    .sort();
+const onTable = (name: string): string[] => allowed(name, { "Fn::GetAtt": "Table.Arn" });
+
+describe("routes", () => {
+  test.each(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
+    "%s reaches the function of its group",
+    (_, endpoint) => expect(routeOf(endpoint)?.group).toBe(groupOf(endpoint)),
+  );
+
+  test("there is none beyond them, and none twice", () => {
+    const needed = endpoints.map((endpoint) => routeOf(endpoint));
+    expect(routes.filter((route) => !needed.includes(route))).toEqual([]);
+    expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
+  });
+
+  test("all are on the one API, which is throttled and leaves tokens and queries out of its log", () => {
+    for (const [, { Properties }] of functions)
+      for (const { Type, Properties: event } of Object.values<Any>(Properties.Events))
+        if (Type === "HttpApi") expect(event.ApiId).toEqual({ Ref: "Api" });
+    const { DefaultRouteSettings, AccessLogSettings } = resources.Api.Properties;
+    expect(DefaultRouteSettings).toEqual({
+      ThrottlingRateLimit: { Ref: "ThrottlingRate" },
+      ThrottlingBurstLimit: { Ref: "ThrottlingBurst" },
+    });
+    expect(AccessLogSettings.Format).not.toMatch(/header|querystring|\$context\.path|authorizer/i);
+    expect(() => JSON.parse(AccessLogSettings.Format)).not.toThrow();
+  });
+});
+
+describe("functions", () => {
+  test("are one for each group, and the cycle", () => {
+    const names = functions.map(([, { Properties }]) => groupIn(Properties.CodeUri)).sort();
+    expect(names).toEqual([...GROUPS, "cycle"].sort());
+    for (const name of names) expect(functionOf(name).CodeUri).toBe(`dist/lambda/functions/${name}`);
+  });
+
+  test("run as they were built, on Node 22 and arm64", () => {
+    expect(globals.Function).toMatchObject({
+      Runtime: "nodejs22.x",
+      Architectures: ["arm64"],
+      Handler: "index.handler",
+    });
+    for (const [, { Metadata, Properties }] of functions) {
+      expect(Metadata).toEqual({ SkipBuild: true });
+      for (const name of ["Runtime", "Handler", "Architectures"]) expect(Properties).not.toHaveProperty(name);
+    }
+  });
+
+  test("end before the claim of an apply does, those behind the API that change anything", () => {
+    for (const name of ["product", "agent"]) expect(functionOf(name).Timeout).toBeLessThan(60);
+  });
+
+  test("each have a log that does not grow for ever", () => {
+    for (const [, { Properties }] of functions) {
+      const { LogGroup } = Properties.LoggingConfig;
+      expect(resources[LogGroup.Ref]).toEqual({
+        Type: "AWS::Logs::LogGroup",
+        Properties: { RetentionInDays: { Ref: "LogRetentionDays" } },
+      });
+    }
+  });
+
+  test("of readers and writers can be bounded", () => {
+    const bounded = (name: string) => functionOf(name).ReservedConcurrentExecutions?.["Fn::If"];
+    expect(bounded("read")).toEqual(["ReadIsReserved", { Ref: "ReadConcurrency" }, { Ref: "AWS::NoValue" }]);
+    for (const name of ["product", "agent"])
+      expect(bounded(name)).toEqual(["WriteIsReserved", { Ref: "WriteConcurrency" }, { Ref: "AWS::NoValue" }]);
+  });
+
+  test("the cycle runs on a schedule, is called by nothing else, and is not repeated", () => {
+    const { Events, EventInvokeConfig } = functionOf("cycle");
+    expect(Object.values<Any>(Events)).toEqual([
+      {
+        Type: "ScheduleV2",
+        Properties: { ScheduleExpression: "rate(1 minute)", RetryPolicy: { MaximumRetryAttempts: 0 } },
+      },
+    ]);
+    expect(EventInvokeConfig.MaximumRetryAttempts).toBe(0);
+  });
+});
+
+describe("rights", () => {
+  const READ = ["dynamodb:GetItem", "dynamodb:Query"];
+  const WRITE = ["BatchGetItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"];
+
+  test("who reads cannot write", () => {
+    expect(onTable("read")).toEqual(READ);
+    expect(onTable("health")).toEqual(["dynamodb:BatchGetItem", ...READ]);
+    expect(functionOf("docs").Policies).toBeUndefined();
+  });
+
+  test.each(WRITERS)("%s has what the store needs, and no more", (name) => {
+    expect(onTable(name)).toEqual(WRITE.map((action) => `dynamodb:${action}`));
+  });
+
+  test("nothing is allowed on anything else, and nothing by pattern", () => {
+    for (const [, { Properties }] of functions) {
+      const { Role, Policies = { Statement: [] } } = Properties;
+      expect(Role).toBeUndefined();
+      for (const { Effect, Action, Resource } of Policies.Statement) {
+        expect(Effect).toBe("Allow");
+        expect([{ "Fn::GetAtt": "Table.Arn" }, { Ref: "Secrets" }]).toContainEqual(Resource);
+        expect(JSON.stringify(Action)).not.toContain("*");
+      }
+    }
+  });
+
+  test("secrets are read by those that write, and stand in no variable", () => {
+    for (const name of [...GROUPS, "cycle"] as (Group | "cycle")[]) {
+      const writes = WRITERS.includes(name);
+      expect(allowed(name, { Ref: "Secrets" })).toEqual(writes ? ["secretsmanager:GetSecretValue"] : []);
+      expect(functionOf(name).Environment?.Variables).toEqual(
+        writes ? { SVC_SECRETS_ARN: { Ref: "Secrets" } } : undefined,
+      );
+    }
+    expect(Object.keys(globals.Function.Environment.Variables).join()).not.toMatch(/TOKEN|SECRET|KEY/);
+    expect(text).not.toContain("resolve:");
+  });
+});
+
+describe("settings", () => {
+  const variables: Record<string, Any> = globals.Function.Environment.Variables;
+  const defaults = Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      value.Ref ? (parameters[value.Ref]?.Default ?? "x") : value,
+    ]),
+  );
+
+  test("are names that the host knows", () => {
+    const asked = new Set<string>();
+    const asking = new Proxy({} as Record<string, string>, {
+      get(_, name) {
+        asked.add(String(name));
+        return name === "SVC_LLM" ? "openai" : undefined;
+      },
+    });
+    readSettings(asking);
+    capabilitiesOf(asking);
+    const known = [...asked, "SVC_DYNAMODB_TABLE"];
+    expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test("are read as they are by default: no write without a token, chat and tasks neither", () => {
+    expect(readSettings(defaults)).toMatchObject({ allowAnonymousWrites: false, protectAll: true });
+    expect(readSettings(defaults)).toMatchObject({ adapterUrl: undefined, identityHeader: undefined });
+  });
+
+  test("refer to parameters and resources that are there", () => {
+    const declared = [...Object.keys(parameters), ...Object.keys(resources)];
+    const referred = [...text.matchAll(/!Ref ([A-Za-z]+)(?!:)\b(?!::)/g)].map(([, name]) => name!);
+    expect(referred.filter((name) => name !== "AWS" && !declared.includes(name))).toEqual([]);
+  });
+});
+
+test("the table is the one that the store needs, outlives the stack, and can be set back", () => {
+  const { Properties, DeletionPolicy, UpdateReplacePolicy } = resources.Table;
+  const { AttributeDefinitions, KeySchema, BillingMode } = Properties;
+  expect({ AttributeDefinitions, KeySchema, BillingMode }).toEqual(TABLE);
+  expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(["Retain", "Retain"]);
+  expect(Properties.TimeToLiveSpecification).toEqual({ AttributeName: "expires", Enabled: true });
+  expect(Properties.PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });
+});
