@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Verifies an export of Countersign's audit log offline, with Python's standard library only.
 
-  verify_audit.py FILE [--key KEY] [--checkpoint NOTE]... [--expected-length N --expected-head HEX] [--json]
+  verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX] [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
---checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file);
+--checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file),
+with several, as after a change of keys, that of one of them;
 --expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once.
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
@@ -272,7 +273,7 @@ def note_in(line):
         return ""
 
 
-def read_checkpoints(path, key):
+def read_checkpoints(path, keys):
     """What is kept, what is wrong with it, and what was passed over."""
     text = read_text(path)
     kept, findings, remarks = [], [], []
@@ -288,11 +289,12 @@ def read_checkpoints(path, key):
         raise Unreadable(f"{path} holds no checkpoint")
     for place, checkpoint in places:
         what = f"the checkpoint of {checkpoint['length']} entries in {place}"
-        signer = signer_of(checkpoint, key) if key else None
-        if key and not signer:
-            findings.append(whole("signature", f"{what} does not bear the signature of the given key"))
+        signer = next(filter(None, (signer_of(checkpoint, key) for key in keys)), None)
+        if keys and not signer:
+            which = "any" if len(keys) > 1 else "the"
+            findings.append(whole("signature", f"{what} does not bear the signature of {which} given key"))
             continue
-        trust = f"signed by {signer}" if key else "signature not checked, no --key was given"
+        trust = f"signed by {signer}" if signer else "signature not checked, no --key was given"
         kept.append({**{k: checkpoint[k] for k in ("length", "root", "origin")}, "what": f"{what} ({trust})"})
     return kept, findings, remarks
 
@@ -351,15 +353,17 @@ def verify_export(file, kept=(), findings=(), remarks=()):
         outside.append(why_not_held(item, seen, chain.origin or "", chain.lines))
     outside = [finding for finding in outside if finding]
     total += len(outside)
+    # Every log continues an empty one, so having kept that shows nothing.
+    held = any(item["length"] > 0 for item in kept)
     return {
-        "verdict": "bad" if total else "valid" if kept else "consistent",
+        "verdict": "bad" if total else "valid" if held else "consistent",
         "entries": chain.lines,
         "origin": chain.origin or "",
         "head": chain.last["current_hash"] if chain.last else "",
         "findings": (found + outside)[:MOST_LISTED],
         "findings_total": total,
         "held_against": [item["what"] for item in kept],
-        "not_checked": [] if kept else ["tail_truncation", "full_rewrite"],
+        "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
     }
 
@@ -403,7 +407,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("file")
-    parser.add_argument("--key")
+    parser.add_argument("--key", action="append", default=[])
     parser.add_argument("--checkpoint", action="append", default=[])
     parser.add_argument("--expected-length")
     parser.add_argument("--expected-head")
@@ -412,8 +416,8 @@ def main(argv):
         given = parser.parse_args(argv)
         if given.key and not given.checkpoint:
             raise Unreadable("--key needs a --checkpoint to verify")
-        key = read_key(given.key) if given.key else None
-        evidence = [read_checkpoints(path, key) for path in given.checkpoint]
+        keys = [read_key(key) for key in given.key]
+        evidence = [read_checkpoints(path, keys) for path in given.checkpoint]
         kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
         findings = [finding for part in evidence for finding in part[1]]
         remarks = [remark for part in evidence for remark in part[2]]

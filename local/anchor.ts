@@ -31,7 +31,7 @@ function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
     last: () =>
       using(path, async (file) => {
         const lines = (await readEnd(file, LAST_READ)).split("\n").reverse();
-        return lines.map(checkpointOf).find((checkpoint) => checkpoint !== undefined);
+        return lines.map(checkpointOf).find((checkpoint) => checkpoint !== undefined) ?? null;
       }),
   };
 }
@@ -63,7 +63,9 @@ function checkpointOf(line: string): string | undefined {
 /** The note is the body of a POST; any 2xx means kept. It cannot be read back. */
 function urlAnchor(target: string): CheckpointAnchor {
   if (!URL.canParse(target)) throw new Error(`--audit-anchor ${target} is not a URL`);
-  if (new URL(target).password !== "") throw new Error("--audit-anchor must not carry a password in its URL");
+  const { username, password } = new URL(target);
+  if (username !== "" || password !== "")
+    throw new Error("--audit-anchor must not carry a user name or password in its URL");
   return {
     async keep(note, signal) {
       const response = await fetch(target, {
@@ -72,10 +74,18 @@ function urlAnchor(target: string): CheckpointAnchor {
         body: note,
         redirect: "error",
         signal,
+      }).catch((error: unknown) => {
+        throw new Error(`the anchor cannot be reached: ${causeOf(error)}`);
       });
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the anchor answered ${response.status}`);
     },
     last: async () => undefined,
   };
+}
+
+/** What fetch says is "fetch failed"; why, it keeps behind that. */
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : message;
 }

@@ -13,18 +13,23 @@ export const auditCheckpoint = endpoint(
     summary: "Checkpoint of the audit log",
     product: true,
     input: z.object({}),
-    output: z.object({
-      /** C2SP tlog-checkpoint in a signed note. */
-      checkpoint: z.string(),
-      origin: z.string(),
-      length: z.number().int(),
-      /** Base64, as in the note. */
-      root: z.string(),
-      signed: z.boolean(),
-      /** The verifier key, `null` when the checkpoint is not signed. */
-      key: z.string().nullable(),
-      at: z.string(),
-    }),
+    output: z.union([
+      z.object({
+        /** C2SP tlog-checkpoint in a signed note. */
+        checkpoint: z.string(),
+        origin: z.string(),
+        length: z.number().int(),
+        /** Base64, as in the note. */
+        root: z.string(),
+        signed: z.boolean(),
+        /** The verifier key, `null` when the checkpoint is not signed. */
+        key: z.string().nullable(),
+        at: z.string(),
+      }),
+      z
+        .string()
+        .meta({ contentMediaType: "text/plain", description: "The signed note alone, for Accept: text/plain." }),
+    ]),
   },
   async (_, { deps, request }) => {
     const { note, origin, length, root, key, at } = await currentCheckpoint(deps);

@@ -6,6 +6,7 @@ import type { Deps } from "../deps.ts";
 import { AppError } from "../errors.ts";
 import { RevisionConflict, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
+import type { Breach } from "./integrity.ts";
 import { bytesOf, hexOf, rootOf } from "./merkle.ts";
 import {
   base64Bytes,
@@ -20,7 +21,7 @@ import {
   type VerifierKey,
 } from "./note.ts";
 import { rangeHash } from "./proofs.ts";
-import { growTree, nodeReader } from "./tree.ts";
+import { type Grown, growTree, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./verify.ts";
 
 /** Signs checkpoints with Ed25519, wherever the private key is: a file, a key service. */
@@ -37,8 +38,8 @@ export interface CheckpointSigner {
 export interface CheckpointAnchor {
   /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
   keep(note: string, signal: AbortSignal): Promise<void>;
-  /** The last one kept, where the anchor can be read back. */
-  last(): Promise<string | undefined>;
+  /** The last one kept; `null` when there is none yet, `undefined` where the anchor cannot be read back. */
+  last(): Promise<string | null | undefined>;
 }
 
 /** What checkpoints need. */
@@ -89,8 +90,7 @@ export async function lastCheckpoint({ store }: Pick<Deps, "store">): Promise<Ch
 const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefined => {
   if (!stored) return undefined;
   const head = parseCheckpoint(stored.value.note);
-  if (!head) throw new Error("the checkpoint in the store is not a checkpoint");
-  return { ...stored.value, ...head };
+  return head && { ...stored.value, ...head };
 };
 
 /** What a note says when it is a checkpoint; its signatures are not looked at. */
@@ -107,6 +107,8 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
     if (!log) throw new Error("a checkpoint needs an opened product runtime");
     const stored = await deps.store.get<KeptCheckpoint>("meta", "checkpoint");
     const last = opened(stored);
+    if (stored && !last)
+      reportBreach(deps, { first_invalid: 1, reason: "the last checkpoint in the store is no checkpoint" });
     const key = verifierKeyOf(deps, log.origin);
     const next = await nextHead(deps, log, last, key);
     if (!next) return lastBeforeBreach(deps, last);
@@ -130,47 +132,72 @@ const verifierKeyOf = ({ checkpointSigner: signer }: CheckpointDeps, origin: str
 /** The tree head to sign next; undefined when the log is broken, which is reported if it was not known. */
 async function nextHead(
   deps: CheckpointDeps,
-  { origin }: ChainHead,
+  log: ChainHead,
   last: Checkpoint | undefined,
   key: VerifierKey | undefined,
 ): Promise<TreeHead | undefined> {
   if (deps.integrity.breach) return undefined;
-  const { tree, breach } = await growTree(deps);
-  const next = tree && { origin: noteLine(origin), length: tree.length, root: rootOf(tree, deps.sha256) };
-  const contradiction = breach ?? (last && next && (await whyNotContinued(deps, last, next, key)));
-  if (contradiction) reportBreach(deps, contradiction);
-  return contradiction ? undefined : next;
+  const unsigned = last && key && (await whyNotOurs(deps, last, key));
+  const { head, breach } = unsigned ? { breach: unsigned } : await continuedHead(deps, log, last);
+  if (breach) reportBreach(deps, breach);
+  return head;
 }
 
-async function whyNotContinued(
-  deps: CheckpointDeps,
-  last: Checkpoint,
-  next: TreeHead,
-  key: VerifierKey | undefined,
-): Promise<{ first_invalid: number; reason: string } | undefined> {
-  const ownKey = key && last.key === formatVerifierKey(key, deps.sha256);
-  if (ownKey && !(await isSignedBy(parseNote(last.note)!, key, deps.sha256)))
-    return { first_invalid: last.length, reason: "the last checkpoint in the store does not bear its signature" };
-  return whyNotExtended(deps, last, next);
+/** Why a checkpoint that was made under the key that signs now is not of that key. */
+async function whyNotOurs(deps: CheckpointDeps, last: Checkpoint, key: VerifierKey): Promise<Breach | undefined> {
+  const ownKey = last.key === formatVerifierKey(key, deps.sha256);
+  if (!ownKey || (await isSignedBy(parseNote(last.note)!, key, deps.sha256))) return undefined;
+  return { first_invalid: last.length, reason: "the last checkpoint in the store does not bear its signature" };
 }
 
-/** Why the log does not continue a checkpoint of it; undefined when it does. `log` is the tree as it was grown last. */
-export async function whyNotExtended(
-  deps: Pick<Deps, "store" | "sha256">,
-  checkpoint: TreeHead,
-  log: TreeHead,
-): Promise<{ first_invalid: number; reason: string } | undefined> {
-  const { origin, length, root } = checkpoint;
+type Continued = { head: TreeHead; breach?: never } | { head?: never; breach: Breach };
+
+/** The log's tree head, which continues a checkpoint of it. */
+export async function continuedHead(
+  deps: Pick<Deps, "store" | "sha256" | "log">,
+  { origin }: ChainHead,
+  last: TreeHead | undefined,
+): Promise<Continued> {
+  const judged = async ({ tree, breach }: Grown): Promise<Continued & { doubtful?: boolean }> => {
+    if (!tree) return { breach };
+    const head = { origin: noteLine(origin), length: tree.length, root: rootOf(tree, deps.sha256) };
+    const shorter = last && whyNotWithin(last, head);
+    if (shorter) return { breach: shorter };
+    // The frontier, too, is held against the tiles: a checkpoint must be of the tree that proofs are made from.
+    for (const known of last ? [last, head] : [head])
+      if ((await rootAt(deps, known.length)) !== known.root)
+        return {
+          breach: {
+            first_invalid: known.length,
+            reason: `the log does not continue its checkpoint of ${known.length} entries`,
+          },
+          doubtful: true,
+        };
+    return { head };
+  };
+  try {
+    const first = await judged(await growTree(deps));
+    if (!first.doubtful) return first;
+  } catch (error) {
+    if (!(error instanceof TreeIncomplete)) throw error;
+  }
+  // The tree is derived: before the log is accused, it is made anew from the entries alone.
+  deps.log.warn("the stored audit tree does not fit; it is grown anew from the log");
+  return judged(await regrowTree(deps));
+}
+
+/** Why a checkpoint cannot be of an earlier state of the log, whatever its root is. */
+function whyNotWithin({ origin, length }: TreeHead, log: TreeHead): Breach | undefined {
   if (origin !== log.origin) return { first_invalid: 1, reason: `the checkpoint is of another log, ${origin}` };
-  if (length > log.length)
-    return {
-      first_invalid: log.length + 1,
-      reason: `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
-    };
-  const now = await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
-  if (now === root) return undefined;
-  return { first_invalid: length, reason: `the log does not continue its checkpoint of ${length} entries` };
+  if (length <= log.length) return undefined;
+  return {
+    first_invalid: log.length + 1,
+    reason: `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
+  };
 }
+
+const rootAt = (deps: Pick<Deps, "store" | "sha256">, length: number): Promise<string> =>
+  rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
 
 /** A broken log gets no new checkpoint; the last one stays readable. */
 function lastBeforeBreach({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {

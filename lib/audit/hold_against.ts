@@ -1,8 +1,8 @@
 import type { Deps } from "../deps.ts";
-import { entryKey } from "./chain.ts";
+import { entryKey, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH } from "./entry.ts";
 import { refold, type StateReport } from "./refold.ts";
-import { verifyChain } from "./verify.ts";
+import { type Verified, verifyChain } from "./verify.ts";
 
 /** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
 export interface Kept {
@@ -32,10 +32,13 @@ export async function holdAgainst(deps: Deps, kept: Kept): Promise<VerifyReport>
   return { ...chain, valid: false, reason, state };
 }
 
-/** A log that has grown since it was kept still holds. */
+/** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
 async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
-  const { length, head, breach } = await verifyChain(deps);
+  const { length, head, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
   const at = expected_length ?? length;
+  // Every log begins with nothing, so having kept that shows nothing.
+  const keptLength = expected_length !== undefined && at > 0;
+  const keptHead = expected_head !== undefined && at > 0;
   const report = {
     valid: !breach,
     length,
@@ -43,8 +46,8 @@ async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept
     first_invalid: breach?.first_invalid ?? null,
     reason: breach?.reason ?? null,
     not_checked: [
-      ...(expected_length === undefined && expected_head === undefined ? (["tail_truncation"] as const) : []),
-      ...(expected_head === undefined ? (["full_rewrite"] as const) : []),
+      ...(keptLength || keptHead ? [] : (["tail_truncation"] as const)),
+      ...(keptHead ? [] : (["full_rewrite"] as const)),
     ],
   };
   if (breach) return report;
@@ -57,6 +60,13 @@ async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept
       ? "the head is not expected_head; give the expected_length it belongs to if the log has grown since"
       : `entry ${at} is not the one that was kept: the log was rewritten`,
   );
+}
+
+/** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
+async function verifiedUntilNow(deps: Deps): Promise<Verified> {
+  const now = (await readHead(deps.store))?.length ?? 0;
+  const shared = await verifyChain(deps);
+  return shared.breach || shared.length >= now ? shared : verifyChain(deps);
 }
 
 async function hashAt({ store }: Deps, id: number): Promise<string | undefined> {

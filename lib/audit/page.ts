@@ -48,19 +48,20 @@ async function scan(store: Store, query: AuditQuery, length: number): Promise<Fo
   const forward = query.after !== undefined;
   const filtered = query.tenant !== undefined || query.event_type !== undefined;
   const looked = filtered ? SCANNED_A_PAGE : query.limit;
-  const from = forward ? entryKey(query.after!) : entryKey(query.before ?? length + 1);
+  const end = Math.min(query.before ?? Infinity, length + 1);
+  const from = forward ? entryKey(query.after!) : entryKey(end);
   const page = await store.list<AuditEntry>("audit", { after: from, limit: looked, reverse: !forward });
-  const matching = page.map(({ value }) => value).filter((entry) => matches(entry, query));
+  const matching = page.map(({ value }) => value).filter((entry) => entry.id < end && matches(entry, query));
   const entries = matching.slice(0, query.limit);
   const last = matching.length > query.limit ? entries.at(-1)!.id : page.at(-1)?.value.id;
-  const more = last !== undefined && page.length > 0 && (forward ? last < length : last > 1);
+  const more = last !== undefined && page.length > 0 && (forward ? last + 1 < end : last > 1);
   return { entries, next: more ? last : null };
 }
 
 async function byChange(store: Store, query: AuditQuery, changeId: string): Promise<Found> {
   const record = (await store.get<{ audit: number[] }>("changes", changeId))?.value;
   const forward = query.after !== undefined;
-  const ids = (record?.audit ?? []).filter((id) => (forward ? id > query.after! : id < (query.before ?? Infinity)));
+  const ids = (record?.audit ?? []).filter((id) => id > (query.after ?? 0) && id < (query.before ?? Infinity));
   const chosen = forward ? ids.slice(0, query.limit) : ids.slice(-query.limit);
   const entries = await entriesOf(store, chosen);
   const rest = ids.length > chosen.length;

@@ -5,7 +5,7 @@ import type { AuditEntry } from "./entry.ts";
 import { bytesOf } from "./merkle.ts";
 import { base64Of } from "./note.ts";
 import { consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./proofs.ts";
-import { nodeReader } from "./tree.ts";
+import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 
 type Reading = Pick<Deps, "store" | "sha256">;
 
@@ -37,4 +37,19 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
     root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
     proof: (await proofHashes(consistencyRanges(from, length), node, deps.sha256)).map(encoded),
   };
+}
+
+/** Makes a proof; should a part of the stored tree be missing, the tree is grown anew first. */
+export async function withWholeTree<T>(
+  deps: Reading & Pick<Deps, "integrity" | "turns">,
+  prove: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await prove();
+  } catch (error) {
+    if (!(error instanceof TreeIncomplete) || deps.integrity.breach) throw error;
+    const { breach } = await deps.turns("checkpoint", () => regrowTree(deps));
+    if (breach) throw error;
+    return prove();
+  }
 }

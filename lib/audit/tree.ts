@@ -27,6 +27,11 @@ type Tile = string[];
 /** The tree up to the log's end, or where the log does not continue what the tree was grown from. */
 export type Grown = { tree: Frontier; breach?: never } | { tree?: never; breach: Breach };
 
+/** A part of the stored tree is missing. The log holds all that it was made from, so it can be grown anew. */
+export class TreeIncomplete extends Error {
+  override readonly name = "TreeIncomplete";
+}
+
 /** A tile's record id: its level (1: subtrees of 64 leaves) and its place among those of the level. */
 const tileKey = (level: number, place: number): string => `${level}/${entryKey(place)}`;
 
@@ -57,6 +62,12 @@ export async function growTree({ store, sha256 }: Pick<Deps, "store" | "sha256">
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
+}
+
+/** Grows the tree from the first entry again; the parts that lie there are written over. */
+export async function regrowTree(deps: Pick<Deps, "store" | "sha256">): Promise<Grown> {
+  await deps.store.transact((tx) => tx.delete("meta", "merkle"));
+  return growTree(deps);
 }
 
 const broken = (first_invalid: number, reason: string): { breach: Breach } => ({ breach: { first_invalid, reason } });
@@ -106,7 +117,7 @@ async function withRoots(
 
 async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
   const stored: Stored<Tile> | undefined = await store.get<Tile>("merkle", key);
-  if (!stored) throw new Error(`the audit tree's tile ${key} is missing from the store`);
+  if (!stored) throw new TreeIncomplete(`the audit tree's tile ${key} is missing from the store`);
   return stored.value;
 }
 
@@ -128,7 +139,7 @@ export function nodeReader({ store, sha256 }: Pick<Deps, "store" | "sha256">): N
     const offset = first % TILE_WIDTH;
     const hashes = await tile((height - within) / TILE_HEIGHT, (first - offset) / TILE_WIDTH);
     const under = hashes.slice(offset, offset + width);
-    if (under.length < width) throw new Error(`the audit tree has no node ${index} of height ${height}`);
+    if (under.length < width) throw new TreeIncomplete(`the audit tree has no node ${index} of height ${height}`);
     return join(under, sha256);
   };
 }

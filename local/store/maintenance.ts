@@ -1,9 +1,10 @@
-/** Work on sealed segments in the background: writes their indexes and compacts them, one at a time, in small pieces. */
+/** Work on sealed segments in the background: checks them, writes their indexes and compacts them, in small pieces. */
 import { dirname } from "node:path";
 import type { Log } from "../../lib/deps.ts";
 import type { Catalog } from "./catalog.ts";
 import { eachOperation } from "./commit_line.ts";
 import { SLICE, writeCompacted } from "./compaction.ts";
+import { StoreDamaged } from "./damage.ts";
 import { asideOf, type Files, replaceFile } from "./files.ts";
 import type { Paths } from "./paths.ts";
 import { fileOf, placeOf } from "./place.ts";
@@ -13,9 +14,12 @@ import { commitAt, scanLines } from "./scan.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {
-  /** Looks at the sealed segments soon: writes the indexes that are missing, and compacts where half is superseded. */
+  /**
+   * Looks at the sealed segments soon: holds those that were opened by their index against their checksums, writes the
+   * indexes that are missing, and compacts where half is superseded.
+   */
   wake(): void;
-  /** Compacts wherever anything is superseded. Errors: what went wrong. */
+  /** Compacts wherever anything is superseded. Errors: what went wrong, now or before: it is not tried again. */
   compact(): Promise<void>;
   /** Gives up what is under way and waits for that. */
   stop(): Promise<void>;
@@ -42,9 +46,20 @@ export interface MaintenanceParts {
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, sequences, segments, sealed, unindexed } = parts;
   let stopping = false;
-  let failed = false;
+  let failure: unknown;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
+  const unread = sealed.filter((segment) => !unindexed.has(segment));
+
+  /** An index spares the start the reading of a segment; damage in it would be served unnoticed. */
+  const check = async (segment: Segment): Promise<void> => {
+    const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
+      if (!stopping) commitAt(segment.path, buffer, start, end, offset);
+      return !stopping;
+    };
+    const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
+    if (end < segment.bytes && !stopping) throw new StoreDamaged(segment.path, end, "its last line has no end");
+  };
 
   /** Writes the index of a segment; what still lay in the file `replaced`, which it takes the place of, is moved first. */
   const index = async (segment: Segment, replaced?: number): Promise<void> => {
@@ -100,18 +115,20 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   };
 
   const pass = async (worthwhile: (segment: Segment) => boolean): Promise<void> => {
+    for (const segment of unread.splice(0)) if (!stopping) await check(segment);
     for (const segment of [...unindexed]) if (!stopping) await index(segment);
     for (const segment of [...sealed]) if (!stopping && worthwhile(segment)) await compactOne(segment);
   };
 
   const enqueue = (worthwhile: (segment: Segment) => boolean): Promise<void> => {
     const done = work.then(async () => {
-      if (stopping || failed) return;
+      if (stopping) return;
+      if (failure !== undefined) throw failure;
       try {
         await pass(worthwhile);
       } catch (error) {
         // A segment may be half moved to its new file: both are still read, and neither is worked on again.
-        failed = true;
+        failure = error;
         log.error("work on the journal's sealed segments failed and rests until a restart", { error });
         throw error;
       }

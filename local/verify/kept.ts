@@ -33,35 +33,35 @@ export function readKey(fileOrKey: string): Key {
   return key;
 }
 
-/** Reads checkpoints from a file: one note, or an anchor's JSON lines. With a key, each must bear its signature. */
-export function readCheckpoints(file: string, key: Key | undefined): Evidence {
+/** Reads checkpoints from a file: one note, or an anchor's JSON lines. With keys, each must bear the signature of one. */
+export function readCheckpoints(file: string, keys: readonly Key[]): Evidence {
   const text = readText(file);
   const single = parseCheckpoint(text);
   const evidence: Evidence = { kept: [], findings: [], remarks: [] };
-  if (single) addCheckpoint(evidence, single, file, key);
+  if (single) addCheckpoint(evidence, single, file, keys);
   else
     for (const [index, line] of text.split("\n").entries()) {
       const place = `line ${index + 1} of ${file}`;
       const checkpoint = parseCheckpoint(noteIn(line));
-      if (checkpoint) addCheckpoint(evidence, checkpoint, place, key);
+      if (checkpoint) addCheckpoint(evidence, checkpoint, place, keys);
       else if (line !== "") evidence.remarks.push(`${place} is not a checkpoint and was passed over`);
     }
   if (evidence.kept.length === 0 && evidence.findings.length === 0) throw new Unreadable(`${file} holds no checkpoint`);
   return evidence;
 }
 
-function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string, key: Key | undefined): void {
+function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string, keys: readonly Key[]): void {
   const { origin, length, root } = checkpoint;
   const what = `the checkpoint of ${length} entries in ${place}`;
-  const signer = key && signerOf(checkpoint, key);
-  if (key && signer === undefined)
+  const signer = keys.map((key) => signerOf(checkpoint, key)).find((name) => name !== undefined);
+  if (keys.length > 0 && signer === undefined)
     return void evidence.findings.push({
       line: null,
       entry: null,
       rule: "signature",
-      message: `${what} does not bear the signature of the given key`,
+      message: `${what} does not bear the signature of ${keys.length > 1 ? "any" : "the"} given key`,
     });
-  const trust = key ? `signed by ${signer}` : "signature not checked, no --key was given";
+  const trust = signer ? `signed by ${signer}` : "signature not checked, no --key was given";
   evidence.kept.push({ length, root, origin, what: `${what} (${trust})` });
 }
 

@@ -12,7 +12,7 @@ export interface Entry {
   computedHash: string;
 }
 
-const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7be]|1[0-9a-f]))`;
+const ESCAPED = String.raw`\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))`;
 const TEXT = String.raw`("[^"\\\x00-\x1f]*(?:${ESCAPED}[^"\\\x00-\x1f]*)*")`;
 const TAG = "countersign-audit/v1\n";
 /** Any 64 characters: the hashes are held to what they must be, and `hasHashes` asks only where they are not. */

@@ -6,12 +6,13 @@ import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
 
-const HELP = `Usage: countersign-verify FILE [--key KEY] [--checkpoint NOTE]… [--expected-length N --expected-head HEX] [--json]
+const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX] [--json]
 
 Checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service.
 
   --checkpoint NOTE   a checkpoint kept outside the service, or the file of --audit-anchor; may be repeated
-  --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file
+  --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file;
+                      repeated, as after a change of keys, each checkpoint must bear that of one of them
   --expected-length N, --expected-head HEX
                       a receipt: the id and the current_hash of an entry that was answered once
   --json              one JSON object instead of lines
@@ -25,7 +26,7 @@ const UNREADABLE = 3;
 const CHUNK = 64 * 1024;
 
 const OPTIONS = {
-  key: { type: "string" },
+  key: { type: "string", multiple: true },
   checkpoint: { type: "string", multiple: true },
   "expected-length": { type: "string" },
   "expected-head": { type: "string" },
@@ -57,16 +58,16 @@ function say(text: string, exit: number): number {
 }
 
 interface Given {
-  key?: string;
+  key?: string[];
   checkpoint?: string[];
   "expected-length"?: string;
   "expected-head"?: string;
 }
 
-function readEvidence({ key, checkpoint = [], ...receipt }: Given): Evidence {
-  if (key !== undefined && checkpoint.length === 0) throw new Unreadable("--key needs a --checkpoint to verify");
-  const parsed = key === undefined ? undefined : readKey(key);
-  const evidence = checkpoint.map((file) => readCheckpoints(file, parsed));
+function readEvidence({ key = [], checkpoint = [], ...receipt }: Given): Evidence {
+  if (key.length > 0 && checkpoint.length === 0) throw new Unreadable("--key needs a --checkpoint to verify");
+  const keys = key.map(readKey);
+  const evidence = checkpoint.map((file) => readCheckpoints(file, keys));
   return {
     kept: [...evidence.flatMap(({ kept }) => kept), ...readReceipt(receipt)],
     findings: evidence.flatMap(({ findings }) => findings),

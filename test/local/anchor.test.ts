@@ -18,7 +18,7 @@ const NOTES = ["a\n1\nroot\n\n— a signature\n", "a\n2\nroot\n\n"];
 test("a file keeps every checkpoint as a line, and gives back the last", async () => {
   const path = join(folder, "kept.jsonl");
   const anchor = await openAnchor(path, clock);
-  expect(await anchor.last()).toBeUndefined();
+  expect(await anchor.last()).toBeNull();
   for (const note of NOTES) await anchor.keep(note, signal);
   const lines = readFileSync(path, "utf8").split("\n");
   expect(lines.pop()).toBe("");
@@ -75,7 +75,7 @@ test("a URL gets the note as text, and is not read back", async () => {
 
 test.each([
   [500, {}, "the anchor answered 500"],
-  [302, { location: "http://127.0.0.1:1/" }, "fetch failed"],
+  [302, { location: "http://127.0.0.1:1/" }, "the anchor cannot be reached: unexpected redirect"],
 ])("an answer of %i is a failure: nothing counts as kept but a 2xx", async (status, headers, message) => {
   const { url } = await witness(status, headers);
   await expect((await openAnchor(url, clock)).keep(NOTES[0]!, signal)).rejects.toThrow(message);
@@ -95,8 +95,15 @@ test("a URL that is none is refused at start", async () => {
   await expect(openAnchor("https://", clock)).rejects.toThrow("is not a URL");
 });
 
-test("a password in the URL is refused, and not repeated", async () => {
-  await expect(openAnchor("https://me:hunter2@witness.example/", clock)).rejects.toThrow(
-    /^--audit-anchor must not carry a password in its URL$/,
+test("a URL where nobody listens says so", async () => {
+  const { url } = await witness(200);
+  const anchor = await openAnchor(url.replace(/:\d+/, ":1"), clock);
+  await expect(anchor.keep(NOTES[0]!, signal)).rejects.toThrow(/^the anchor cannot be reached: \w+/);
+  await expect(anchor.keep(NOTES[0]!, signal)).rejects.not.toThrow("fetch failed");
+});
+
+test.each(["me:hunter2", "me"])("credentials in the URL, %s, are refused at start, and not repeated", async (user) => {
+  await expect(openAnchor(`https://${user}@witness.example/`, clock)).rejects.toThrow(
+    /^--audit-anchor must not carry a user name or password in its URL$/,
   );
 });

@@ -67,6 +67,9 @@ function keepEvidence(): void {
     at: "",
     checkpoint: checkpointOf(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
   });
+  const changed = JSON.stringify({ at: "", checkpoint: checkpointOf(entries, 200, otherKey) });
+  file("two-keys.jsonl", `${lines[0]}\n${changed}\n`);
+  file("of-nothing", checkpointOf(entries, 0, key));
   file("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
   file("cut.jsonl", write(entries.slice(0, -5)));
   file("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
@@ -94,6 +97,14 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["an earlier checkpoint", 0, "audit.jsonl --checkpoint early --key public.pem"],
   ["two checkpoints", 0, "audit.jsonl --checkpoint early --checkpoint note --key public.pem"],
   ["an anchor's file", 0, "audit.jsonl --checkpoint anchor.jsonl --key public.pem"],
+  [
+    "an anchor's file over a change of keys, and both",
+    0,
+    "audit.jsonl --checkpoint two-keys.jsonl --key public.pem --key other.pem",
+  ],
+  ["an anchor's file over a change of keys, and one", 1, "audit.jsonl --checkpoint two-keys.jsonl --key other.pem"],
+  ["a checkpoint of no entries", 2, "audit.jsonl --checkpoint of-nothing --key public.pem"],
+  ["a receipt of no entry", 2, "audit.jsonl --expected-length 0 --expected-head HEAD0"],
   ["a receipt", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77"],
   ["a receipt and a checkpoint", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77 --checkpoint note"],
   ["an empty export", 2, "empty.jsonl"],
@@ -134,6 +145,7 @@ function argsOf(text: string): string[] {
     .filter(Boolean)
     .map((word) => {
       const head = /^HEAD(\d+)$/.exec(word);
+      if (word === "HEAD0") return "0".repeat(64);
       if (head) return world.entries[Number(head[1]) - 1]!.current_hash;
       if (word === "VKEY") return verifierKey;
       return word.startsWith("--") || /^(?:\d+|x)$/.test(word) ? word : path(word);
@@ -231,6 +243,14 @@ test("an origin with a line break is one line in its checkpoint", () => {
   const args = [file("origin.jsonl", write(entries)), "--checkpoint", file("origin-note", note)];
   expect(run(args).status).toBe(0);
   if (!pythonMissing) expect(runPython(args).status).toBe(0);
+});
+
+test("every control character that the service can write is read", () => {
+  const controls = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, code) => code), 0x2028, 0xfeff);
+  const entries = world.entries.map((entry) => ({ ...entry, origin: `o${controls}/audit/0f`, detail: controls }));
+  const args = [file("controls.jsonl", write(rehashed(entries, 0)))];
+  expect(run(args)).toMatchObject({ status: 2 });
+  if (!pythonMissing) expect(runPython(args)).toMatchObject({ status: 2 });
 });
 
 test("memory stays flat: a log larger than the heap is verified", () => {

@@ -211,6 +211,38 @@ test("with a key, a checkpoint forged in the store is no cover for a rewritten l
   expect(deps.integrity.breach?.reason).toContain("signature");
 });
 
+type Stored = { length: number; roots: string[] };
+test.each<[string, (deps: TestDeps) => Promise<void>]>([
+  ["is gone", ({ store }) => store.transact((tx) => tx.delete("meta", "merkle"))],
+  ["lacks a tile", ({ store }) => store.transact((tx) => tx.delete("merkle", `1/${entryKey(0)}`))],
+  [
+    "has another hash in a tile",
+    ({ store }) =>
+      store.transact(async (tx) => {
+        const tile = (await tx.get<string[]>("merkle", `1/${entryKey(0)}`))!.value;
+        tx.put("merkle", `1/${entryKey(0)}`, tile.with(1, "1".repeat(64)));
+      }),
+  ],
+  [
+    "has another frontier",
+    ({ store }) =>
+      store.transact(async (tx) => {
+        const tree = (await tx.get<Stored>("meta", "merkle"))!.value;
+        tx.put("meta", "merkle", { ...tree, roots: tree.roots.with(0, "1".repeat(64)) });
+      }),
+  ],
+])("a stored tree that %s is grown anew: the checkpoint is right, and a sound log is not accused", async (_, spoil) => {
+  const deps = signing(await logOf(200));
+  await currentCheckpoint(deps);
+  await spoil(deps);
+  await lengthen(deps, 3);
+  expect(await currentCheckpoint(deps)).toMatchObject({ length: 203 });
+  expect((await currentCheckpoint(deps)).note.split("\n")[2]).toBe(await rootAt(deps, 203));
+  expect(deps.integrity.breach).toBeUndefined();
+  const { status } = await auditProof(deps)(get("audit/proof?id=2"));
+  expect(status).toBe(200);
+});
+
 test("a log whose tail was cut gets no shorter checkpoint", async () => {
   const deps = signing(await logOf(100));
   const kept = await currentCheckpoint(deps);
@@ -222,6 +254,16 @@ test("a log whose tail was cut gets no shorter checkpoint", async () => {
   });
   expect(await currentCheckpoint(deps)).toEqual(kept);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 91 });
+});
+
+test("a record in the place of the last checkpoint that is none is a breach, not a beginning", async () => {
+  const deps = await logOf(10);
+  await currentCheckpoint(deps);
+  await deps.store.transact((tx) => tx.put("meta", "checkpoint", { note: "x", key: null, at: deps.clock.iso() }));
+  await lengthen(deps, 1);
+  const response = await ask(deps);
+  expect([response.status, await response.json()]).toMatchObject([503, { code: "chain_broken" }]);
+  expect(deps.integrity.breach?.reason).toContain("no checkpoint");
 });
 
 test("a broken chain without any checkpoint is answered with 503 chain_broken, and proofs likewise", async () => {

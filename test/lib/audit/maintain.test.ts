@@ -19,7 +19,7 @@ function testAnchor(...kept: string[]) {
     },
     last: async () => {
       if (state.problem) throw new Error(state.problem);
-      return state.kept.at(-1);
+      return state.kept.at(-1) ?? null;
     },
   };
   return { ...state, state, anchor };
@@ -42,6 +42,19 @@ test("a checkpoint is made at first, then after 64 entries or a minute, and not 
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(66);
+});
+
+test("a clock that was set back puts off neither a checkpoint nor the anchor", async () => {
+  const { anchor, state } = testAnchor();
+  const deps = { ...(await logOf(1)), anchor };
+  state.problem = "away";
+  await maintainCheckpoint(deps);
+  state.problem = undefined;
+  deps.clock.advance(-3600 * SECOND);
+  await lengthen(deps, 1);
+  await maintainCheckpoint(deps);
+  expect(await lengthCovered(deps)).toBe(2);
+  expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["2"]);
 });
 
 test("nothing is made of an empty log, without a product, or of a broken chain", async () => {
@@ -127,6 +140,75 @@ test("in a process that stays, commits bring checkpoints about, until the bell i
   bell.close();
   await running;
   expect(made).toEqual(["1", "65"]);
+});
+
+test("while an anchor is silent, checkpoints do not fall behind", async () => {
+  const bell = createBell();
+  const deps = await logOf(1, { store: ringing(memoryStore(), bell) });
+  const events = new EventEmitter();
+  let giveUp = (_: Error): void => {};
+  let givenUp: AbortSignal | undefined;
+  const anchor: CheckpointAnchor = {
+    keep: (_, signal) => {
+      givenUp = signal;
+      events.emit("asked");
+      return new Promise((_, reject) => (giveUp = reject));
+    },
+    last: async () => undefined,
+  };
+  const asked = once(events, "asked");
+  const running = keepCheckpoints({ ...deps, anchor }, bell);
+  await asked;
+  await lengthen(deps, 64);
+  for (let { rings } = bell; (await lengthCovered(deps)) !== 65; { rings } = bell) await bell.wait(rings, 60 * SECOND);
+  expect(givenUp?.aborted, "the anchor is still awaited").toBe(false);
+  bell.close();
+  giveUp(new Error("too late"));
+  await running;
+});
+
+test("a process that stops does not wait for a silent anchor, and counts that as no failure", async () => {
+  const bell = createBell();
+  const deps = await logOf(1, { store: ringing(memoryStore(), bell) });
+  const anchor: CheckpointAnchor = {
+    keep: (_, signal) => {
+      setImmediate(bell.close);
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    last: async () => undefined,
+  };
+  const warnings: string[] = [];
+  const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
+  await keepCheckpoints({ ...deps, log, anchor }, bell);
+  expect(warnings).toEqual([]);
+  expect(await deps.store.get("meta", "anchor")).toBeUndefined();
+});
+
+test("a log found broken gives its anchor nothing: an older checkpoint would stand behind the newest", async () => {
+  const { anchor, kept } = testAnchor();
+  const deps = { ...(await logOf(10)), anchor };
+  const older = await currentCheckpoint(deps);
+  kept.push(older.note.replace("\n10\n", "\n12\n"));
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toMatchObject({ first_invalid: 11 });
+  await maintainCheckpoint(deps);
+  expect(kept).toHaveLength(1);
+});
+
+test("an anchor that is new, or lost what it kept, is given the newest checkpoint after the next start", async () => {
+  const first = testAnchor();
+  const deps = await logOf(10);
+  await maintainCheckpoint({ ...deps, anchor: first.anchor });
+  const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
+    await holdAgainstAnchor({ ...deps, anchor });
+    await maintainCheckpoint({ ...deps, anchor });
+    return kept.map((note) => note.split("\n")[1]);
+  };
+  expect(await started(first), "the same again").toEqual(["10"]);
+  const second = testAnchor();
+  expect(await started(second)).toEqual(["10"]);
+  second.kept.pop();
+  expect(await started(second)).toEqual(["10"]);
 });
 
 test("at start the log must continue what its anchor kept last", async () => {

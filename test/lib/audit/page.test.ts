@@ -50,6 +50,18 @@ test("a filter that matches more than a page goes on where the page ended", asyn
   expect(seen.reverse().flat()).toEqual(Array.from({ length: LENGTH - 20 }, (_, index) => index + 11));
 });
 
+test("after and before together are a range, walked forward", async () => {
+  const ids = async (query: object) => {
+    const { entries, next } = await auditPage(store, { limit: 3, ...query });
+    return [entries.map(({ id }) => id), next];
+  };
+  expect(await ids({ after: 5, before: 11 })).toEqual([[6, 7, 8], 8]);
+  expect(await ids({ after: 8, before: 11 })).toEqual([[9, 10], null]);
+  expect(await ids({ after: 7, before: 11 })).toEqual([[8, 9, 10], null]);
+  expect(await ids({ after: 8, before: 8 })).toEqual([[], null]);
+  expect(await ids({ after: 8, before: 12, tenant: "first" })).toEqual([[9, 10], null]);
+});
+
 test("the export streams page by page, and is the whole chain", async () => {
   const text = await new Response(auditExport(store, 100)).text();
   const entries = text

@@ -119,6 +119,25 @@ test("a record that is no longer where it was is told of with file and offset, n
   expect((await again.get("audit", "0000000000000003"))?.id).toBe("0000000000000003");
 });
 
+test("damage in a file that its index spared from being read is told of soon after the start", async () => {
+  const store = await opened(state, SMALL);
+  await run(store, 1, 60);
+  await store.compact();
+  await store.close();
+  const bytes = await readFile(segmentPath(2));
+  const offset = bytes.indexOf("\n") + 1;
+  const place = bytes.indexOf("audit", offset);
+  bytes[place + 30]! ^= 1;
+  await writeFile(segmentPath(2), bytes);
+  const log = readableLog();
+  const again = await opened(state, { ...SMALL, log });
+  await expect(again.compact()).rejects.toThrow(StoreDamaged);
+  const told = log.lines.filter(({ level }) => level === "error");
+  expect(told).toHaveLength(1);
+  expect(told[0]!.fields!["error"]).toMatchObject({ name: "StoreDamaged", file: segmentPath(2), offset });
+  expect(await readFile(segmentPath(2)), "nothing is written over it").toEqual(bytes);
+});
+
 describe("compaction", () => {
   test("takes out what is superseded, keeps all audit entries, and changes nothing that is read", async () => {
     const store = await opened(state, SMALL);
