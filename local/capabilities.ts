@@ -39,7 +39,6 @@ export function capabilitiesOf(options: Options, uiProblem: string | null): Capa
       : [disabled("cross_link", "link", "not configured", "--cross-link-port PORT --cross-link-peers HOST:PORT,…")]),
     row("llm", "chat", llmProblem(options), "--llm PROVIDER --llm-model MODEL --llm-key-env NAME"),
     row("audit_key", "audit", options.auditKey ? null : "not configured", "--audit-key PATH"),
-    row("audit_anchor", "audit", options.auditAnchor ? null : "not configured", "--audit-anchor FILE-or-URL"),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** The parts of the program that its options switch on. */
 import { endpoints } from "../handlers/index.ts";
 import { currentCheckpoint } from "../lib/audit/checkpoint.ts";
-import { holdAgainstAnchor, keepCheckpoints } from "../lib/audit/maintain.ts";
+import { keepCheckpoints } from "../lib/audit/maintain.ts";
 import { openLlm } from "../lib/chat/llm_open.ts";
 import { systemClock } from "../lib/compose.ts";
 import type { Deps, Log } from "../lib/deps.ts";
@@ -62,7 +62,6 @@ export async function startParts(
   }
   if (deps.product) {
     deps.checkpoint = { make: () => currentCheckpoint(deps) };
-    await holdAgainstAnchor(deps);
     const keeping = keepCheckpoints(deps, bell);
     undo.push(async () => {
       bell.close();

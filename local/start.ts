@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app } from "../handlers/index.ts";
+import { holdAgainstAnchor } from "../lib/audit/maintain.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import { createDeps } from "../lib/compose.ts";
 import type { Deps, Log } from "../lib/deps.ts";
@@ -77,6 +78,8 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     wake: cycles.wake,
     Response: FastResponse as unknown as typeof Response,
   });
+  // Before anything is settled or told to a peer: neither may go on from a log that was set back.
+  if (deps.product) await holdAgainstAnchor(deps);
   await about(`--state ${stateName(options.state)}`, openProduct(deps, { exclusive: opened.exclusive }));
 
   const { host, port } = options;

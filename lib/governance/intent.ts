@@ -34,7 +34,7 @@ const kpiSchema = object({
 });
 
 /** Rules that are absent forbid nothing, except in `minor`, where kinds and targets that are not named are not covered. */
-const policySchema = object({
+export const policySchema = object({
   minor: object({
     kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`)).default([]),
     targets: list(filled).default([]),

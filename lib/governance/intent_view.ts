@@ -1,6 +1,7 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
+import { policySchema } from "./intent.ts";
 import type { KpiState } from "./kpi.ts";
 
 export const intentSummary = z.object({
@@ -10,6 +11,8 @@ export const intentSummary = z.object({
   update_epoch: z.number().int(),
   approved_by: z.string(),
   manifest_hash: z.string(),
+  /** The rules in force, with what the manifest leaves out filled in. */
+  policy: policySchema,
   /** `failing` when the last operation failed; `null` without an adapter. */
   adapter: z
     .object({ name: z.string(), status: z.enum(["ready", "failing"]), last_error: z.string().nullable() })
@@ -28,6 +31,7 @@ export async function intentView({ store, product }: Deps): Promise<z.infer<type
     update_epoch: intent.update_epoch,
     approved_by: intent.approved_by,
     manifest_hash,
+    policy: intent.policy,
     adapter: adapter
       ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
       : null,

@@ -1,7 +1,7 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import * as z from "zod";
-import type { Capability } from "../deps.ts";
-import type { Deps } from "../deps.ts";
+import type { Anchored } from "../audit/maintain.ts";
+import type { Capability, Deps } from "../deps.ts";
 
 export const capabilitySchema = z.object({
   id: z.string(),
@@ -13,10 +13,11 @@ export const capabilitySchema = z.object({
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
-  const { store, product, integrity, adminToken, evolved, notifier, link, capabilities = [] } = deps;
+  const { store, product, integrity, adminToken, evolved, notifier, link, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
   const failure =
     product?.adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
+  const unanchored = anchor && (await store.get<Anchored>("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const unheard = notifier?.problem() ?? null;
   const own = [
@@ -32,6 +33,9 @@ export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
       : capability("audit_chain", "audit", off, "--product-intent PATH"),
+    anchor
+      ? working("audit_anchor", "audit", unanchored ?? null)
+      : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
     capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
     capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
     notifier

@@ -314,10 +314,9 @@ describe("capabilities", () => {
   ])("language model: %j", (argv, env, reason) => {
     expect(find("llm", argv, env)).toMatchObject({ status: "disabled", reason: expect.stringContaining(reason) });
   });
-  test("a language model that can be asked, a key and an anchor are available", () => {
-    const argv = ["--llm=http://127.0.0.1:1/v1", "--llm-model=m", "--audit-key=k.pem", "--audit-anchor=a.jsonl"];
-    for (const id of ["llm", "audit_key", "audit_anchor"])
-      expect(find(id, argv)).toMatchObject({ status: "available" });
+  test("a language model that can be asked and a key are available", () => {
+    const argv = ["--llm=http://127.0.0.1:1/v1", "--llm-model=m", "--audit-key=k.pem"];
+    for (const id of ["llm", "audit_key"]) expect(find(id, argv)).toMatchObject({ status: "available" });
   });
   test("a link that is asked for tells of itself", () => {
     expect(find("cross_link", [])).toMatchObject({ status: "disabled" });

@@ -3,7 +3,16 @@ import { mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import inflater from "@sparticuz/chromium";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
+import { afterAll, afterEach, expect, vi } from "vitest";
+import { killAll } from "../e2e/server.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const FLAGS = [
@@ -36,13 +45,40 @@ export async function startBrowser(): Promise<Browser | undefined> {
   try {
     return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
   } catch (error) {
-    process.stderr.write(`browser tests are skipped: Chromium does not start here: ${(error as Error).message}\n`);
+    const [reason] = (error as Error).message.split("\n");
+    process.stderr.write(`browser tests are skipped: Chromium does not start here: ${reason}\n`);
     return undefined;
   }
 }
 
+/** Long enough for a machine that is busy with other things; nothing that works takes as long. */
+const WAIT_MS = 30_000;
+
+/**
+ * Gives the tests of a file their windows. After each test they are closed, and nothing forbidden has happened in
+ * them; after the last one the browser and every service end.
+ */
+export function useWindows(browser: Browser | undefined) {
+  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+  const windows: Window[] = [];
+  afterEach(async () => {
+    const faults = windows.flatMap((one) => one.faults);
+    await Promise.all(windows.splice(0).map(closeWindow));
+    expect(faults, "policy violations and script errors").toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await killAll();
+  });
+  return async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
+    const opened = await openWindow(browser!, options);
+    windows.push(opened);
+    return opened.page;
+  };
+}
+
 /** A window of somebody, with a storage of its own. */
-export interface Window {
+interface Window {
   page: Page;
   context: BrowserContext;
   /** What must never happen in a page: policy violations, script errors, dialogs of hostile text. */
@@ -50,7 +86,7 @@ export interface Window {
 }
 
 /** Opens a window; `name` and `token` are what the person has typed before. */
-export async function openWindow(
+async function openWindow(
   browser: Browser,
   { name = "", token = "", ...options }: BrowserContextOptions & { name?: string; token?: string } = {},
 ): Promise<Window> {
@@ -60,7 +96,7 @@ export async function openWindow(
     viewport: { width: 1440, height: 900 },
     ...options,
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(WAIT_MS);
   const faults: string[] = [];
   await context.exposeBinding("reportFault", (_source, fault: string) => void faults.push(fault));
   await context.addInitScript(
@@ -84,7 +120,7 @@ export async function openWindow(
 }
 
 /** Closes a window; requests that are still being answered for it end with it. */
-export async function closeWindow({ page, context }: Window): Promise<void> {
+async function closeWindow({ page, context }: Window): Promise<void> {
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await context.close();
 }
@@ -92,11 +128,24 @@ export async function closeWindow({ page, context }: Window): Promise<void> {
 /** The pages of the console, by their place in the address. */
 export const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"] as const;
 
-/** Goes to a page of the console and waits until it shows its content. */
+/** Goes to a page of the console and waits until it shows its content and listens to its keys. */
 export async function visit(page: Page, url: string, place: string): Promise<void> {
   const address = new URL(`/#/${place}`, url).href;
   if (page.url().startsWith(url)) await page.evaluate((hash) => void (location.hash = hash), `/${place}`);
   else await page.goto(address);
   await page.locator("h1").first().waitFor();
   await page.waitForFunction(() => document.querySelector('main [aria-busy="true"]:not(button)') === null);
+  await settled(page);
 }
+
+/** Waits until what follows the drawing of a page is done too: its keys are given to it after the next frame. */
+export const settled = (page: Page): Promise<void> =>
+  page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))),
+  );
+
+/** The button of exactly this name. */
+export const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
+
+/** What the page says about how fresh it is. */
+export const freshness = (page: Page, said: string): Locator => page.getByRole("status").getByText(said);

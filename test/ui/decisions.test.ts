@@ -1,33 +1,20 @@
 /** A change goes through the console, in real windows over a real service. */
+import { exec } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { killAll } from "../e2e/server.ts";
-import { closeWindow, openWindow, startBrowser, visit, type Window } from "./browser.ts";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
+import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
+const shell = promisify(exec);
 const browser = await startBrowser();
 let service: Service;
-const windows: Window[] = [];
-
-const open = async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
-  const opened = await openWindow(browser!, { token: TOKEN, ...options });
-  windows.push(opened);
-  return opened.page;
-};
 
 describe.skipIf(!browser)("decisions in the console", () => {
+  const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
-  });
-  afterEach(async () => {
-    const faults = windows.flatMap((one) => one.faults);
-    await Promise.all(windows.splice(0).map(closeWindow));
-    expect(faults, "policy violations and script errors").toEqual([]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await killAll();
   });
 
   const place = (id: string): string => `changes/${id}`;
@@ -35,7 +22,6 @@ describe.skipIf(!browser)("decisions in the console", () => {
   const kindsOf = async (id: string): Promise<string[]> =>
     (await entriesOf(id)).map((entry: { event_type: string }) => entry.event_type);
   const status = (page: Page) => page.locator(".change-head .mark");
-  const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
   const decide = async (page: Page, action: string, name: string, note = "") => {
     await button(page, `${action}…`).click();
     if (note) await page.getByLabel("Note").fill(note);
@@ -48,9 +34,11 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await visit(ana, service.url, "propose");
     await ana.getByRole("button", { name: "You Say who you are" }).click();
     await ana.getByLabel("Your name").fill("ana");
+    await ana.getByLabel("Admin token").fill(TOKEN);
     await button(ana, "Keep for this tab").click();
-    const bo = await open({ name: "bo" });
+    const bo = await open({ name: "bo", token: TOKEN });
     await visit(bo, service.url, "");
+    await freshness(bo, "Live").waitFor();
 
     await ana.getByLabel("Target").fill("limits.seats");
     await ana.getByLabel("Tenant").fill("northwind");
@@ -68,7 +56,6 @@ describe.skipIf(!browser)("decisions in the console", () => {
     const sentence = "pat asks to set limits.seats for tenant northwind; 40 people are affected; it can be undone.";
     const row = bo.getByRole("link", { name: sentence });
     await row.waitFor();
-    expect(await bo.getByRole("status").textContent()).toBe("Live");
 
     await decide(ana, "Approve", "ana", "Fits the contract.");
     await ana.getByText("Receipt: entry").waitFor();
@@ -105,24 +92,28 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
   test("under an open dialog nothing is swapped: it says that the change is another one, and sends nothing", async () => {
     const id = await service.propose();
-    const ana = await open({ name: "ana" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await ana.clock.install();
     await visit(ana, service.url, place(id));
     await button(ana, "Approve…").click();
     await service.post("api/product/deny", { change_id: id, approver: "bo", note: "Too early." });
     const dialog = ana.getByRole("dialog");
     await dialog.getByText("Changed since you opened it.").waitFor();
     expect(await dialog.innerText()).toContain("Denied by bo");
+    await ana.clock.runFor(10_000);
+    await ana.evaluate(() => fetch("api/state").then((response) => response.text()));
     expect(await status(ana).innerText(), "the page behind is as it was").toBe("Waits for consent");
     expect(await button(ana, "Approve as ana").count()).toBe(0);
     await button(ana, "Close and look again").click();
+    await ana.clock.runFor(10_000);
     await status(ana).getByText("Denied").waitFor();
     expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
   });
 
   test("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
     const id = await service.propose({ risk: "high" });
-    const ana = await open({ name: "ana" });
-    await ana.route("**/api/events", (route) => route.abort());
+    const ana = await open({ name: "ana", token: TOKEN });
+    for (const heard of ["**/api/events", "**/api/product/identity"]) await ana.route(heard, (route) => route.abort());
     await visit(ana, service.url, place(id));
     await button(ana, "Approve…").click();
     await service.post("api/product/approve", { change_id: id, approver: "bo" });
@@ -138,20 +129,21 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
   test("what is refused stays visible with its reason: by status, by the gates, and in the service's own words", async () => {
     const id = await service.propose({ risk: "high" });
-    const eve = await open({ name: "eve" });
+    const told = await open({ name: "eve", token: TOKEN });
+    await rulesAre("shown", told);
+    await visit(told, service.url, place(id));
+    await told.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
+    expect(await button(told, "Approve…").count()).toBe(0);
+
+    const eve = await open({ name: "eve", token: TOKEN });
+    await rulesAre("hidden", eve);
     await visit(eve, service.url, place(id));
     const bar = eve.getByRole("region", { name: "Decision" });
-    const { policy } = await service.get("api/product/intent");
-    if (policy) {
-      expect(await bar.innerText()).toContain("You are not among the intent's approvers.");
-      expect(await button(eve, "Approve…").count()).toBe(0);
-    } else {
-      await button(eve, "Approve…").click();
-      await button(eve, "Approve as eve").click();
-      await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
-      await button(eve, "Cancel").click();
-      expect(await bar.innerText()).toContain("Approve was refused");
-    }
+    await button(eve, "Approve…").click();
+    await button(eve, "Approve as eve").click();
+    await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
+    await button(eve, "Cancel").click();
+    expect(await bar.innerText()).toContain("Approve was refused");
     expect(await bar.innerText()).toMatch(/Apply\W+It has 0 of 2 consents/);
     expect(await bar.innerText()).toMatch(/Withdraw\W+Only pat, who proposed it, may withdraw it/);
 
@@ -164,16 +156,56 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
   });
 
+  test("one denial is final: its note stays with the change, and nothing more can be done", async () => {
+    const id = await service.propose({ risk: "high" });
+    await service.post("api/product/approve", { change_id: id, approver: "bo" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, place(id));
+    await decide(ana, "Deny", "ana", "The <i>storage</i> bill doubles.");
+    await status(ana).getByText("Denied", { exact: true }).waitFor();
+    await ana.getByText("The <i>storage</i> bill doubles.", { exact: true }).waitFor();
+    expect(await ana.locator(".timeline > li").last().innerText()).toContain("ana denied it.");
+    expect(await ana.getByRole("region", { name: "Decision" }).getByRole("button").count()).toBe(0);
+    const { status: now, approver, approval_note } = await service.get(`api/product/changes/${id}`);
+    expect([now, approver, approval_note]).toEqual(["denied", "ana", "The <i>storage</i> bill doubles."]);
+  });
+
+  test("the proposer takes a proposal back, and nobody else is offered to", async () => {
+    const id = await service.propose();
+    const pat = await open({ name: "pat", token: TOKEN });
+    await visit(pat, service.url, place(id));
+    await decide(pat, "Withdraw", "pat");
+    await status(pat).getByText("Withdrawn").waitFor();
+    expect(await service.get(`api/product/changes/${id}`)).toMatchObject({ status: "denied", resolution: "withdrawn" });
+  });
+
+  test("the commands on the page do what its buttons do, and the raw record is the service's", async () => {
+    const id = await service.propose();
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, place(id));
+    await ana.getByText("The same with curl").click();
+    const commands = (await ana.getByRole("region", { name: "Commands" }).innerText()).split("\n\n");
+    const approve = commands.find((command) => command.includes("api/product/approve"))!;
+    expect(approve).not.toContain(TOKEN);
+    const { stdout } = await shell(`${approve} -sS`, { env: { ...process.env, SVC_ADMIN_TOKEN: TOKEN } });
+    expect(JSON.parse(stdout)).toMatchObject({ status: "approved", change: { approver: "ana" } });
+    await status(ana).getByText("Approved, not applied").waitFor();
+    await ana.getByText("Raw JSON").click();
+    const raw = await ana.getByRole("region", { name: "The change as JSON" }).innerText();
+    expect(JSON.parse(raw)).toEqual(await service.get(`api/product/changes/${id}`));
+  });
+
   test("a missing token is asked for in the dialog, kept for the tab, and never in the address", async () => {
     const id = await service.propose();
-    const ana = await open({ name: "ana", token: "" });
+    const ana = await open({ name: "ana" });
     await visit(ana, service.url, place(id));
     await button(ana, "Approve…").click();
     await button(ana, "Approve as ana").click();
     const dialog = ana.getByRole("dialog");
     await dialog.getByText("needs the header X-Svc-Admin-Token").waitFor();
-    await dialog.getByLabel("Admin token").fill(TOKEN);
-    await button(ana, "Approve as ana").click();
+    await ana.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
+    await ana.keyboard.type(TOKEN);
+    await ana.keyboard.press("Enter");
     await status(ana).getByText("Approved, not applied").waitFor();
     expect(
       await ana.evaluate(() => [sessionStorage.getItem("countersign.token"), JSON.stringify(localStorage)]),
@@ -183,7 +215,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
   test("an answer that was lost: sent again as it is, the decision is made once", async () => {
     const id = await service.propose({ risk: "high" });
-    const ana = await open({ name: "ana" });
+    const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, place(id));
     let lost = 0;
     await ana.route("**/api/product/approve", async (route) => {
@@ -198,73 +230,26 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await button(ana, "Approve as ana").click();
     await dialog.waitFor({ state: "detached" });
     await ana.getByText("Your consent is recorded.").waitFor();
+    await ana.getByText("You have approved it").waitFor();
+    expect(await ana.evaluate(() => document.activeElement?.tagName), "the pressed button is gone").toBe("H1");
     expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
-  });
-
-  test("the keyboard alone suffices for a decision, and a single key only opens", async () => {
-    const id = await service.propose({ target: "limits.keys", summary: "By keys alone" });
-    const page = await open();
-    await visit(page, service.url, "");
-    const focused = () => page.evaluate(() => document.querySelector("a:focus")?.textContent ?? "");
-    for (let rows = 0; rows < 20 && !(await focused()).includes("limits.keys"); rows++) await page.keyboard.press("j");
-    expect(await focused()).toContain("limits.keys");
-    await page.keyboard.press("Enter");
-    await status(page).waitFor();
-    expect(page.url()).toContain(id);
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
-    await page.keyboard.press("?");
-    await page.getByText("Approve this change", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("a");
-    await page.getByRole("dialog").waitFor();
-    expect(await kindsOf(id), "nothing was decided by the key").toEqual(["change_proposed"]);
-    await page.keyboard.type("cy");
-    await page.keyboard.press("Tab");
-    await page.keyboard.type("A note with a, d, p and ? in it.");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    await page.getByText("Your consent is recorded.").waitFor();
-    const [, entry] = await entriesOf(id);
-    expect(JSON.parse(entry.detail)).toMatchObject({ approver: "cy", note: "A note with a, d, p and ? in it." });
-    expect(await page.evaluate(() => document.activeElement === document.body), "the focus is not lost").toBe(false);
-  });
-
-  test("single keys can be switched off", async () => {
-    const page = await open();
-    await visit(page, service.url, "changes");
-    await page.keyboard.press("?");
-    await page.getByLabel("Single keys are on").uncheck();
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("/");
-    expect(await page.getByRole("dialog").count()).toBe(0);
-  });
-
-  test("the find dialog leads to a change by arrows and Enter", async () => {
-    const id = await service.propose({ target: "limits.found", summary: "To be found" });
-    const page = await open();
-    await visit(page, service.url, "system");
-    await page.keyboard.press("/");
-    await page.keyboard.type("to be found");
-    await page.getByRole("dialog").getByRole("link", { name: "set limits.found" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.waitForURL(`**/changes/${id}`);
   });
 
   test("the service stopped and back: the page says so, keeps what it showed, and is fresh again by itself", async () => {
     const id = await service.propose({ target: "limits.restart" });
-    const page = await open({ name: "ana" });
+    const page = await open({ name: "ana", token: TOKEN });
     await visit(page, service.url, place(id));
-    await page.getByRole("status").getByText("Live").waitFor();
+    await freshness(page, "Live").waitFor();
     service.server.child.kill("SIGTERM");
     await service.server.ended;
-    await page.getByRole("status").getByText("Offline since").waitFor();
+    await freshness(page, "Offline since").waitFor();
     await button(page, "Approve…").click();
     await button(page, "Approve as ana").click();
     await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
     await button(page, "Cancel").click();
     expect(await status(page).innerText()).toBe("Waits for consent");
-    service = await startService(service);
-    await page.getByRole("status").getByText("Live").waitFor();
+    service = await startService({ before: service });
+    await freshness(page, "Live").waitFor();
     await service.post("api/product/deny", { change_id: id, approver: "bo" });
     await status(page).getByText("Denied").waitFor();
   });

@@ -14,7 +14,7 @@ import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
 import { asText, requestOf, standingOf } from "../../local/ui/domain/sentences.ts";
-import { diffLines } from "../../local/ui/domain/text_diff.ts";
+import { diffLines, patchLines } from "../../local/ui/domain/text_diff.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
 import { INTENT } from "./service.ts";
 
@@ -223,6 +223,19 @@ test("a diff tells what went and what came", () => {
   expect(diffLines("", "new")).toEqual([{ side: "after", text: "new" }]);
   const long = Array.from({ length: 700 }, (_, line) => String(line)).join("\n");
   expect(diffLines(long, "x")).toHaveLength(701);
+});
+
+test("a patch shows what goes and what comes, and its other lines as they are", () => {
+  const patch =
+    "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n same\n--- a comment\n-old\n+new\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n+last\n";
+  expect(patchLines(patch).map(({ side, text }) => `${side[0]}|${text}`)).toEqual([
+    "s|--- a/x", "s|+++ b/x", "s|@@ -1,3 +1,2 @@", "s|same", "b|-- a comment", "b|old", "a|new",
+    "s|--- a/y", "s|+++ b/y", "s|@@ -1 +1 @@", "a|last",
+  ]); // prettier-ignore
+  expect(patchLines("- no hunk\n+ at all").map(({ side, text }) => side[0] + text)).toEqual([
+    "s- no hunk",
+    "s+ at all",
+  ]);
 });
 
 test.each([

@@ -1,119 +1,186 @@
-/** Every page of the console: for everybody, at every width, in both themes, whatever somebody wrote into the records. */
+/** Each page of the console does what it is for, over a service with a history. */
 import { exec } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { killAll } from "../e2e/server.ts";
-import { closeWindow, openWindow, PAGES, startBrowser, visit, type Window } from "./browser.ts";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { provider } from "../lib/chat/provider.ts";
+import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
+import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
-const IMAGE = `<img src=x onerror="window.hacked=1">`;
-/** Turned around by U+202E, this reads as another file's name. */
-const TURNED = "invoice\u202Efdp.exe";
-const LONG = `${IMAGE} ${TURNED} ${"wide".repeat(2000)}`;
+const ANA = { name: "ana", token: TOKEN };
 
 const browser = await startBrowser();
 let service: Service;
-let hostile: { pending: string; applied: string; denied: string };
-const windows: Window[] = [];
-
-const open = async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
-  const opened = await openWindow(browser!, { name: "ana", token: TOKEN, ...options });
-  windows.push(opened);
-  return opened.page;
-};
+let past: { better: string; worse: string; ready: string; shared: string };
 
 describe.skipIf(!browser)("pages of the console", () => {
+  const open = useWindows(browser);
   beforeAll(async () => {
     service = await startService();
-    hostile = await fill(service);
-  });
-  afterEach(async () => {
-    const faults = windows.flatMap((one) => one.faults);
-    await Promise.all(windows.splice(0).map(closeWindow));
-    expect(faults, "policy violations and script errors").toEqual([]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await killAll();
+    past = await live(service);
   });
 
-  const places = () => [...PAGES, ...Object.values(hostile).map((id) => `changes/${id}`)];
+  const part = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-  test.each(["light", "dark"] as const)("axe finds nothing serious on any page, %s", async (colorScheme) => {
-    const page = await open({ colorScheme });
-    const found: string[] = [];
-    for (const place of places()) {
-      await visit(page, service.url, place);
-      found.push(...(await seriousOn(page, place)));
+  test("the inbox: what needs attention, what waits for whom, oldest first, each in a sentence", async () => {
+    const page = await open(ANA);
+    await rulesAre("shown", page);
+    await visit(page, service.url, "");
+    expect(await page.locator("main h2").allInnerTexts()).toEqual([
+      "Needs attention",
+      "Waits for you",
+      "Waits for others",
+      "Approved, not applied",
+      "Outcome open",
+    ]);
+    await part(page, "Needs attention").getByText("The host product no longer shows limits.flow of t1").waitFor();
+    const waiting = part(page, "Waits for you").locator("a[data-row]");
+    const ids = await waiting.evaluateAll((rows) => rows.map((row) => row.getAttribute("href")!.split("/").at(-1)!));
+    const { pending } = await service.get("api/product/approvals");
+    const others = [past.shared];
+    expect(ids).toEqual(
+      pending.map(({ change_id }: { change_id: string }) => change_id).filter((id: string) => !others.includes(id)),
+    );
+    expect(ids.length).toBeGreaterThan(1);
+    expect([...ids].sort(), "ids grow with time").toEqual(ids);
+    expect(await waiting.first().innerText()).toBe(
+      "pat asks to set limits.first for tenant t1; 40 people are affected; it can be undone.",
+    );
+    expect(await part(page, "Waits for others").innerText()).toContain("1 of 2 consents");
+    expect(await part(page, "Approved, not applied").innerText()).toContain("limits.ready");
+    expect(await part(page, "Outcome open").innerText()).toContain("Expected +0.01 on incident rate; +0.01 so far");
+  });
+
+  test("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
+    const page = await open(ANA);
+    await rulesAre("shown", page);
+    await visit(page, service.url, `changes/${past.worse}`);
+    const different = part(page, "What was different?");
+    await different.getByText("Against what the change before it set:").waitFor();
+    expect(await different.locator(".diff .before code").allInnerTexts()).toEqual(["10"]);
+    expect(await different.locator(".diff .after code").allInnerTexts()).toEqual(["25"]);
+    const reach = await part(page, "Whom does it reach?").innerText();
+    for (const fact of ["40", "t1", "it can be undone", "medium", "standard, 1 consent"]) expect(reach).toContain(fact);
+    const worth = part(page, "Is it worth it?");
+    await worth.locator(".plot canvas").waitFor();
+    expect(await worth.innerText()).toMatch(/expects \+0\.01 on incident rate/);
+    expect(await worth.innerText()).toMatch(/Regressed\s+−0\.005 since the apply, final/);
+    const legend = await worth.locator(".legend > li").allInnerTexts();
+    expect(legend.map((line) => line.trim().replace(/ \d+ \w+ \d{4}, [\d:]+$/, ""))).toEqual([
+      "At the apply 0.04",
+      "Expected 0.03",
+      "Guardrail, alerts 0.06",
+      "Applied",
+      "Rolled back",
+    ]);
+    const earlier = worth.getByRole("row").filter({ hasText: "set limits.flow for t1" });
+    expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
+  });
+
+  test("what peers saw of a change like it stands beside the expectation", async () => {
+    const secret = { SVC_CROSS_LINK_SECRET: "a secret of the tests, long enough" };
+    const far = await startService({ args: ["--agent-id=far", "--cross-link-port=0"], env: secret });
+    const { address } = JSON.parse(far.server.stderr.find((line) => line.includes('"link open"'))!);
+    await bring(far, { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" }, ["0.04", "0.03"]);
+    const near = await startService({ args: ["--agent-id=near", `--cross-link-peers=${address}`], env: secret });
+    while (!near.server.stderr.some((line) => line.includes('"link up"')))
+      await once(near.server.child.stderr!, "data");
+    await near.post("api/action/run-now", { action: "sync_peers" });
+    const id = await near.propose({ target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.02" });
+    const page = await open(ANA);
+    await visit(page, near.url, `changes/${id}`);
+    await page.getByText("Peers: 1 change on this target gave +0.01 on average (1 met; by trust worth 1).").waitFor();
+    await visit(page, near.url, "system");
+    await part(page, "Peers").getByText("acme-crm@far").waitFor();
+    expect(await part(page, "Peers").innerText()).toMatch(/Up/);
+  });
+
+  test("what the policy will say is said before anything is sent, and it does say so", async () => {
+    const page = await open(ANA);
+    await rulesAre("shown", page);
+    await visit(page, service.url, "propose");
+    const panel = part(page, "What the policy will say");
+    await page.getByLabel("Tenant").fill("t9");
+    await page.getByLabel("Target").fill("billing.rates");
+    await page.getByLabel("Summary").fill("Cheaper");
+    await panel.getByText("The intent forbids targets like billing.*.").waitFor();
+    await button(page, "Propose").click();
+    await page.getByText("is under the intent's forbidden_targets").waitFor();
+    await page.getByLabel("Target").fill("ui.banner");
+    await page.getByLabel("People affected").fill("20");
+    await page.getByLabel("Can it be undone?").selectOption("true");
+    await page.getByLabel("Risk").selectOption("low");
+    await page.getByLabel("Tier").selectOption("minor");
+    await panel.getByText("approved at once by the intent itself").waitFor();
+    await page.getByLabel("New value").fill("{");
+    await page.getByText("is not JSON").waitFor();
+    await page.getByLabel("New value").fill("true");
+    await button(page, "Propose").click();
+    await page.getByRole("alert").getByText("Approved, not applied").waitFor();
+  });
+
+  test("there is a form for every kind, and what it sends is what was typed", async () => {
+    const page = await open(ANA);
+    const typed: [kind: string, label: string, given: string, value: unknown][] = [
+      ["Config", "New value", '{ "max": 25 }', { max: 25 }],
+      ["Feature flag", "New value", "off", false],
+      ["Workflow", "New value", '{ "after_days": 3 }', { after_days: 3 }],
+      ["Code patch", "Patch", "@@ -1 +1 @@\n-a\n+b", { patch: "@@ -1 +1 @@\n-a\n+b" }],
+      ["Experiment", "New variant, in percent", "20", { variants: { control: 80, treatment: 20 } }],
+    ];
+    await visit(page, service.url, "propose");
+    await page.getByLabel("Tenant").fill("forms");
+    for (const [kind, label, given, value] of typed) {
+      await page.getByRole("radio", { name: kind }).check();
+      await page.getByLabel("Target").fill(`forms.${kind.split(" ")[0]!.toLowerCase()}`);
+      await page.getByLabel("Summary").fill(`A ${kind}`);
+      const field = page.getByLabel(label, { exact: true });
+      await (kind === "Feature flag" ? field.selectOption(given) : field.fill(given));
+      const [answer] = await Promise.all([
+        page.waitForResponse("**/api/product/propose"),
+        button(page, "Propose").click(),
+      ]);
+      expect(await answer.json(), kind).toMatchObject({ status: "pending_consent", value, proposer: "ana" });
     }
-    await page.getByRole("button", { name: "Keys" }).click();
-    found.push(...(await seriousOn(page, "help")));
-    await page.keyboard.press("Escape");
-    await visit(page, service.url, `changes/${hostile.pending}`);
-    await page.getByRole("button", { name: "Approve…" }).click();
-    found.push(...(await seriousOn(page, "decision")));
-    expect(found).toEqual([]);
+    await page.getByRole("link", { name: "Open the change" }).click();
+    await page.getByRole("heading", { name: /run an experiment on\s+forms\.experiment/ }).waitFor();
   });
 
-  test.each([360, 1440])("at %i pixels nothing sticks out, and hostile text is only text", async (width) => {
-    const page = await open({ viewport: { width, height: 800 } });
-    const wide: string[] = [];
-    for (const place of places()) {
-      await visit(page, service.url, place);
-      const { over, images, hacked } = await page.evaluate(() => ({
-        over: document.documentElement.scrollWidth - innerWidth,
-        images: document.images.length,
-        hacked: "hacked" in globalThis,
-      }));
-      expect({ images, hacked }, place).toEqual({ images: 0, hacked: false });
-      if (over > 0) wide.push(`${place}: ${over}`);
-    }
-    expect(wide).toEqual([]);
+  test("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "kpis");
+    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    await page.getByRole("link", { name: "Incident rate" }).click();
+    await page.getByRole("heading", { name: "Incident rate" }).waitFor();
+    await page.getByRole("img", { name: "Incident rate over time" }).locator("canvas").waitFor();
+    expect(page.url()).toContain("kpi=incident_rate");
+    await page.keyboard.press("f");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("NRR quarterly").fill("1.06");
+    await dialog.getByLabel("CSAT").fill("NaN");
+    await button(page, "Feed").click();
+    await dialog.locator("small.error").waitFor();
+    await dialog.getByLabel("CSAT").fill("");
+    await button(page, "Feed").click();
+    await row("NRR quarterly").first().getByText("1.06").waitFor();
+    const outcome = row("set limits.flow for t1").filter({ hasText: "Regressed" });
+    expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed\s+final, rolled back/);
   });
 
-  test("what somebody wrote shows as they wrote it, and what turns its direction is named", async () => {
-    const page = await open();
-    await visit(page, service.url, `changes/${hostile.denied}`);
-    const heading = page.locator("h1");
-    expect(await heading.innerText()).toContain(IMAGE);
-    expect(await heading.locator("bdi").count()).toBeGreaterThanOrEqual(3);
-    const rationale = page.locator(".prose").first();
-    expect(await rationale.innerText()).toContain(`${IMAGE} invoiceU+202Efdp.exe`);
-    expect(await rationale.getAttribute("dir")).toBe("auto");
-    await page.getByText("Show all 4,000 characters").first().click();
-    expect((await rationale.innerText()).length).toBeGreaterThanOrEqual(4000);
-    expect(await page.title()).toContain("\u2068");
-  });
-
-  test("chat and tasks take 8,000 hostile characters and show them as text", async () => {
-    const page = await open();
-    await visit(page, service.url, "chat");
-    await page.getByLabel("Message").fill(LONG.slice(0, 8000));
-    await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("Show all 8,000 characters").first().waitFor();
-    await page.getByText(/memor(y was|ies were) given to this reply/).waitFor();
-    await page.getByLabel("What do you remember of").fill("invoice");
-    await page.getByRole("button", { name: "Search" }).click();
-    const memory = page.getByRole("region", { name: "Memory" });
-    await memory.getByText("invoiceU+202Efdp.exe").first().waitFor();
+  test("a task is submitted, run, and rated by keyboard", async () => {
+    const page = await open(ANA);
     await visit(page, service.url, "tasks");
     await page.keyboard.press("n");
-    await page.getByLabel("Title").fill(IMAGE);
-    await page.getByLabel("Description").fill(LONG.slice(0, 8000));
-    await page.getByRole("button", { name: "Submit", exact: true }).click();
-    await page.getByText("Show all 8,000 characters").first().waitFor();
-    expect(await page.evaluate(() => ["hacked" in globalThis, document.images.length])).toEqual([false, 0]);
-  });
-
-  test("a completed task is rated by keyboard", async () => {
-    await service.post("api/tasks", { title: "What moved?", required_dimension: "E", priority: "urgent" });
+    await page.getByLabel("Title").fill("What moved?");
+    await page.getByLabel("Priority").selectOption("urgent");
+    await button(page, "Submit").click();
+    const task = page.locator(".row.task").filter({ hasText: "What moved?" });
+    await task.getByText("Queued").waitFor();
     await service.post("api/action/run-now", { action: "run_next_task" });
-    const page = await open();
-    await visit(page, service.url, "tasks");
-    await page.getByText("Completed").first().waitFor();
+    await task.getByText("Completed").waitFor();
+    await task.getByText("The report").click();
     await page.keyboard.press("r");
     await page.getByRole("dialog").getByText("What moved?").waitFor();
     await page.keyboard.press("4");
@@ -121,132 +188,69 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("rated 4 of 5 by ana").waitFor();
   });
 
-  test("a proposal meets the policy that was foretold", async () => {
-    const page = await open();
-    await visit(page, service.url, "propose");
-    const panel = page.getByRole("region", { name: "What the policy will say" });
-    await page.getByLabel("Tenant").fill("t9");
-    await page.getByLabel("Target").fill("billing.rates");
-    await page.getByLabel("Summary").fill("Cheaper");
-    const { policy } = await service.get("api/product/intent");
-    if (policy) await panel.getByText("The intent forbids targets like billing.*.").waitFor();
-    else await panel.getByText("does not show its rules beforehand").waitFor();
-    await page.getByRole("button", { name: "Propose", exact: true }).click();
-    await page.getByText("is under the intent's forbidden_targets").waitFor();
-    await page.getByLabel("Target").fill("ui.banner");
-    await page.getByLabel("People affected").fill("20");
-    await page.getByLabel("Can it be undone?").selectOption("true");
-    await page.getByLabel("Risk").selectOption("low");
-    await page.getByLabel("Tier").selectOption("minor");
-    if (policy) await panel.getByText("approved at once by the intent itself").waitFor();
-    await page.getByLabel("New value").fill("{");
-    await page.getByText("is not JSON").waitFor();
-    await page.getByLabel("New value").fill("true");
-    await page.getByRole("button", { name: "Propose", exact: true }).click();
-    await page.getByRole("alert").getByText("Approved, not applied").waitFor();
-  });
-
-  test("the log is checked in the browser: an altered entry, a missing one, a cut tail and a rewrite show", async () => {
-    const page = await open();
-    const tamper = async (change: (entries: Entry[]) => Entry[], length = (given: number): number => given) => {
-      await page.unrouteAll();
-      await page.route("**/api/product/audit?after=*", async (route) => {
-        const body = await (await route.fetch()).json();
-        await route.fulfill({ json: { ...body, entries: change(body.entries), length: length(body.length) } });
-      });
-      await page.getByRole("button", { name: "Check in this browser" }).click();
-      return page.locator(".chain-check .notice").innerText();
+  test("a reply names the memories it was given, and what a model drafts is a card that leads to the change", async () => {
+    const input = {
+      tenant_id: "t1",
+      kind: "config",
+      target: "limits.drafted",
+      summary: "Fewer limits",
+      rationale: "Asked.",
     };
-    await visit(page, service.url, "audit");
-    expect(await tamper((entries) => entries)).toContain("each fits its hash");
-    expect(await tamper((all) => all.map((one) => (one.id === 3 ? { ...one, tenant: "t2" } : one)))).toContain(
-      "The chain breaks at entry 3: its content does not give its hash.",
-    );
-    expect(await tamper((entries) => entries.filter(({ id }) => id !== 4))).toContain("The chain breaks at entry 5");
-    const newest = (await service.get("api/product/audit?limit=1")).entries[0];
-    const keep = (receipt: string) =>
-      page.evaluate((kept) => localStorage.setItem("countersign.receipt", kept), receipt).then(() => page.reload());
-    await keep(`${newest.origin} ${newest.id} ${newest.current_hash}`);
-    const uncut = await tamper((entries) => entries);
-    expect(uncut).toContain("The newest receipt of this browser is among them");
-    const cut = newest.id - 1;
-    expect(
-      await tamper(
-        (entries) => entries.filter(({ id }) => id <= cut),
-        () => cut,
-      ),
-    ).toContain("its tail was cut");
-    await keep(`${newest.origin} ${newest.id} ${"0".repeat(64)}`);
-    expect(await tamper((entries) => entries)).toContain("the log was rewritten");
-    await page.unrouteAll();
-    await page.getByRole("button", { name: "Ask the service" }).click();
-    await page.getByText(`The chain breaks at entry ${newest.id}`).first().waitFor();
-  });
-
-  test("an altered entry shows on its change's page", async () => {
-    const page = await open();
-    await page.route(`**/api/product/changes/${hostile.denied}`, async (route) => {
-      const body = await (await route.fetch()).json();
-      body.audit_entries[1].detail = body.audit_entries[1].detail.replace("denied", "approved");
-      await route.fulfill({ json: body });
+    const model = await provider(({ body: { messages } }) => {
+      const { role, content } = messages.at(-1);
+      const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
+      return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
     });
-    await visit(page, service.url, `changes/${hostile.denied}`);
-    await page.getByText("An entry does not fit its hash: it was altered after it was written.").waitFor();
-    expect(await page.getByText("altered", { exact: true }).count()).toBe(1);
+    const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
+    await clever.post("api/chat", { message: "Remember the turquoise banner." });
+    const page = await open(ANA);
+    await visit(page, clever.url, "chat");
+    await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");
+    await page.keyboard.press("Enter");
+    await page.getByText(/memor(y was|ies were) given to this reply/).waitFor();
+    await page.getByText("Which ones").click();
+    await page.locator(".recollections").getByText("turquoise").first().waitFor();
+    const card = page.locator("article.draft");
+    expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
+    await card.getByRole("link", { name: "Read it and decide" }).click();
+    await page.getByRole("heading", { name: /^The model m1 asks to change\s+limits\.drafted/ }).waitFor();
   });
 
-  test("the export saves the whole log, one entry a line", async () => {
-    const page = await open();
-    await visit(page, service.url, "audit");
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: /^Export \d+ entries$/ }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe("audit.jsonl");
-    const { length } = await service.get("api/product/audit?limit=1");
-    await page.getByText(`Saved ${length} entries`).waitFor();
-  });
-
-  test("actions run now, files open, the checkpoint shows", async () => {
-    const page = await open();
+  test("the system page: four values with their reasons, levels, phases, what is on, actions and files", async () => {
+    const page = await open(ANA);
     await visit(page, service.url, "system");
-    await page.getByRole("button", { name: "Write report" }).click();
-    await page.locator(".history").getByText("Write report").waitFor();
+    for (const [name, reason] of [
+      ["Effect", /NRR quarterly is \d+% of the way/],
+      ["Memory", /things that should be on record/],
+      ["Reliability", /\d of \d applies failed in 30 days/],
+      ["Need", /open items? (is|are) overdue/],
+    ] as const)
+      expect(await part(page, name).innerText()).toMatch(reason);
+    expect(await part(page, "Levels of autonomy").innerText()).toMatch(/L1[^]*L2[^]*L3[^]*L4[^]*L5/);
+    expect(await part(page, "Capabilities").innerText()).toMatch(/Available\s+Product adapter/);
+    expect(await part(page, "Phases").innerText()).toMatch(/Observe[^]*Propose[^]*Apply[^]*Recover[^]*Learn/);
+    await button(page, "Write report").click();
+    await page.locator(".history").getByText("Write report").first().waitFor();
     await page.locator(".files button").first().click();
     await page.getByRole("dialog").locator("pre").waitFor();
-    await page.keyboard.press("Escape");
-    await visit(page, service.url, "audit");
-    await page.getByRole("button", { name: "Show the checkpoint…" }).click();
-    await page.getByRole("dialog").getByText("acme-crm/audit/").first().waitFor();
-  });
-
-  test("the theme follows the system until one is chosen", async () => {
-    const page = await open({ colorScheme: "dark" });
-    await visit(page, service.url, "");
-    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const dark = await ground();
-    await page.getByLabel("Look").selectOption("light");
-    await page.waitForFunction((before) => getComputedStyle(document.body).backgroundColor !== before, dark);
-    await page.reload();
-    await page.locator("h1").waitFor();
-    expect(await ground()).not.toBe(dark);
   });
 
   test("without an event stream the page asks every ten seconds, and says so", async () => {
-    const page = await open();
+    const page = await open(ANA);
     await page.clock.install();
     await page.route("**/api/events", (route) => route.fulfill({ status: 404, json: {} }));
     const id = await service.propose({ target: "limits.polled" });
     await visit(page, service.url, `changes/${id}`);
-    await page.getByRole("status").getByText("Every 10 s").waitFor();
+    await freshness(page, "Every 10 s").waitFor();
+    await page.clock.runFor(5_000);
     await service.post("api/product/deny", { change_id: id, approver: "bo" });
     expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
-    await page.clock.runFor(12_000);
+    await page.clock.runFor(11_000);
     await page.locator(".change-head .mark").getByText("Denied").waitFor();
   });
 
   test("what this service does not have is said to be so", async () => {
-    const page = await open();
+    const page = await open(ANA);
     await page.route(/api\/(chat|memory|tasks|peers|l1l5_trend)/, (route) =>
       route.fulfill({ status: 404, json: { error: "there is nothing here", code: "not_found", status: 404 } }),
     );
@@ -257,8 +261,8 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 
   test("before the first change the inbox holds a command to copy; it works as it stands", async () => {
-    const empty = await startService(undefined, "fresh");
-    const page = await open();
+    const empty = await startService();
+    const page = await open(ANA);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await visit(page, empty.url, "");
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
@@ -271,17 +275,16 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 
   test("without an intent every page of the product says how to start with one", async () => {
-    const off = await startService(undefined, "off");
-    const page = await open();
+    const off = await startService({ runtime: "off" });
+    const page = await open(ANA);
     for (const place of ["", "changes", "kpis", "audit", "propose", "system"]) {
       await visit(page, off.url, place);
       await page.getByText("--product-intent product_intent.json").first().waitFor();
     }
-    expect(await seriousOn(page, "off")).toEqual([]);
   });
 
   test("an unknown change and an unknown page lead on", async () => {
-    const page = await open();
+    const page = await open(ANA);
     await visit(page, service.url, "changes/chg_nothing");
     await page.getByText("There is no change").waitFor();
     await visit(page, service.url, "elsewhere");
@@ -290,44 +293,36 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 });
 
-interface Entry {
-  id: number;
-  tenant: string;
+/** Brings a change to "applied", between two feeds of `incident_rate`. */
+async function bring(
+  { post, propose }: Service,
+  fields: Record<string, string>,
+  feeds: [string, string],
+): Promise<string> {
+  await post("api/product/kpi", { incident_rate: feeds[0] });
+  const change_id = await propose(fields);
+  await post("api/product/approve", { change_id, approver: "bo", note: "Go." });
+  await post("api/product/apply", { change_id });
+  await post("api/product/kpi", { incident_rate: feeds[1] });
+  return change_id;
 }
 
-/** What axe finds that is serious or worse. */
-async function seriousOn(page: Page, place: string): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${place || "inbox"}: ${id} ${nodes[0]?.html.slice(0, 160)}`);
-}
-
-/** Fills a service with hostile text wherever it takes text, one change of each standing, KPIs, drift. */
-async function fill({ post, propose, config }: Service): Promise<typeof hostile> {
-  await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
-  const text = {
-    tenant_id: IMAGE,
-    summary: `${IMAGE} ${"x".repeat(450)}`,
-    rationale: LONG.slice(0, 4000),
-    proposer: `pat ${IMAGE}`,
-    value: JSON.stringify({ [IMAGE]: LONG.slice(0, 2000) }),
-    kpi: "nrr_quarterly",
-    expected_delta_k: "0.02",
-    affected_users: "40",
-  };
-  const pending = await propose({ ...text, target: "limits.pending", risk: "high", reversible: "false" });
-  await post("api/product/approve", { change_id: pending, approver: "bo", note: LONG.slice(0, 4000) });
-  const applied = await propose({ ...text, target: "limits.applied" });
-  await post("api/product/approve", { change_id: applied, approver: "bo", note: IMAGE });
-  await post("api/product/apply", { change_id: applied });
-  await post("api/product/kpi", { nrr_quarterly: "1.01", incident_rate: "0.05" });
-  const denied = await propose({ ...text, target: "limits.denied" });
-  await post("api/product/deny", { change_id: denied, approver: "bo", note: LONG.slice(0, 4000) });
+/** A history: one change that helped and drifted, one that did not, one to apply, three that wait. */
+async function live(service: Service): Promise<typeof past> {
+  const { post, propose, config } = service;
+  await post("api/product/kpi", { nrr_quarterly: "1.02" });
+  const flow = { target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.01" };
+  const better = await bring(service, { ...flow, value: "10" }, ["0.05", "0.04"]);
+  const worse = await bring(service, { ...flow, value: "25" }, ["0.04", "0.045"]);
+  await post("api/product/rollback", { change_id: worse });
+  await post("api/product/kpi", { incident_rate: "0.04" });
   writeFileSync(config, "{}");
   await post("api/action/run-now", { action: "check_drift" });
-  await post("api/action/run-now", { action: "write_report" });
-  await post("api/tasks", { title: IMAGE, description: LONG.slice(0, 8000), required_dimension: IMAGE });
-  await post("api/chat", { message: LONG.slice(0, 8000), author: `eve ${IMAGE}` });
-  return { pending, applied, denied };
+  const ready = await propose({ target: "limits.ready" });
+  await post("api/product/approve", { change_id: ready, approver: "cy" });
+  await propose({ target: "limits.first" });
+  const shared = await propose({ target: "limits.shared", risk: "high" });
+  await post("api/product/approve", { change_id: shared, approver: "ana" });
+  await propose({ target: "limits.last" });
+  return { better, worse, ready, shared };
 }

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -26,12 +26,11 @@ const target = resolve(
 /** What the README shows: file, page, width, theme, and what is done before. */
 const README = [
   { file: "inbox", page: () => "", width: 1440, theme: "light" },
-  { file: "change", page: (ids) => `changes/${ids.south}`, width: 1440, theme: "light" },
-  { file: "change_dark", page: (ids) => `changes/${ids.north}`, width: 1440, theme: "dark" },
-  { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", key: "p" },
-  { file: "kpis", page: () => "kpis", width: 1440, theme: "light" },
+  { file: "change", page: (ids) => `changes/${ids.south}`, width: 1440, height: 1100, theme: "light" },
+  { file: "change_dark", page: (ids) => `changes/${ids.north}`, width: 1440, height: 1100, theme: "dark" },
+  { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", act: openApply },
+  { file: "audit", page: () => "audit", width: 1440, theme: "light", act: checkLog },
   { file: "inbox_phone", page: () => "", width: 360, theme: "light" },
-  { file: "change_phone", page: (ids) => `changes/${ids.south}`, width: 360, theme: "dark" },
 ];
 
 const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"];
@@ -66,11 +65,12 @@ try {
 
 /** A service that begins a fortnight ago and has caught up with the present. */
 async function live() {
-  await build();
+  await build(join(work, "dist"));
+  await symlink(join(root, "node_modules"), join(work, "node_modules"));
   await writeFile(join(work, "intent.json"), JSON.stringify(INTENT));
   const clock = new URL("shifted_clock.mjs", import.meta.url).href;
   const options = ["--port=0", "--product-intent=intent.json", "--product-config=config.json"];
-  const child = spawn(process.execPath, ["--import", clock, join(root, "dist/local/ui_server.js"), ...options], {
+  const child = spawn(process.execPath, ["--import", clock, join(work, "dist/local/ui_server.js"), ...options], {
     cwd: work,
     env: { PATH: process.env.PATH, CLOCK_OFFSET_MS: String(-13 * DAY), CLOCK_STEP_MS: String(HOUR) },
     stdio: ["ignore", "ignore", "pipe"],
@@ -117,9 +117,23 @@ async function openBrowser() {
   return browser;
 }
 
-async function take(browser, { url, ids }, { file, page, width, theme, key, whole = false }) {
+/** Opens the dialog in which a change is applied, and waits for its dry run. */
+async function openApply(page) {
+  await page.getByRole("button", { name: "Apply…" }).click();
+  await page.locator("dialog .diff").waitFor();
+}
+
+/** Lets the service and the browser check the log. */
+async function checkLog(page) {
+  await page.getByRole("button", { name: "Ask the service" }).click();
+  await page.getByText("The service finds all").waitFor();
+  await page.getByRole("button", { name: "Check in this browser" }).click();
+  await page.getByText("each fits its hash").waitFor();
+}
+
+async function take(browser, { url, ids }, { file, page, width, height, theme, act, whole = false }) {
   const context = await browser.newContext({
-    viewport: { width, height: width < 500 ? 780 : 900 },
+    viewport: { width, height: height ?? (width < 500 ? 780 : 900) },
     deviceScaleFactor: width < 500 ? 2 : 1,
     colorScheme: theme,
     locale: "en-GB",
@@ -134,10 +148,7 @@ async function take(browser, { url, ids }, { file, page, width, theme, key, whol
     const plots = [...document.querySelectorAll(".plot")];
     return plots.every((plot) => plot.querySelector("canvas") !== null);
   });
-  if (key) {
-    await shown.keyboard.press(key);
-    await shown.locator("dialog .diff").waitFor();
-  }
+  if (act) await act(shown);
   await shown.screenshot({ path: join(target, `${file}.png`), fullPage: whole });
   await context.close();
 }

@@ -1,6 +1,9 @@
 /** A real service behind the console: a process of its own, with an intent that asks for two names. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { loadIntent } from "../../lib/governance/intent.ts";
+import { sha256 } from "../../local/node_ports.ts";
 import { serve, type Server, temporaryFolder } from "../e2e/server.ts";
 
 /** The intent that the browser tests run under. */
@@ -42,13 +45,22 @@ export type Answer = any;
 
 const PRODUCT = ["--product-intent=intent.json", "--product-config=config.json"];
 
-/** Starts a service, `off` without an intent; on the folder and port of another it goes on where that one stopped. */
-export async function startService(before?: Service, runtime: "fresh" | "off" = "fresh"): Promise<Service> {
+/** How a service is started: anew, or where another one stopped; without an intent; with further options. */
+export interface Start {
+  before?: Service;
+  runtime?: "on" | "off";
+  args?: readonly string[];
+  env?: Record<string, string>;
+}
+
+/** Starts a service; `before` is one that has ended, whose folder and port are taken over. */
+export async function startService({ before, runtime = "on", args = [], env = {} }: Start = {}): Promise<Service> {
   const folder = before?.folder ?? temporaryFolder();
   writeFileSync(join(folder, "intent.json"), JSON.stringify(INTENT));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
-  const product = runtime === "off" ? [] : PRODUCT;
-  const server = await serve(folder, [...product, "--cycle-interval=0", ...port], { SVC_ADMIN_TOKEN: TOKEN });
+  const product = runtime === "on" ? PRODUCT : [];
+  const options = [...product, "--cycle-interval=0", ...port, ...args];
+  const server = await serve(folder, options, { SVC_ADMIN_TOKEN: TOKEN, ...env });
   const { url } = server;
   const read = async (response: Response): Promise<Answer> => {
     const text = await response.text();
@@ -72,6 +84,15 @@ export async function startService(before?: Service, runtime: "fresh" | "off" = 
     get: async (path) => read(await fetch(new URL(path, url))),
     propose: async (fields = {}) => (await post("api/product/propose", { ...PROPOSAL, ...fields })).change_id,
   };
+}
+
+/** A service may show its rules or keep them to itself: what this page is told of them, whatever the service does. */
+export async function rulesAre(told: "shown" | "hidden", page: Page): Promise<void> {
+  const { policy } = loadIntent(JSON.stringify(INTENT), sha256).intent;
+  await page.route("**/api/product/intent", async (route) => {
+    const { policy: _own, ...intent } = await (await route.fetch()).json();
+    await route.fulfill({ json: told === "shown" ? { ...intent, policy } : intent });
+  });
 }
 
 /** A proposal that two of the approvers may decide on. */

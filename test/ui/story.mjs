@@ -131,7 +131,7 @@ export async function tellStory({ url, later, config }) {
     target: "search.semantic",
     summary: "Switch on semantic search for Fabrikam",
     rationale: "Fabrikam's pilot found what it looked for in 8 of 10 cases; before it was 5 of 10.",
-    expected_delta_k: -1.5,
+    expected_delta_k: 1.5,
     kpi: "sales_cycle_days_p50",
     affected_users: 640,
     risk: "low",
@@ -214,7 +214,6 @@ export async function tellStory({ url, later, config }) {
 async function driftAndTasks(url, config) {
   const held = JSON.parse(await readFile(config, "utf8"));
   held.values.northwind["ui.banner"] = { text: "Autumn offer extended!", until: "2026-12-31" };
-  held.changes[Object.keys(held.changes)[0]].state = "applied";
   await writeFile(config, JSON.stringify(held, null, 2));
   const attempt = (path, fields) => send(url, path, fields).catch(() => undefined);
   await attempt("api/action/run-now", { action: "check_drift" });

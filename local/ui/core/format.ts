@@ -10,8 +10,8 @@ export const figure = (given: number): string => plain.format(given);
 export const signed = (given: number): string =>
   given > 0 ? `+${plain.format(given)}` : plain.format(given).replace("-", "−");
 
-/** `83 %`; a share that is unknown is said to be so. */
-export const percent = (share: number | null): string => (share === null ? "no data" : `${Math.round(share * 100)} %`);
+/** `83%`; a share that is unknown is said to be so. */
+export const percent = (share: number | null): string => (share === null ? "no data" : `${Math.round(share * 100)}%`);
 
 /** `1 person`, `40 people`. */
 export const people = (count: number): string => (count === 1 ? "1 person" : `${figure(count)} people`);

@@ -1,5 +1,6 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
 import type { Action, ChangeDetail, Policy, Status } from "../core/api_types.ts";
+import { counted } from "../core/format.ts";
 
 /** One thing to do; `refused` says why it cannot be done now. */
 export interface Offer {
@@ -45,7 +46,7 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, policy:
   switch (action) {
     case "approve":
       if (named && change.approvals.some(({ approver }) => sameName(approver, name)))
-        return `You have approved it; it has ${change.approvals.length} of ${change.required_approvers} consents.`;
+        return `You have approved it; it has ${change.approvals.length} of ${counted(change.required_approvers, "consent")}.`;
       if (outsider) return "You are not among the intent's approvers.";
       return own && policy?.self_approval === false ? "You proposed it, and the intent forbids self-approval." : null;
     case "deny":
@@ -66,12 +67,11 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, policy:
 
 function refusedByStatus(action: Action, status: Status, change: ChangeDetail): string {
   if (status === "denied") return `It was ${change.resolution ?? "denied"}; propose it again.`;
-  if (status === "rolled_back")
-    return action === "apply" ? "It was rolled back; propose it again." : "It was rolled back.";
+  if (status === "rolled_back") return "It was rolled back; propose it again.";
   if (action === "rollback") return "Only an applied change can be rolled back.";
   if (action === "apply")
     return status === "applied"
       ? "It is applied already."
-      : `It has ${change.approvals.length} of ${change.required_approvers} consents.`;
+      : `It has ${change.approvals.length} of ${counted(change.required_approvers, "consent")}.`;
   return status === "applied" ? "It is applied; only a rollback undoes it." : "It is approved already.";
 }

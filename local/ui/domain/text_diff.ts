@@ -33,3 +33,17 @@ export function diffLines(before: string, after: string): DiffLine[] {
   }
   return lines;
 }
+
+/** The lines of a patch in the unified format; what stands outside its hunks stays as it is. */
+export function patchLines(text: string): DiffLine[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  let inHunk = false;
+  return lines.map((line, index): DiffLine => {
+    if (line.startsWith("--- ") && lines[index + 1]?.startsWith("+++ ")) inHunk = false;
+    if (line.startsWith("@@")) inHunk = true;
+    else if (inHunk && line.startsWith("-")) return { side: "before", text: line.slice(1) };
+    else if (inHunk && line.startsWith("+")) return { side: "after", text: line.slice(1) };
+    else if (inHunk && line.startsWith(" ")) return { side: "same", text: line.slice(1) };
+    return { side: "same", text: line };
+  });
+}

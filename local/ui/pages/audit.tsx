@@ -126,7 +126,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
                 {eventName(entry.event_type)} <EntryDetail entry={entry} />
               </div>
             </td>
-            <td data-label="Change">
+            <td data-label="Change" class={entry.change_id === "" ? "none" : undefined}>
               {entry.change_id === "" ? (
                 "–"
               ) : (
@@ -135,7 +135,9 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
                 </a>
               )}
             </td>
-            <td data-label="Tenant">{entry.tenant === "" ? "–" : <Given text={entry.tenant} />}</td>
+            <td data-label="Tenant" class={entry.tenant === "" ? "none" : undefined}>
+              {entry.tenant === "" ? "–" : <Given text={entry.tenant} />}
+            </td>
             <td data-label="Hash">
               <code title={entry.current_hash}>{brief(entry.current_hash)}</code>
             </td>

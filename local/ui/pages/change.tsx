@@ -1,5 +1,5 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
@@ -78,6 +78,10 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         : [],
     ),
   );
+  // The button that was pressed is gone when the change has moved on.
+  useEffect(() => {
+    if (decided) document.querySelector<HTMLElement>("h1")?.focus();
+  }, [decided]);
   const close = () => {
     setDeciding(undefined);
     void reload();

@@ -75,7 +75,15 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
       {!listed && <Pending error={error} what="changes" />}
       {listed && rows.length === 0 && listed.next === null && (
         <p class="quiet">
-          No change fits. {filter.status || filter.tenant_id || text ? <a href="#/changes">Show all</a> : null}
+          {filter.status || filter.tenant_id || text ? (
+            <>
+              No change fits. <a href={href(["changes"])}>Show all</a>
+            </>
+          ) : (
+            <>
+              Nothing was proposed yet. <a href={href(["propose"])}>Propose a change</a>
+            </>
+          )}
         </p>
       )}
       {listed && (

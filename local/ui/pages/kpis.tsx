@@ -7,7 +7,7 @@ import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
 import { type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
-import { STANDARD_KPIS, words } from "../domain/statuses.ts";
+import { STANDARD_KPIS, titled } from "../domain/statuses.ts";
 import { Chart } from "../parts/chart.tsx";
 import type { ChartLine, ChartMark } from "../parts/chart_drawing.ts";
 import { Pending } from "../parts/notice.tsx";
@@ -58,9 +58,9 @@ export function KpisPage({ route: { query } }: { route: Route }) {
         <KpiTable state={state} names={names} chosen={chosen} />
         {chosen && series[chosen] && (
           <>
-            <h3>{words(chosen)}</h3>
+            <h3>{titled(chosen)}</h3>
             <Chart
-              label={`${words(chosen)} over time`}
+              label={`${titled(chosen)} over time`}
               points={series[chosen]}
               lines={linesOf(chosen, state)}
               marks={marksOf(chosen, found?.outcomes ?? [])}

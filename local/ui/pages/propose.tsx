@@ -16,7 +16,7 @@ import { PageHead, Panel } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Code } from "../parts/text.tsx";
 import { Foretelling } from "./propose/foretelling.tsx";
-import { type Draft, ProposalForm } from "./propose/form.tsx";
+import { type Draft, PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 
 /** The form, and beside it what will come of it. */
 export function ProposePage({ route: { query } }: { route: Route }) {
@@ -74,16 +74,18 @@ export function ProposePage({ route: { query } }: { route: Route }) {
             draft={draft}
             onDraft={change}
             kpis={kpis}
-            busy={busy}
             valueFault={value.fault}
             faultOf={(field) => faults.find((one) => one.field === field)?.message}
             onSend={() => void send()}
-          >
-            <Failure error={error} alert />
-          </ProposalForm>
+          />
         </Panel>
         <div class="beside">
-          <Foretelling draft={draft} intent={intent} />
+          <Foretelling draft={draft} intent={intent}>
+            <Failure error={error} alert />
+            <button type="submit" form={PROPOSAL_FORM} disabled={busy} aria-busy={busy}>
+              {busy ? "Sending…" : "Propose"}
+            </button>
+          </Foretelling>
           <Panel title="The same with curl">
             <Code label="Command">{curlPost("api/product/propose", fields, { token: false })}</Code>
           </Panel>

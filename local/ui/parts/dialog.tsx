@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { modals } from "../core/hooks.tsx";
 
-/** A dialog over the page. Escape closes it unless it is busy; the focus then goes back to where it came from. */
+/** A dialog over the page. Escape closes it unless it is busy; the browser then gives the focus back. */
 export function Dialog({
   title,
   onClose,
@@ -20,17 +20,14 @@ export function Dialog({
   const heading = useId();
   const open = useRef(true);
   useLayoutEffect(() => {
-    const opener = document.activeElement;
     const shown = dialog.current!;
     shown.showModal();
     modals.set(modals.get() + 1);
-    shown.querySelector<HTMLElement>("[data-first]")?.focus();
+    shown.querySelector<HTMLElement>('[data-first="true"]')?.focus();
     return () => {
       open.current = false;
       modals.set(modals.get() - 1);
       shown.close();
-      const back = opener instanceof HTMLElement && opener.isConnected ? opener : document.querySelector("h1");
-      back?.focus();
     };
   }, []);
   return (

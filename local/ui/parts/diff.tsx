@@ -1,4 +1,4 @@
-import { diffLines, type DiffLine } from "../domain/text_diff.ts";
+import { diffLines, type DiffLine, patchLines } from "../domain/text_diff.ts";
 import { Given } from "./text.tsx";
 
 const SIGN = { same: " ", before: "−", after: "+" } as const;
@@ -24,6 +24,15 @@ export function Diff({
     </div>
   );
 }
+
+/** A patch in the unified format, as it was given. */
+export const Patch = ({ text, label }: { text: string; label: string }) => (
+  <div class="diff" role="region" aria-label={label} tabIndex={0}>
+    {patchLines(text).map((line, index) => (
+      <Line key={index} line={line} />
+    ))}
+  </div>
+);
 
 const Line = ({ line: { side, text } }: { line: DiffLine }) => {
   const content = (

@@ -27,7 +27,15 @@ export function Notice({
 }
 
 /** What the service, or the way to it, said when something failed. */
-export function Failure({ error, alert = false }: { error: unknown; alert?: boolean }) {
+export function Failure({
+  error,
+  alert = false,
+  tokenHint = "Give the token under “You” and try again.",
+}: {
+  error: unknown;
+  alert?: boolean;
+  tokenHint?: string;
+}) {
   if (error === undefined) return null;
   if (error instanceof Refused) {
     const { fields = [], code } = error.refusal;
@@ -45,7 +53,7 @@ export function Failure({ error, alert = false }: { error: unknown; alert?: bool
             ))}
           </ul>
         )}
-        {code === "unauthorized" && <p>Give the token under “You” and try again.</p>}
+        {code === "unauthorized" && <p>{tokenHint}</p>}
       </Notice>
     );
   }

@@ -47,6 +47,7 @@ export function viewRules(open: Open): void {
       update_epoch: 3,
       approved_by: "head-of-product@acme.example",
       manifest_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      policy: { required_approvers: { standard: 1, major: 1 }, self_approval: true, guardrails: [] },
       adapter: null,
       last_kpi_at: null,
     });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { type Anchored, holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/maintain.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
 import { createBell, ringing } from "../../../lib/pulse/bell.ts";
 import { SECOND } from "../../support/clock.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
@@ -87,6 +88,8 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
   await maintainCheckpoint(deps);
   const anchored = async () => (await deps.store.get<Anchored>("meta", "anchor"))!.value;
   expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
+  const shown = async () => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_anchor");
+  expect(await shown()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });
   await lengthen(deps, 64);
   expect(await currentCheckpoint(deps)).toMatchObject({ length: 65 });
   state.problem = undefined;
@@ -96,6 +99,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
   await maintainCheckpoint(deps);
   expect(state.kept.map((note) => note.split("\n")[1])).toEqual(["65"]);
   expect(await anchored()).toMatchObject({ length: 65, last_error: null });
+  expect(await shown()).toMatchObject({ status: "available", reason: null });
 });
 
 test("an anchor that never answers holds up no checkpoint", async () => {

@@ -63,6 +63,10 @@ export function DecideDialog({
   const changed = useChangedSince(change, busy || error instanceof Unreachable);
   const key = useKeys();
   const person = PERSON[action];
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (asksToken) form.current?.querySelector<HTMLInputElement>('[type="password"]')?.focus();
+  }, [asksToken]);
 
   const send = async (event: Event) => {
     event.preventDefault();
@@ -89,7 +93,7 @@ export function DecideDialog({
 
   return (
     <Dialog title={`${ACTION_LABEL[action]} this change?`} onClose={onClose} busy={busy} wide={action === "apply"}>
-      <form onSubmit={(event) => void send(event)}>
+      <form ref={form} onSubmit={(event) => void send(event)}>
         <p class="lead">
           <Sentence parts={requestOf(change)} />
         </p>
@@ -151,11 +155,10 @@ export function DecideDialog({
                 class={action === "deny" || action === "rollback" ? "danger" : ""}
                 disabled={busy}
                 aria-busy={busy}
-                data-first={!person}
               >
                 {busy ? "Sending…" : confirmLabel(action, person ? name.trim() : "")}
               </button>
-              <button type="button" class="secondary" onClick={onClose} disabled={busy}>
+              <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!person}>
                 Cancel
               </button>
             </>
@@ -220,7 +223,7 @@ function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown }) {
 
 const SendFailure = ({ error }: { error: unknown }) => (
   <>
-    <Failure error={error} alert />
+    <Failure error={error} alert tokenHint="Give the token above and try again." />
     {error instanceof Unreachable && (
       <p class="quiet">
         It may have arrived. Send it again as it is: the service answers a repeated request and does it once.

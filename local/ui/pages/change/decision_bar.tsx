@@ -47,7 +47,7 @@ export function DecisionBar({
           .map(({ action }) => (
             <Closed key={`said-${action}`} label={`${ACTION_LABEL[action]} was refused`} reason={refusals[action]!} />
           ))}
-        {byReason(closed, refusals).map(([reason, labels]) => (
+        {byReason(closed).map(([reason, labels]) => (
           <Closed key={reason} label={labels.join(", ")} reason={reason} />
         ))}
       </ul>
@@ -56,11 +56,10 @@ export function DecisionBar({
 }
 
 /** What is refused for one reason is told once. */
-function byReason(closed: readonly Offer[], refusals: Refusals): [reason: string, labels: string[]][] {
+function byReason(closed: readonly Offer[]): [reason: string, labels: string[]][] {
   const grouped = new Map<string, string[]>();
-  for (const { action, label, refused } of closed) {
-    const reason = refusals[action] ?? refused!;
-    grouped.set(reason, [...(grouped.get(reason) ?? []), label]);
+  for (const { label, refused } of closed) {
+    grouped.set(refused!, [...(grouped.get(refused!) ?? []), label]);
   }
   return [...grouped];
 }

@@ -68,6 +68,7 @@ function Rehearsed({ answer: { adapter, change } }: { answer: Operation }) {
     <>
       <p>
         Dry run: the {adapter.name} adapter finds it <strong>{adapter.result}</strong>. Nothing was changed.
+        {isBeforeAfter(preview) && preview.present_before === false && " The host product holds nothing there now."}
       </p>
       {isBeforeAfter(preview) ? (
         <Diff

@@ -7,7 +7,7 @@ import { changeHref, href } from "../../core/router.tsx";
 import { readPrecedents } from "../../domain/change_history.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
 import { shortly } from "../../domain/sentences.ts";
-import { VERDICT, words } from "../../domain/statuses.ts";
+import { VERDICT, titled, words } from "../../domain/statuses.ts";
 import { Chart } from "../../parts/chart.tsx";
 import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
 import { Mark } from "../../parts/mark.tsx";
@@ -60,13 +60,13 @@ function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; 
   if (points.length === 0)
     return (
       <p class="quiet">
-        {words(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
+        {titled(kpi)} was never fed. <a href={href(["kpis"], { kpi })}>Feed it</a>, or the outcome stays open.
       </p>
     );
   const direction = directionOf(kpi, state?.goals ?? []);
   return (
     <Chart
-      label={`${words(kpi)} over time, with the baseline of this change`}
+      label={`${titled(kpi)} over time, with the baseline of this change`}
       points={points}
       lines={linesOf(kpi, change, intent, points.at(-1)!.value, direction)}
       marks={marksOf(change)}

@@ -7,7 +7,7 @@ import { readHistory, setBefore } from "../../domain/change_history.ts";
 import { shortly } from "../../domain/sentences.ts";
 import { type Mark as MarkOf, statusMark, titled } from "../../domain/statuses.ts";
 import { stepsOf } from "../../domain/timeline.ts";
-import { Diff } from "../../parts/diff.tsx";
+import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark, Sign } from "../../parts/mark.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Code, Given, Json, Prose, Sentence } from "../../parts/text.tsx";
@@ -35,7 +35,7 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
           The change carries no value: it says that <Given text={change.target} code /> changes, and sets nothing.
         </p>
       ) : isPatch(change.value) ? (
-        <Code label="Patch">{change.value.patch}</Code>
+        <Patch label="Patch" text={change.value.patch} />
       ) : (
         <>
           <p class="quiet">
@@ -45,7 +45,7 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
               </>
             ) : (
               <>
-                Nothing was set at <Given text={change.target} code /> through this service before:
+                Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
               </>
             )}
           </p>

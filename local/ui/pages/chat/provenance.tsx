@@ -1,4 +1,5 @@
 import type { ChatAnswer } from "../../core/api_types.ts";
+import { counted } from "../../core/format.ts";
 import { changeHref, href } from "../../core/router.tsx";
 import { Sign } from "../../parts/mark.tsx";
 import { Given, Prose } from "../../parts/text.tsx";
@@ -9,7 +10,9 @@ export const Provenance = ({ answer: { injected, memories, drafts } }: { answer:
   <div class="provenance">
     <p class="quiet">
       <Sign shape={injected ? "full" : "ring"} />{" "}
-      {injected ? `${memories.length} memories were given to this reply.` : "No memory was given to this reply."}
+      {injected
+        ? `${counted(memories.length, "memory was", "memories were")} given to this reply.`
+        : "No memory was given to this reply."}
     </p>
     {memories.length > 0 && (
       <details>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AuditEntry } from "../../core/api_types.ts";
 import { post } from "../../core/api.ts";
-import { words } from "../../domain/statuses.ts";
+import { titled } from "../../domain/statuses.ts";
 import { keepReceipt } from "../../domain/receipts.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Line } from "../../parts/field.tsx";
@@ -26,7 +26,7 @@ export function FeedDialog({ names, onClose }: { names: readonly string[]; onClo
           {names.map((kpi, index) => (
             <Line
               key={kpi}
-              label={words(kpi)}
+              label={titled(kpi)}
               inputMode="decimal"
               value={values[kpi] ?? ""}
               onValue={(text) => setValues({ ...values, [kpi]: text })}

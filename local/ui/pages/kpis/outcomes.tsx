@@ -1,12 +1,21 @@
-import type { Outcome } from "../../core/api_types.ts";
-import { signed } from "../../core/format.ts";
+import { useState } from "preact/hooks";
+import type { ChangeDetail, Outcome } from "../../core/api_types.ts";
+import { get } from "../../core/api.ts";
+import { briefId, signed } from "../../core/format.ts";
+import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
-import { VERDICT, words } from "../../domain/statuses.ts";
+import { shortly } from "../../domain/sentences.ts";
+import { titled, VERDICT } from "../../domain/statuses.ts";
 import { Mark } from "../../parts/mark.tsx";
+import { Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
+
+/** Rows at a time: each asks for its change's name. */
+const STEP = 20;
 
 /** What was expected of each applied change, and what came. */
 export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[]; more: boolean }) {
+  const [shown, setShown] = useState(STEP);
   if (outcomes.length === 0)
     return <p class="quiet">No change was applied yet. Thirty days after an apply, its outcome is final.</p>;
   return (
@@ -14,6 +23,7 @@ export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[];
       <table class="cards">
         <thead>
           <tr>
+            <th scope="col">Change</th>
             <th scope="col">Applied</th>
             <th scope="col">KPI</th>
             <th scope="col" class="number">
@@ -27,36 +37,52 @@ export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[];
           </tr>
         </thead>
         <tbody>
-          {outcomes.map((one) => (
-            <tr key={one.change_id}>
-              <td data-label="Applied">
-                <a data-row href={changeHref(one.change_id)}>
-                  <Moment at={one.applied_at} />
-                </a>
-              </td>
-              <td data-label="KPI">{one.kpi === null ? <span class="quiet">none named</span> : words(one.kpi)}</td>
-              <td data-label="Expected" class="number">
-                {one.expected_delta_k === null ? "–" : signed(one.expected_delta_k)}
-              </td>
-              <td data-label="Realised" class="number">
-                {one.realised_delta === null ? "–" : signed(one.realised_delta)}
-              </td>
-              <td data-label="Verdict">
-                <Mark of={VERDICT[one.verdict]} />
-              </td>
-              <td data-label="State">
-                {one.state === "open"
-                  ? "open"
-                  : `final, ${one.closed_by === "rollback" ? "rolled back" : "30 days over"}`}
-              </td>
-            </tr>
+          {outcomes.slice(0, shown).map((one) => (
+            <Row key={one.change_id} outcome={one} />
           ))}
         </tbody>
       </table>
+      {outcomes.length > shown && (
+        <button type="button" class="secondary small" onClick={() => setShown(shown + STEP)}>
+          Show more
+        </button>
+      )}
       <p class="quiet">
         {more && "Only the newest 200 are shown. "}Realised is what the KPI did since the apply, up being good. It is a
         correlation.
       </p>
     </>
+  );
+}
+
+function Row({ outcome: one }: { outcome: Outcome }) {
+  const path = `api/product/changes/${encodeURIComponent(one.change_id)}`;
+  const { data: change } = useResource(`change ${one.change_id}`, (signal) => get<ChangeDetail>(path, {}, signal), {
+    concerns: (news) => news?.type === "audit" && news.data.change_id === one.change_id,
+  });
+  return (
+    <tr>
+      <td>
+        <a data-row href={changeHref(one.change_id)}>
+          {change ? <Sentence parts={shortly(change)} /> : briefId(one.change_id)}
+        </a>
+      </td>
+      <td data-label="Applied">
+        <Moment at={one.applied_at} />
+      </td>
+      <td data-label="KPI">{one.kpi === null ? <span class="quiet">none named</span> : titled(one.kpi)}</td>
+      <td data-label="Expected" class="number">
+        {one.expected_delta_k === null ? "–" : signed(one.expected_delta_k)}
+      </td>
+      <td data-label="Realised" class="number">
+        {one.realised_delta === null ? "–" : signed(one.realised_delta)}
+      </td>
+      <td data-label="Verdict">
+        <Mark of={VERDICT[one.verdict]} />
+      </td>
+      <td data-label="State">
+        {one.state === "open" ? "open" : `final, ${one.closed_by === "rollback" ? "rolled back" : "30 days over"}`}
+      </td>
+    </tr>
   );
 }

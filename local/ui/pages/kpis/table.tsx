@@ -1,7 +1,7 @@
 import type { State } from "../../core/api_types.ts";
 import { figure, percent } from "../../core/format.ts";
 import { href, refine } from "../../core/router.tsx";
-import { type Mark as MarkOf, words } from "../../domain/statuses.ts";
+import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { Age } from "../../parts/time.tsx";
 
@@ -56,7 +56,7 @@ export function KpiTable({
                     refine(["kpis"], { kpi });
                   }}
                 >
-                  {words(kpi)}
+                  {titled(kpi)}
                 </a>
               </td>
               <td data-label="Now" class="number">

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { Approvals, IntentView } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { counted } from "../../core/format.ts";
@@ -9,8 +10,16 @@ import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
 import type { Draft } from "./form.tsx";
 
-/** What the intent's rules will say, before anything is sent. */
-export function Foretelling({ draft, intent }: { draft: Draft; intent: IntentView }) {
+/** What the intent's rules will say, before anything is sent; below it stands what sends. */
+export function Foretelling({
+  draft,
+  intent,
+  children,
+}: {
+  draft: Draft;
+  intent: IntentView;
+  children: ComponentChildren;
+}) {
   const { policy } = intent;
   return (
     <Panel title="What the policy will say">
@@ -25,6 +34,7 @@ export function Foretelling({ draft, intent }: { draft: Draft; intent: IntentVie
         )}
       </div>
       <Conflicts target={draft.target.trim()} blocks={policy?.on_conflict === "block"} />
+      {children}
     </Panel>
   );
 }

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import type { Kind, Risk, Tier } from "../../core/api_types.ts";
 import { KINDS, type ValueDraft } from "../../domain/kinds.ts";
 import { words } from "../../domain/statuses.ts";
@@ -21,25 +20,24 @@ export interface Draft {
   value: ValueDraft;
 }
 
+/** The form's name, for the button that stands outside it: below what the policy will say. */
+export const PROPOSAL_FORM = "proposal";
+
 /** The form, in the order in which an approver will ask. */
 export function ProposalForm({
   draft,
   onDraft,
   kpis,
-  busy,
   valueFault,
   faultOf,
   onSend,
-  children,
 }: {
   draft: Draft;
   onDraft: (draft: Draft) => void;
   kpis: readonly string[];
-  busy: boolean;
   valueFault: string | undefined;
   faultOf: (field: string) => string | undefined;
   onSend: () => void;
-  children: ComponentChildren;
 }) {
   const kind = KINDS[draft.kind];
   const field = <K extends keyof Draft>(name: K) => ({
@@ -50,6 +48,7 @@ export function ProposalForm({
   });
   return (
     <form
+      id={PROPOSAL_FORM}
       onSubmit={(event) => {
         event.preventDefault();
         onSend();
@@ -135,12 +134,6 @@ export function ProposalForm({
         autocomplete="username"
         hint="You. Only the proposer may withdraw it."
       />
-      {children}
-      <footer>
-        <button type="submit" disabled={busy} aria-busy={busy}>
-          {busy ? "Sending…" : "Propose"}
-        </button>
-      </footer>
     </form>
   );
 }

@@ -25,7 +25,8 @@ export const Capabilities = ({ map: { capabilities } }: { map: CapabilityMap }) 
                 <Given text={reason} />
                 {enable_with !== null && (
                   <>
-                    ; switched on with <code>{enable_with}</code>
+                    ; switched on with{" "}
+                    {enable_with.split(/ (?=--)/).map((option) => [<code key={option}>{option}</code>, " "])}
                   </>
                 )}
               </p>

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { State } from "../../core/api_types.ts";
-import { counted, figure, percent } from "../../core/format.ts";
+import { briefId, counted, figure, percent } from "../../core/format.ts";
 import { changeHref, href } from "../../core/router.tsx";
-import { words } from "../../domain/statuses.ts";
+import { titled, words } from "../../domain/statuses.ts";
 
 /** E, M, R and N, each with its reasons. */
 export const Dimensions = ({ state }: { state: State }) => (
@@ -61,7 +61,7 @@ function Effect({ state: { dimensions } }: { state: State }) {
     <ul class="reasons">
       {parts.map(({ kpi, attainment, reason }) => (
         <li key={kpi}>
-          <a href={href(["kpis"], { kpi })}>{words(kpi)}</a> {reason ?? `is ${percent(attainment)} of the way`}
+          <a href={href(["kpis"], { kpi })}>{titled(kpi)}</a> {reason ?? `is ${percent(attainment)} of the way`}
         </li>
       ))}
     </ul>
@@ -84,7 +84,10 @@ function Memory({ state: { dimensions } }: { state: State }) {
       <ul class="reasons">
         {gaps.slice(0, GAPS).map(({ change_id, missing: items }) => (
           <li key={change_id}>
-            <a href={changeHref(change_id)}>{items.join(" and ")} missing here</a>
+            <a href={changeHref(change_id)} title={change_id}>
+              {briefId(change_id)}
+            </a>{" "}
+            has no {items.join(" and no ")}
           </li>
         ))}
       </ul>

@@ -1,0 +1,117 @@
+/** The audit page: the log can be held against itself, against a receipt, and taken along. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const ANA = { name: "ana", token: TOKEN };
+
+const browser = await startBrowser();
+let service: Service;
+let denied: string;
+
+describe.skipIf(!browser)("the audit log in the console", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+    const { post, propose } = service;
+    await post("api/product/kpi", { nrr_quarterly: "1.02" });
+    denied = await propose();
+    await post("api/product/deny", { change_id: denied, approver: "bo", note: "Not now." });
+    const applied = await propose({ tenant_id: "t2", target: "limits.seats" });
+    await post("api/product/approve", { change_id: applied, approver: "bo" });
+    await post("api/product/apply", { change_id: applied });
+  });
+
+  test("filters are kept in the address, and lead from a change to its entries", async () => {
+    const page = await open(ANA);
+    const events = () => page.locator("td[data-label=Event]").allInnerTexts();
+    await visit(page, service.url, "audit");
+    expect(await events()).toHaveLength(6);
+    await page.getByLabel("Event").selectOption("consent_decision");
+    await page.locator("tbody tr").nth(2).waitFor({ state: "detached" });
+    expect(page.url()).toContain("event_type=consent_decision");
+    await page.getByLabel("Tenant").fill("t2");
+    await button(page, "Filter").click();
+    await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
+    expect(page.url()).toContain("tenant=t2");
+    await page.locator("tbody tr").getByText("Detail").click();
+    await page.getByText('"approver": "bo"').waitFor();
+    await visit(page, service.url, `changes/${denied}`);
+    await page.locator(".timeline").getByRole("link").first().click();
+    await page.getByRole("heading", { name: "Entries" }).waitFor();
+    expect(await events()).toHaveLength(2);
+  });
+
+  test("the log is checked in the browser: an altered entry, a missing one, a cut tail and a rewrite show", async () => {
+    const page = await open(ANA);
+    const tamper = async (change: (entries: Entry[]) => Entry[], length = (given: number): number => given) => {
+      await page.unrouteAll();
+      await page.route("**/api/product/audit?after=*", async (route) => {
+        const body = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...body, entries: change(body.entries), length: length(body.length) } });
+      });
+      await page.getByRole("button", { name: "Check in this browser" }).click();
+      return page.locator(".chain-check .notice").innerText();
+    };
+    await visit(page, service.url, "audit");
+    expect(await tamper((entries) => entries)).toContain("each fits its hash");
+    expect(await tamper((all) => all.map((one) => (one.id === 3 ? { ...one, tenant: "t2" } : one)))).toContain(
+      "The chain breaks at entry 3: its content does not give its hash.",
+    );
+    expect(await tamper((entries) => entries.filter(({ id }) => id !== 4))).toContain("The chain breaks at entry 5");
+    const newest = (await service.get("api/product/audit?limit=1")).entries[0];
+    const keep = (receipt: string) =>
+      page.evaluate((kept) => localStorage.setItem("countersign.receipt", kept), receipt).then(() => page.reload());
+    await keep(`${newest.origin} ${newest.id} ${newest.current_hash}`);
+    const uncut = await tamper((entries) => entries);
+    expect(uncut).toContain("The newest receipt of this browser is among them");
+    const cut = newest.id - 1;
+    expect(
+      await tamper(
+        (entries) => entries.filter(({ id }) => id <= cut),
+        () => cut,
+      ),
+    ).toContain("its tail was cut");
+    await keep(`${newest.origin} ${newest.id} ${"0".repeat(64)}`);
+    expect(await tamper((entries) => entries)).toContain("the log was rewritten");
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Ask the service" }).click();
+    await page.getByText(`The chain breaks at entry ${newest.id}`).first().waitFor();
+  });
+
+  test("an altered entry shows on its change's page", async () => {
+    const page = await open(ANA);
+    await page.route(`**/api/product/changes/${denied}`, async (route) => {
+      const body = await (await route.fetch()).json();
+      body.audit_entries[1].detail = body.audit_entries[1].detail.replace("denied", "approved");
+      await route.fulfill({ json: body });
+    });
+    await visit(page, service.url, `changes/${denied}`);
+    await page.getByText("An entry does not fit its hash: it was altered after it was written.").waitFor();
+    expect(await page.getByText("altered", { exact: true }).count()).toBe(1);
+  });
+
+  test("the export saves the whole log, one entry a line", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "audit");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: /^Export \d+ entries$/ }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("audit.jsonl");
+    const { length } = await service.get("api/product/audit?limit=1");
+    await page.getByText(`Saved ${length} entries`).waitFor();
+  });
+
+  test("the checkpoint shows, to be kept elsewhere", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "audit");
+    await button(page, "Show the checkpoint…").click();
+    await page.getByRole("dialog").getByText("acme-crm/audit/").first().waitFor();
+  });
+});
+
+interface Entry {
+  id: number;
+  tenant: string;
+}

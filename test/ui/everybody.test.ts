@@ -1,0 +1,230 @@
+/** The console for everybody: at every width, in both themes, by keyboard alone, whatever somebody wrote into the records. */
+import { writeFileSync } from "node:fs";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { button, PAGES, settled, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const IMAGE = `<img src=x onerror="window.hacked=1">`;
+/** Turned around by U+202E, this reads as another file's name. */
+const TURNED = "invoice\u202Efdp.exe";
+const LONG = `${IMAGE} ${TURNED} ${"wide".repeat(2000)}`;
+const ANA = { name: "ana", token: TOKEN };
+
+const browser = await startBrowser();
+let service: Service;
+let hostile: { pending: string; applied: string; denied: string };
+
+describe.skipIf(!browser)("the console for everybody", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+    hostile = await fill(service);
+  });
+
+  const places = () => [...PAGES, ...Object.values(hostile).map((id) => `changes/${id}`)];
+
+  /** What axe finds on every page and in the dialogs. */
+  const foundEverywhere = async (page: Page, rules?: string[]): Promise<string[]> => {
+    const found: string[] = [];
+    for (const place of places()) {
+      await visit(page, service.url, place);
+      found.push(...(await seriousOn(page, place || "inbox", rules)));
+    }
+    await page.getByRole("button", { name: "Keys" }).click();
+    found.push(...(await seriousOn(page, "help", rules)));
+    await page.keyboard.press("Escape");
+    await visit(page, service.url, `changes/${hostile.pending}`);
+    await button(page, "Approve…").click();
+    found.push(...(await seriousOn(page, "decision", rules)));
+    return found;
+  };
+
+  test("axe finds nothing serious on any page", async () => {
+    expect(await foundEverywhere(await open(ANA))).toEqual([]);
+  });
+
+  test("in the dark every text stands out as well", async () => {
+    const page = await open({ ...ANA, colorScheme: "dark" });
+    expect(await foundEverywhere(page, ["color-contrast"])).toEqual([]);
+  });
+
+  test("on a narrow screen axe finds nothing serious either, the menu opened", async () => {
+    const page = await open({ ...ANA, viewport: { width: 360, height: 800 } });
+    await visit(page, service.url, "");
+    await button(page, "Menu").click();
+    expect(await seriousOn(page, "menu")).toEqual([]);
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("heading", { name: "Entries" }).waitFor();
+    expect(await page.locator("nav[aria-label=Pages]").first().isVisible(), "the menu has closed").toBe(false);
+    expect(await seriousOn(page, "audit")).toEqual([]);
+  });
+
+  test.each([360, 1440])("at %i pixels nothing sticks out, and hostile text is only text", async (width) => {
+    const page = await open({ ...ANA, viewport: { width, height: 800 } });
+    const wide: string[] = [];
+    for (const place of [...places(), `changes/${hostile.pending}`]) {
+      await visit(page, service.url, place);
+      const { over, images, hacked } = await page.evaluate(() => ({
+        over: document.documentElement.scrollWidth - innerWidth,
+        images: document.images.length,
+        hacked: "hacked" in globalThis,
+      }));
+      expect({ images, hacked }, place).toEqual({ images: 0, hacked: false });
+      if (over > 0) wide.push(`${place}: ${over}`);
+    }
+    await button(page, "Deny…").click();
+    const dialog = (await page.getByRole("dialog").boundingBox())!;
+    expect([dialog.x >= 0, dialog.x + dialog.width <= width], "the dialog fits").toEqual([true, true]);
+    expect(wide).toEqual([]);
+  });
+
+  test("what somebody wrote shows as they wrote it, and what turns its direction is named", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, `changes/${hostile.denied}`);
+    const heading = page.locator("h1");
+    expect(await heading.innerText()).toContain(IMAGE);
+    expect(await heading.locator("bdi").count()).toBeGreaterThanOrEqual(3);
+    const rationale = page.locator(".prose").first();
+    expect(await rationale.innerText()).toContain(`${IMAGE} invoiceU+202Efdp.exe`);
+    expect(await rationale.getAttribute("dir")).toBe("auto");
+    await page.getByText("Show all 4,000 characters").first().click();
+    expect((await rationale.innerText()).length).toBeGreaterThanOrEqual(4000);
+    expect(await page.title()).toContain("\u2068");
+  });
+
+  test("chat and tasks take 8,000 hostile characters and show them as text", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "chat");
+    await page.getByLabel("Message").fill(LONG.slice(0, 8000));
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Show all 8,000 characters").first().waitFor();
+    await page.getByText(/memor(y was|ies were) given to this reply/).waitFor();
+    await page.getByLabel("What do you remember of").fill("invoice");
+    await page.getByRole("button", { name: "Search" }).click();
+    const memory = page.getByRole("region", { name: "Memory" });
+    await memory.getByText("invoiceU+202Efdp.exe").first().waitFor();
+    await visit(page, service.url, "tasks");
+    await page.keyboard.press("n");
+    await page.getByLabel("Title").fill(IMAGE);
+    await page.getByLabel("Description").fill(LONG.slice(0, 8000));
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.getByText("Show all 8,000 characters").first().waitFor();
+    expect(await page.evaluate(() => ["hacked" in globalThis, document.images.length])).toEqual([false, 0]);
+  });
+
+  test("the theme follows the system until one is chosen", async () => {
+    const page = await open({ ...ANA, colorScheme: "dark" });
+    await visit(page, service.url, "");
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.getByLabel("Look").selectOption("light");
+    await page.waitForFunction((before) => getComputedStyle(document.body).backgroundColor !== before, dark);
+    await page.reload();
+    await page.locator("h1").waitFor();
+    expect(await ground()).not.toBe(dark);
+  });
+
+  const status = (page: Page) => page.locator(".change-head .mark");
+  const entriesOf = async (id: string) => (await service.get(`api/product/audit?change_id=${id}`)).entries;
+
+  test("the keyboard alone suffices for a decision, and a single key only opens", async () => {
+    const id = await service.propose({ target: "limits.keys", summary: "By keys alone" });
+    const page = await open({ token: TOKEN });
+    await visit(page, service.url, "");
+    const focused = () => page.evaluate(() => document.querySelector("a:focus")?.textContent ?? "");
+    for (let rows = 0; rows < 20 && !(await focused()).includes("limits.keys"); rows++) await page.keyboard.press("j");
+    expect(await focused()).toContain("limits.keys");
+    await page.keyboard.press("Enter");
+    await status(page).waitFor();
+    await settled(page);
+    expect(page.url()).toContain(id);
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    await page.keyboard.press("?");
+    await page.getByText("Approve this change", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    expect(await entriesOf(id), "nothing was decided by the key").toHaveLength(1);
+    await page.keyboard.type("cy");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("A note with a, d, p and ? in it.");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("Your consent is recorded.").waitFor();
+    const [, entry] = await entriesOf(id);
+    expect(JSON.parse(entry.detail)).toMatchObject({ approver: "cy", note: "A note with a, d, p and ? in it." });
+    expect(await page.evaluate(() => document.activeElement === document.body), "the focus is not lost").toBe(false);
+    await status(page).getByText("Approved, not applied").waitFor();
+    await settled(page);
+    await page.keyboard.press("p");
+    await page.getByRole("dialog").getByText("Nothing was changed.").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await entriesOf(id), "two keys apply nothing").toHaveLength(2);
+  });
+
+  test("single keys are text in a field, and can be switched off", async () => {
+    const page = await open({ token: TOKEN });
+    await visit(page, service.url, "changes");
+    await page.getByLabel("Words").focus();
+    await page.keyboard.type("j/k?");
+    expect(await page.getByLabel("Words").inputValue()).toBe("j/k?");
+    await page.getByLabel("Words").blur();
+    await page.keyboard.press("?");
+    await page.getByLabel("Single keys are on").uncheck();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  test("the find dialog leads to a change by arrows and Enter", async () => {
+    const id = await service.propose({ target: "limits.found", summary: "To be found" });
+    const page = await open({ token: TOKEN });
+    await visit(page, service.url, "system");
+    await page.keyboard.press("/");
+    await page.keyboard.type("to be found");
+    await page.getByRole("dialog").getByRole("link", { name: "set limits.found" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/changes/${id}`);
+  });
+});
+
+/** What axe finds that is serious or worse. */
+async function seriousOn(page: Page, place: string, rules?: string[]): Promise<string[]> {
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
+  const { violations } = await (rules ? axe.withRules(rules) : axe).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${place}: ${id} ${nodes[0]?.html.slice(0, 160)}`);
+}
+
+/** Fills a service with hostile text wherever it takes text, one change of each standing, KPIs, drift. */
+async function fill({ post, propose, config }: Service): Promise<typeof hostile> {
+  await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
+  const text = {
+    tenant_id: IMAGE,
+    summary: `${IMAGE} ${"x".repeat(450)}`,
+    rationale: LONG.slice(0, 4000),
+    proposer: `pat ${IMAGE}`,
+    value: JSON.stringify({ [IMAGE]: LONG.slice(0, 2000) }),
+    kpi: "nrr_quarterly",
+    expected_delta_k: "0.02",
+    affected_users: "40",
+  };
+  const pending = await propose({ ...text, target: "limits.pending", risk: "high", reversible: "false" });
+  await post("api/product/approve", { change_id: pending, approver: "bo", note: LONG.slice(0, 4000) });
+  const applied = await propose({ ...text, target: "limits.applied" });
+  await post("api/product/approve", { change_id: applied, approver: "bo", note: IMAGE });
+  await post("api/product/apply", { change_id: applied });
+  await post("api/product/kpi", { nrr_quarterly: "1.01", incident_rate: "0.05" });
+  const denied = await propose({ ...text, target: "limits.denied" });
+  await post("api/product/deny", { change_id: denied, approver: "bo", note: LONG.slice(0, 4000) });
+  writeFileSync(config, "{}");
+  await post("api/action/run-now", { action: "check_drift" });
+  await post("api/action/run-now", { action: "write_report" });
+  await post("api/tasks", { title: IMAGE, description: LONG.slice(0, 8000), required_dimension: IMAGE });
+  await post("api/chat", { message: LONG.slice(0, 8000), author: `eve ${IMAGE}` });
+  return { pending, applied, denied };
+}
