@@ -41,24 +41,26 @@ export function follow(chain: Chain, line: string): Finding | undefined {
   const number = ++chain.lines;
   const entry = parseLine(line);
   const { last } = chain;
-  const hashed = entry && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
+  const hashed = entry !== undefined && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
   if (!entry || !(hashed || hasHashes(entry))) {
     chain.last = undefined;
     return { line: number, entry: null, rule: "form", message: whyNoEntry(line) };
   }
   chain.origin ??= entry.origin;
   chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };
-  const broken = whyBroken(entry, chain.origin, last);
+  const broken = whyBroken(entry, chain.origin, last, hashed);
   return broken && { line: number, entry: entry.id, rule: broken[0], message: broken[1] };
 }
 
-function whyBroken(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
+/** `hashed`: both hashes are known to be what they must be. */
+function whyBroken(entry: Entry, origin: string, last: Chain["last"], hashed: boolean): [Rule, string] | undefined {
   if (entry.origin !== origin) return ["origin", "the entry belongs to another log than the first one"];
   if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
-  if (last && entry.previousHash !== last.hash)
+  if (!hashed && last && entry.previousHash !== last.hash)
     return ["previous_hash", "it is not the current_hash of the entry before"];
   if (last && entry.timestamp < last.timestamp) return ["timestamp", "it is earlier than that of the entry before"];
-  if (entry.currentHash !== entry.computedHash) return ["current_hash", "it does not cover the entry's fields"];
+  if (!hashed && entry.currentHash !== entry.computedHash)
+    return ["current_hash", "it does not cover the entry's fields"];
   return undefined;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** `countersign-verify`: checks an export of the audit log offline, with code of its own. */
-import { createReadStream } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
+import { piecesOf } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
 
@@ -23,7 +23,6 @@ Exit codes: 0 valid against something kept outside; 2 consistent, but nothing ou
 
 const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;
 const UNREADABLE = 3;
-const CHUNK = 64 * 1024;
 
 const OPTIONS = {
   key: { type: "string", multiple: true },
@@ -42,7 +41,7 @@ async function main(argv: string[]): Promise<number> {
     const [file, ...others] = positionals;
     if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
     const evidence = readEvidence(values);
-    const report = await verifyExport(createReadStream(file, { highWaterMark: CHUNK }), evidence);
+    const report = await verifyExport(piecesOf(file), evidence);
     return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;

@@ -29,8 +29,11 @@ const LONGEST_LINE = 16 * 1024 * 1024;
 const NEWLINE = 10;
 const NO_HASH = "0".repeat(64);
 
-/** Verifies the bytes of an export. Memory stays flat: a chunk, a line, and one hash a bit of the log's length. */
-export async function verifyExport(chunks: AsyncIterable<Buffer>, evidence: Evidence): Promise<Report> {
+/** An export's bytes; a piece need not outlive the next one. */
+export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
+
+/** Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. */
+export async function verifyExport(pieces: Pieces, evidence: Evidence): Promise<Report> {
   const chain = beginning();
   const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
   const byLength = new Map<number, typeof kept>();
@@ -46,7 +49,7 @@ export async function verifyExport(chunks: AsyncIterable<Buffer>, evidence: Evid
   };
 
   reach();
-  for await (const lines of wholeLines(chunks))
+  for await (const lines of wholeLines(pieces))
     for (const line of lines) {
       found(follow(chain, line));
       if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
@@ -88,14 +91,14 @@ function whyNotHeld(item: Kept & { seen: string | undefined }, origin: string, e
 const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
 /** Whole lines, one character a byte; a line that is not UTF-8, or not ended, comes out as one that fits no form. */
-async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+async function* wholeLines(pieces: Pieces): AsyncGenerator<string[]> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    const begin = chunk.indexOf(NEWLINE) + 1;
-    const end = chunk.lastIndexOf(NEWLINE) + 1;
-    if (begin > 0) yield linesOf(Buffer.concat([rest, chunk.subarray(0, begin)]));
-    if (end > begin) yield linesOf(chunk.subarray(begin, end));
-    rest = end > 0 ? chunk.subarray(end) : Buffer.concat([rest, chunk]);
+  for await (const piece of pieces) {
+    const begin = piece.indexOf(NEWLINE) + 1;
+    const end = piece.lastIndexOf(NEWLINE) + 1;
+    if (begin > 0) yield linesOf(Buffer.concat([rest, piece.subarray(0, begin)]));
+    if (end > begin) yield linesOf(piece.subarray(begin, end));
+    rest = end > 0 ? Buffer.from(piece.subarray(end)) : Buffer.concat([rest, piece]);
     if (rest.length > LONGEST_LINE) break;
   }
   if (rest.length > 0) yield [`not ended: ${rest.toString("latin1", 0, 100)}`];
