@@ -32,8 +32,11 @@ const STATUS = {
   store_unavailable: 503,
   store_busy: 503,
   too_many_streams: 503,
+  too_many_tasks: 503,
   chain_broken: 503,
   clock_behind: 503,
+  cannot_start: 503,
+  interrupted: 503,
 } as const;
 
 /** The stable word a program may act on. */

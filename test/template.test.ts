@@ -91,6 +91,30 @@ describe("routes", () => {
   });
 });
 
+test("no function has more routes than the policy takes that lets the API call it", () => {
+  const LIMIT = 20_480;
+  for (const [name, { Properties }] of functions) {
+    const statements = Object.entries<Any>(Properties.Events).map(
+      ([
+        event,
+        {
+          Properties: { Path = "" },
+        },
+      ]) => ({
+        Sid: `${"s".repeat(32)}-${name}${event}Permission-ABCDEFGHIJKL`,
+        Effect: "Allow",
+        Principal: { Service: "apigateway.amazonaws.com" },
+        Action: "lambda:InvokeFunction",
+        Resource: `arn:aws:lambda:ap-southeast-1:123456789012:function:${"s".repeat(32)}-${name}-ABCDEFGHIJKL`,
+        Condition: {
+          ArnLike: { "AWS:SourceArn": `arn:aws:execute-api:ap-southeast-1:123456789012:a1b2c3d4e5/*/*${Path}` },
+        },
+      }),
+    );
+    expect(JSON.stringify(statements).length, name).toBeLessThan(LIMIT);
+  }
+});
+
 describe("functions", () => {
   test("are one for each group, and the cycle", () => {
     const names = functions.map(([, { Properties }]) => groupIn(Properties.CodeUri)).sort();
@@ -136,11 +160,21 @@ describe("functions", () => {
     expect(Object.values<Any>(Events)).toEqual([
       {
         Type: "ScheduleV2",
-        Properties: { ScheduleExpression: "rate(1 minute)", RetryPolicy: { MaximumRetryAttempts: 0 } },
+        Properties: {
+          ScheduleExpression: "rate(1 minute)",
+          OmitName: true,
+          RetryPolicy: { MaximumRetryAttempts: 0 },
+        },
       },
     ]);
     expect(EventInvokeConfig.MaximumRetryAttempts).toBe(0);
   });
+});
+
+test("what asks for the token is answered where the token is known", () => {
+  const asking = endpoints.filter(({ token }) => token);
+  expect(asking.length).toBeGreaterThan(5);
+  for (const endpoint of asking) expect(WRITERS, endpoint.path).toContain(groupOf(endpoint));
 });
 
 describe("rights", () => {
@@ -205,6 +239,25 @@ describe("settings", () => {
     expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
   });
 
+  test("fit into a function, whose variables have 4 KB as JSON, with the longest intent", () => {
+    const example = JSON.parse(readFileSync(new URL("../local/example/product_intent.json", import.meta.url), "utf8"));
+    const line = JSON.stringify(example);
+    const intent = line.repeat(10).slice(0, parameters.ProductIntent.MaxLength);
+    const given: Record<string, string> = {
+      ProductIntent: intent,
+      Table: `${"s".repeat(32)}-Table-ABCDEFGHIJKLM`,
+      "AWS::StackName": "s".repeat(32),
+      ProductAdapter: "https://host.example/countersign",
+    };
+    const set = Object.entries(variables).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : (given[value.Ref] ?? parameters[value.Ref].Default),
+    ]);
+    const arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:Secrets-ABCDEFGHIJKL-AbCdEf";
+    const whole = JSON.stringify({ ...Object.fromEntries(set), SVC_SECRETS_ARN: arn });
+    expect(Buffer.byteLength(whole)).toBeLessThan(4096);
+  });
+
   test("are read as they are by default: no write without a token, chat and tasks neither", () => {
     expect(readSettings(defaults)).toMatchObject({ allowAnonymousWrites: false, protectAll: true });
     expect(readSettings(defaults)).toMatchObject({ adapterUrl: undefined, identityHeader: undefined });
@@ -215,6 +268,22 @@ describe("settings", () => {
     const referred = [...text.matchAll(/!Ref ([A-Za-z]+)(?!:)\b(?!::)/g)].map(([, name]) => name!);
     expect(referred.filter((name) => name !== "AWS" && !declared.includes(name))).toEqual([]);
   });
+});
+
+/** Properties by which AWS knows a resource: two stacks of one account cannot both have the same. */
+const NAMES = /^(?:FunctionName|TableName|RoleName|LogGroupName|ScheduleName|Name|StageName)$/;
+
+test("nothing has a name of its own, so that an account takes several stacks", () => {
+  const named = (value: Any): string[] =>
+    value === null || typeof value !== "object"
+      ? []
+      : Object.entries<Any>(value).flatMap(([key, inside]) => [...(NAMES.test(key) ? [key] : []), ...named(inside)]);
+  expect(named(resources)).toEqual([]);
+  // SAM names a schedule after its function and event unless it is told not to.
+  const schedules = functions.flatMap(([, { Properties }]) =>
+    Object.values<Any>(Properties.Events).filter(({ Type }) => Type === "ScheduleV2"),
+  );
+  expect(schedules.map(({ Properties }) => Properties.OmitName)).toEqual([true]);
 });
 
 test("the table is the one that the store needs, outlives the stack, and can be set back", () => {

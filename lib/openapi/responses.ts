@@ -24,6 +24,8 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
 /** The codes of an endpoint: its own, and those of its kind. */
 export function errorCodesOf({ method, path, product, token, errors = [] }: Endpoint): ErrorCode[] {
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
+  // Of the serverless hosts alone, whatever the endpoint.
+  codes.push("cannot_start", "interrupted");
   if (method === "POST") codes.push("cross_site", "payload_too_large", "unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
   if (token) codes.push("unauthorized");

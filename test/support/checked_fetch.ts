@@ -20,6 +20,8 @@ const COMMON: ErrorCode[] = [
   "product_runtime_disabled",
   "store_unavailable",
   "store_busy",
+  "cannot_start",
+  "interrupted",
   "chain_broken",
   "clock_behind",
 ];

@@ -21,3 +21,9 @@ export const credentialsOf = (env: Environment): AwsCredentials => ({
   secretAccessKey: required(env, "AWS_SECRET_ACCESS_KEY"),
   sessionToken: env["AWS_SESSION_TOKEN"],
 });
+
+/** The path that the API is mapped below, `/governance`, however its slashes are written; empty for none. */
+export function basePathOf(env: Environment): string {
+  const name = (env["SVC_BASE_PATH"] ?? "").replace(/^\/+|\/+$/g, "");
+  return name === "" ? "" : `/${name}`;
+}

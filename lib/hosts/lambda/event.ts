@@ -145,7 +145,10 @@ function headersOf(single: z.infer<typeof values>, multiple?: z.infer<typeof lis
 function requestOf({ method, path, query, headers, domain, body, isBase64Encoded }: Parts, basePath: string): Request {
   const host = [headers.get("host"), domain].find((name) => name && HOST.test(name) && URL.canParse(`https://${name}`));
   const url = new URL(`https://${host ?? "localhost"}`);
-  url.pathname = without(basePath, path);
+  const pathname = escaped(without(basePath, path));
+  url.pathname = pathname;
+  // A URL takes `..` out. What stands in front has judged the path as it was, so no other is made of it.
+  if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
   url.search = query;
   const empty = !body || method === "GET" || method === "HEAD";
   return new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) });
@@ -153,6 +156,10 @@ function requestOf({ method, path, query, headers, domain, body, isBase64Encoded
 
 const without = (prefix: string, path: string): string =>
   prefix !== "" && (path === prefix || path.startsWith(`${prefix}/`)) ? path.slice(prefix.length) || "/" : path;
+
+/** An HTTP API gives the path decoded, the others as it was sent: only what cannot stand in a path is escaped. */
+const escaped = (path: string): string =>
+  path === "" ? "/" : path.replace(/[^A-Za-z0-9._~!$&'()*+,;=:@%/-]/gu, encodeURIComponent);
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   try {

@@ -1,13 +1,11 @@
 /** Functions: endpoints as a Lambda handler that is composed once for each instance. */
 import type { Endpoint, Handler } from "../../endpoint.ts";
+import { routed } from "../../routed.ts";
+import { basePathOf } from "./environment.ts";
 import { type Access, accessOf, type Group, groupOf } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, once, openTable, type Parts } from "./open.ts";
-import { routed } from "../../routed.ts";
-
-/** After so long an instance reads its secrets again, so that a token that was replaced does not live on in it. */
-const SECRETS_KEPT_MS = 10 * 60_000;
+import { composeLambda, once, openTable, type Parts, whileSecretsAreFresh } from "./open.ts";
 
 /** What a file of handlers exports. */
 type Module = Record<string, unknown>;
@@ -31,26 +29,16 @@ export function lambdaFunction(
   const access = mostOf(endpoints.map(accessOf));
   const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
 
-  const compose = async (): Promise<Handler> => {
+  const composed = whileSecretsAreFresh(env, async () => {
     const deps = await composeLambda({ env, access, log, parts });
-    const fetch = routed(endpoints, deps);
-    const opened = once(() => openTable(deps, access));
-    return async (request) => {
-      if (!storeless.has(new URL(request.url).pathname)) await opened();
-      return fetch(request);
-    };
+    return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
+  });
+  const open = async (request: Request): Promise<Handler> => {
+    const { fetch, opened } = await composed();
+    if (!storeless.has(new URL(request.url).pathname)) await opened();
+    return fetch;
   };
-
-  let composed = once(compose);
-  let readAt = Date.now();
-  const open = (): Promise<Handler> => {
-    if (env["SVC_SECRETS_ARN"] && Date.now() - readAt > SECRETS_KEPT_MS) {
-      composed = once(compose);
-      readAt = Date.now();
-    }
-    return composed();
-  };
-  const handler = lambdaHandler({ open, log, basePath: env["SVC_BASE_PATH"] });
+  const handler = lambdaHandler({ open, log, basePath: basePathOf(env) });
   return async (event, context) => {
     log.begin(context);
     const result = await handler(event, context);

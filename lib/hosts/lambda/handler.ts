@@ -2,6 +2,7 @@
 import type { Log } from "../../deps.ts";
 import type { Handler } from "../../endpoint.ts";
 import { AppError, errorResponse, toAppError } from "../../errors.ts";
+import { cannotStart } from "../cannot_start.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
 import { type LambdaResult, resultOf } from "./result.ts";
 
@@ -15,8 +16,8 @@ export type LambdaHandler = (event: unknown, context: InvocationContext) => Prom
 
 /** Where the handler comes from, and where errors go that no handler saw. */
 export interface LambdaHandlerOptions extends ReadOptions {
-  /** Asked before each request; what it rejects with is answered, and it is asked again for the next. */
-  open(): Promise<Handler>;
+  /** Asked for the handler of each request; what it rejects with is answered, and it is asked again for the next. */
+  open(request: Request): Promise<Handler>;
   log: Log;
 }
 
@@ -30,16 +31,17 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
     const id = context?.awsRequestId ?? crypto.randomUUID();
     let payload: Payload = "2.0";
     let isHead = false;
+    let fetch: Handler | undefined;
     try {
       const read = readEvent(event, options);
       payload = read.payload;
       isHead = read.request.method === "HEAD";
       // Lambda's own id joins the answer with the function's log.
       if (!read.request.headers.has("x-request-id")) read.request.headers.set("x-request-id", id);
-      const fetch = await open();
+      fetch = await open(read.request);
       return await resultOf(await fetch(read.request), payload);
     } catch (error) {
-      const told = toAppError(error);
+      const told = fetch ? toAppError(error) : cannotStart(error);
       if (!(error instanceof AppError) || told.status >= 500)
         log.error("request failed", {
           request_id: id,

@@ -13,6 +13,9 @@ import { credentialsOf, type Environment, regionOf, required } from "./environme
 import type { Access } from "./groups.ts";
 import { withSecrets } from "./secrets.ts";
 
+/** After so long an instance reads its secrets again, so that one that was replaced does not live on in it. */
+const SECRETS_KEPT_MS = 10 * 60_000;
+
 /** The newest entries that each instance checks before it answers: one page of the table. */
 const TAIL = 200;
 
@@ -68,6 +71,19 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
       done = undefined;
       throw error;
     }));
+}
+
+/** Work that rests on the secrets: done once, and anew for who asks when they were read ten minutes ago. */
+export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
+  let done = once(work);
+  let readAt = Date.now();
+  return () => {
+    if (env["SVC_SECRETS_ARN"] && Date.now() - readAt > SECRETS_KEPT_MS) {
+      done = once(work);
+      readAt = Date.now();
+    }
+    return done();
+  };
 }
 
 /** Node's one-shot hash, without an import that other hosts could not follow. */

@@ -30,10 +30,14 @@ async function secretText(env: Environment, SecretId: string, send: typeof fetch
     ...(sessionToken !== undefined && { sessionToken }),
   });
   const { method, headers, body } = await signer.sign();
-  const answer = await send(url, { method, headers, body: body!, signal: AbortSignal.timeout(ANSWER_MS) }).then(
-    async (response) => ({ status: response.status, body: await objectOf(response) }),
-    (error: unknown) => refuse(`Secrets Manager cannot be reached: ${String(error)}`),
-  );
+  const ask = async () => {
+    const response = await send(url, { method, headers, body: body!, signal: AbortSignal.timeout(ANSWER_MS) });
+    return { status: response.status, body: await objectOf(response) };
+  };
+  // A connection that was kept while the instance was halted may be dead, which shows when it is used.
+  const answer = await ask()
+    .catch(ask)
+    .catch((error: unknown) => refuse(`Secrets Manager cannot be reached: ${String(error)}`));
   if (answer.status !== 200) return refuse(`Secrets Manager answers ${String(answer.body["__type"] ?? answer.status)}`);
   const text = answer.body["SecretString"];
   return typeof text === "string" ? text : refuse("the secret is not text");

@@ -77,6 +77,31 @@ describe.each(SOURCES)("an event of %s", (source) => {
     }
   });
 
+  test("a path that a URL would shorten or turn leads nowhere else", async () => {
+    for (const path of [
+      "/api/product/changes/../runtime",
+      "/api/product/changes/%2e%2E/runtime",
+      "/api/./log",
+      "/livez/..",
+      "api/log",
+    ])
+      await expect(given(get("/"), source, (event) => (event["path"] = event["rawPath"] = path))).rejects.toMatchObject(
+        {
+          code: "not_found",
+        },
+      );
+    for (const [path, kept] of [
+      ["/api\\log", "/api%5Clog"],
+      ["/api/\tlog", "/api/%09log"],
+      ["/api/\n../log", "/api/%0A../log"],
+      ["/api/evolved/a%2Fb", "/api/evolved/a%2Fb"],
+      ["/api/evolved/ä", "/api/evolved/%C3%A4"],
+    ]) {
+      const request = await given(get("/"), source, (event) => (event["path"] = event["rawPath"] = path));
+      expect(new URL(request.url).pathname).toBe(kept);
+    }
+  });
+
   test.each([
     [
       "a header name that is none",
@@ -87,6 +112,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
     ["a body that is not base64", (event: Event) => Object.assign(event, { body: "%%%", isBase64Encoded: true })],
     ["a body that is an object", (event: Event) => (event["body"] = {})],
     ["no path", (event: Event) => (event["path"] = event["rawPath"] = undefined)],
+    ["a path that is no text", (event: Event) => (event["path"] = event["rawPath"] = "/\ud800")],
     ["no context", (event: Event) => delete event["requestContext"]],
     [
       "a method that is none",

@@ -234,6 +234,22 @@ describe("an instance", () => {
       secret = { ...secret, SVC_ADMIN_TOKEN: TOKEN };
     }
   });
+
+  there("of the cycle does so too, although it never rests", async () => {
+    const env = configuration(await made("rotated_cycle"), "cycle");
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { handler } = await import("../../../lib/hosts/lambda/cycle.ts");
+    const asked = secrets.operations.length;
+    const askedAfter = async (minutes: number) => {
+      vi.setSystemTime(Date.now() + minutes * 60_000);
+      expect(await handler({}, context())).toMatchObject({ failed_steps: [] });
+      return secrets.operations.length - asked;
+    };
+    expect(await askedAfter(0)).toBe(1);
+    expect(await askedAfter(9)).toBe(1);
+    expect(await askedAfter(2)).toBe(2);
+  });
 });
 
 describe("a table that is", () => {
@@ -267,7 +283,7 @@ describe("a table that is", () => {
     expect((await read.api.get("/api/log")).status).toBe(200);
   });
 
-  there("another product's: refused, without a word of it to the client", async () => {
+  there("another product's: the service cannot start, which the client and the log are told", async () => {
     const start = stack(await made("foreign"));
     const first = await start("product");
     await first.api.post("propose", PROPOSAL, WITH_TOKEN);
@@ -275,7 +291,9 @@ describe("a table that is", () => {
     for (const name of ["product", "read"] as const) {
       const { api, logged } = await start(name, foreign);
       const reply = name === "read" ? await api.get("identity") : await api.post("propose", PROPOSAL, WITH_TOKEN);
-      expect(reply).toMatchObject({ status: 500, body: { code: "internal" } });
+      expect(reply).toMatchObject({ status: 503, body: { code: "cannot_start" } });
+      expect(reply.body.error).toContain("product_id must match");
+      expect(reply.headers.get("retry-after")).toBe("5");
       expect(logged()).toContain("product_id must match");
     }
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Log } from "../../../lib/deps.ts";
 import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
+import { SettingRefused } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
 import { context, eventOf, type Source } from "./lambda_events.ts";
@@ -111,6 +112,27 @@ test("a service that cannot be opened is asked for again at the next request", a
   expect(first).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
   expect(JSON.parse(first.body)).toMatchObject({ code: "store_busy", request_id: first.headers["x-request-id"] });
   expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
+});
+
+test("a service that cannot be opened is 503 cannot_start with Retry-After; only what is meant for people is told", async () => {
+  const event = await eventOf(new Request("https://api.example/x"));
+  const answer = async (cause: Error) => {
+    const log = recording();
+    const result = await lambdaHandler({ open: () => Promise.reject(cause), log })(event, context());
+    expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": expect.stringMatching(/^\d+$/) } });
+    expect(log.lines).toEqual([expect.stringContaining(cause.message)]);
+    return JSON.parse(result.body);
+  };
+  expect(await answer(new SettingRefused("SVC_PROTECT_ALL must be 1 or 0"))).toMatchObject({
+    code: "cannot_start",
+    status: 503,
+    error: "the service cannot start: SVC_PROTECT_ALL must be 1 or 0",
+  });
+  const { code, error } = await answer(new Error("at /var/task secret"));
+  expect({ code, error }).toEqual({
+    code: "cannot_start",
+    error: "the service cannot start: the service's log has the cause",
+  });
 });
 
 test("a malformed event is answered with 400 as JSON, and no context is needed for that", async () => {

@@ -47,7 +47,7 @@ test("a function has written its log when it answers: what is halted after that 
   vi.stubEnv("SVC_DYNAMODB_TABLE", "");
   const event = await eventOf(new Request("https://api.example/livez"));
   const result = await lambdaFunction([{ livez }])(event, context());
-  expect(result.statusCode).toBe(500);
-  expect(result.body).not.toContain("SVC_DYNAMODB_TABLE");
+  expect(result.statusCode).toBe(503);
+  expect(JSON.parse(result.body)).toMatchObject({ code: "cannot_start" });
   expect(lines).toMatchObject([{ level: "ERROR", error: expect.stringContaining("SVC_DYNAMODB_TABLE is not set") }]);
 });

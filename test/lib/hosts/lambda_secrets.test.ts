@@ -52,6 +52,15 @@ test("a secret that is not there, or a service that does not answer, is told", a
   await expect(withSecrets(gone)).rejects.toThrow(/^SVC_SECRETS_ARN: Secrets Manager cannot be reached/);
 });
 
+test("a connection that died while the instance was halted is made again", async () => {
+  let sent = 0;
+  const env = await environment('{"SVC_ADMIN_TOKEN":"of the secret"}');
+  const send: typeof fetch = (...request) =>
+    ++sent === 1 ? Promise.reject(new TypeError("fetch failed")) : fetch(...request);
+  expect(await withSecrets(env, send)).toMatchObject({ SVC_ADMIN_TOKEN: "of the secret" });
+  expect(sent).toBe(2);
+});
+
 test("an answer that is no JSON is told by its status", async () => {
   const env = await environment("{}");
   const send = async () => new Response("<html>hunter2</html>", { status: 502 });

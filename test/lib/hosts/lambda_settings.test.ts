@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/compose.ts";
 import { capabilitiesOf } from "../../../lib/hosts/lambda/capabilities.ts";
+import { basePathOf } from "../../../lib/hosts/lambda/environment.ts";
 import { depsOf, readSettings, SettingRefused, tokenCapability } from "../../../lib/hosts/settings.ts";
 import { testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
@@ -53,6 +54,15 @@ describe("settings", () => {
     expect(reading).toThrow(new SettingRefused("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
   });
 });
+
+test.each([
+  ["/governance", "/governance"],
+  ["governance", "/governance"],
+  ["/governance/", "/governance"],
+  ["/a/b", "/a/b"],
+  ["/", ""],
+  ["", ""],
+])("the base path %j is %j", (told, base) => expect(basePathOf({ SVC_BASE_PATH: told })).toBe(base));
 
 describe("what handlers are given", () => {
   test("without an intent the product runtime is off, and writes are refused", () => {

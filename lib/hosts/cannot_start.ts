@@ -1,0 +1,24 @@
+/** What a serverless host answers when the service behind it cannot be opened. */
+import { AppError, toAppError } from "../errors.ts";
+import { IntentInvalid } from "../governance/intent.ts";
+import { IdentityMismatch } from "../governance/open.ts";
+import { SettingRefused } from "./settings.ts";
+
+/** Errors of a start whose message is for people and repeats no secret. */
+const TELLING = [IntentInvalid, IdentityMismatch, SettingRefused];
+
+/** The next request tries again, so a cause that passes is soon over. Seconds. */
+const RETRY = { "retry-after": "5" };
+
+/**
+ * What a client is told of an error of the start: 503 `cannot_start` with what in the configuration is wrong, as far as it
+ * is known. What has a code of its own keeps it, such as a store that is contended.
+ */
+export function cannotStart(error: unknown): AppError {
+  const own = toAppError(error);
+  if (own.code !== "internal" || own === error) return own;
+  const told = TELLING.some((kind) => error instanceof kind)
+    ? (error as Error).message
+    : "the service's log has the cause";
+  return new AppError("cannot_start", `the service cannot start: ${told}`, {}, RETRY);
+}
