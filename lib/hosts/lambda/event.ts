@@ -1,41 +1,48 @@
 /** HTTP events of Lambda as a `Request`: API Gateway's HTTP API and REST API, and Function URLs. */
 import * as z from "zod";
 import { AppError, invalidField } from "../../errors.ts";
+import { once } from "../../once.ts";
 
 /** The payload format, and so the shape of the answer: 1.0 (REST API) or 2.0 (HTTP API, Function URL). */
 export type Payload = "1.0" | "2.0";
 
-const values = z.record(z.string(), z.string().nullish()).nullish();
-const lists = z.record(z.string(), z.array(z.string()).nullish()).nullish();
-const shared = {
-  headers: values,
+const values = () => z.record(z.string(), z.string().nullish()).nullish();
+const lists = () => z.record(z.string(), z.array(z.string()).nullish()).nullish();
+const shared = () => ({
+  headers: values(),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().nullish(),
-};
-const place = z.object({
-  apiId: z.string().nullish(),
-  domainName: z.string().nullish(),
-  stage: z.string().nullish(),
 });
+const place = () =>
+  z.object({
+    apiId: z.string().nullish(),
+    domainName: z.string().nullish(),
+    stage: z.string().nullish(),
+  });
 
-const payload2 = z.object({
-  ...shared,
-  rawPath: z.string(),
-  rawQueryString: z.string().nullish(),
-  cookies: z.array(z.string()).nullish(),
-  requestContext: place.extend({ http: z.object({ method: z.string() }) }),
-});
-const payload1 = z.object({
-  ...shared,
-  httpMethod: z.string(),
-  path: z.string(),
-  multiValueHeaders: lists,
-  queryStringParameters: values,
-  multiValueQueryStringParameters: lists,
-  requestContext: place.extend({ path: z.string().nullish() }),
-});
-type Payload1 = z.infer<typeof payload1>;
-type Payload2 = z.infer<typeof payload2>;
+// A function is called with events of one format only.
+const payload2 = once(() =>
+  z.object({
+    ...shared(),
+    rawPath: z.string(),
+    rawQueryString: z.string().nullish(),
+    cookies: z.array(z.string()).nullish(),
+    requestContext: place().extend({ http: z.object({ method: z.string() }) }),
+  }),
+);
+const payload1 = once(() =>
+  z.object({
+    ...shared(),
+    httpMethod: z.string(),
+    path: z.string(),
+    multiValueHeaders: lists(),
+    queryStringParameters: values(),
+    multiValueQueryStringParameters: lists(),
+    requestContext: place().extend({ path: z.string().nullish() }),
+  }),
+);
+type Payload1 = z.infer<ReturnType<typeof payload1>>;
+type Payload2 = z.infer<ReturnType<typeof payload2>>;
 
 /** The parts of an event, whatever its payload format. */
 interface Parts {
@@ -59,7 +66,7 @@ export interface ReadOptions {
 /** The event as a request. Errors: 400 `invalid_field` for one that is malformed; `internal` for one of another kind. */
 export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): { payload: Payload; request: Request } {
   const payload = payloadOf(event);
-  const parts = payload === "2.0" ? partsOf2(parsed(payload2, event)) : partsOf1(parsed(payload1, event));
+  const parts = payload === "2.0" ? partsOf2(parsed(payload2(), event)) : partsOf1(parsed(payload1(), event));
   try {
     return { payload, request: requestOf(parts, basePath) };
   } catch (error) {
@@ -117,7 +124,7 @@ function partsOf1({ requestContext, httpMethod: method, path: given, headers, ..
  * A named stage stands before the path: always on the gateway's own domain, and under some mappings of another domain,
  * where only a stage called `api` could be taken for the path itself.
  */
-function withoutStage(path: string, { stage, apiId, domainName }: z.infer<typeof place>): string {
+function withoutStage(path: string, { stage, apiId, domainName }: z.infer<ReturnType<typeof place>>): string {
   if (!stage || stage === "$default") return path;
   if (domainName?.startsWith(`${apiId}.execute-api.`)) return without(`/${stage}`, path);
   return stage !== "api" && path.startsWith(`/${stage}/`) ? path.slice(stage.length + 1) : path;
