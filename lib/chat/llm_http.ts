@@ -1,4 +1,5 @@
 /** One JSON exchange with a provider. */
+import { cappedText } from "../http/capped_text.ts";
 import { LlmFailed } from "./llm.ts";
 
 /** The largest answer that is read, in bytes. */
@@ -27,9 +28,10 @@ export async function postJson(
     await response.body?.cancel().catch(() => undefined);
     throw new LlmFailed(`it answered HTTP ${response.status}`);
   }
-  const text = await readCapped(response).catch((error: unknown) => {
+  const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
     throw failed(error, signal, "its answer broke off");
   });
+  if (text === undefined) throw new LlmFailed("its answer is too large");
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -39,20 +41,3 @@ export async function postJson(
 
 const failed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
   error instanceof LlmFailed ? error : new LlmFailed(signal.aborted ? "no answer in time" : reason);
-
-async function readCapped(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done) return text + decoder.decode();
-    size += value.length;
-    if (size > ANSWER_LIMIT) {
-      await reader!.cancel();
-      throw new LlmFailed("its answer is too large");
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-}

@@ -1,5 +1,6 @@
 /** Carries changes to a host product over HTTP: one signed request for each step. */
 import type { Clock } from "../deps.ts";
+import { cappedText } from "../http/capped_text.ts";
 import { keyOf, signatureOf } from "../pulse/webhook_signature.ts";
 import type { ProductAdapter } from "./adapter.ts";
 import type { Change } from "./change.ts";
@@ -46,15 +47,15 @@ class Lost extends Error {}
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
   const { secret, product_id, instance_id, clock, fetch: send = fetch, sleep = timer } = options;
   const url = checkWebhookUrl(options.url);
-  const key = keyOf(secret);
+  const signingKey = keyOf(secret);
 
   const attempt = async <O extends Operation>(
     operation: O,
     change: Change,
+    id: string,
     signal: AbortSignal,
   ): Promise<AnswerOf<O>> => {
     const body = JSON.stringify({ operation, product_id, instance_id, change });
-    const id = `${change.change_id}:${operation}:${change.revision}`;
     const seconds = Math.floor(clock.now() / 1000);
     const response = await send(url, {
       method: "POST",
@@ -65,25 +66,29 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
         "content-type": "application/json",
         accept: "application/json",
         "user-agent": "countersign",
-        // What only looks is answered anew each time; the same key would let a cache answer it.
         ...(changes(operation) && { "idempotency-key": id }),
         "webhook-id": id,
         "webhook-timestamp": String(seconds),
-        "webhook-signature": signatureOf(key, id, seconds, body),
+        "webhook-signature": signatureOf(signingKey, id, seconds, body),
       },
     }).catch((error: unknown) => {
       throw new Lost(`the host product cannot be reached (${reasonOf(error)})`);
     });
-    const text = await readCapped(response);
+    const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
+      throw new Lost(`the host product's answer broke off (${reasonOf(error)})`);
+    });
     if (text === undefined) throw new Error(`the host product's answer to ${operation} has more than 64 KiB`);
     if (response.ok) return parseAnswer(operation, text);
     throw refusalOf(operation, response, text);
   };
 
   const ask = async <O extends Operation>(operation: O, change: Change, signal: AbortSignal): Promise<AnswerOf<O>> => {
+    const key = `${change.change_id}:${operation}:${change.revision}`;
+    // What only looks is answered anew each time: a receiver that knows the id already would leave it out.
+    const id = changes(operation) ? key : `${key}:${crypto.randomUUID()}`;
     for (let tries = 0; ; tries++) {
       try {
-        return await attempt(operation, change, signal);
+        return await attempt(operation, change, id, signal);
       } catch (error) {
         if (signal.aborted) throw new Error(`the host product did not answer ${operation} in time`);
         const pause = PAUSES[tries];
@@ -103,28 +108,6 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 }
 
 const changes = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
-
-/** The body as text; `undefined` when it has more than 64 KiB, which are not read. Errors: `Lost` when it breaks off. */
-async function readCapped({ body }: Response): Promise<string | undefined> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  try {
-    for (;;) {
-      const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-      if (done) return text + decoder.decode();
-      size += value.length;
-      if (size > ANSWER_LIMIT) {
-        await reader!.cancel();
-        return undefined;
-      }
-      text += decoder.decode(value, { stream: true });
-    }
-  } catch (error) {
-    throw new Lost(`the host product's answer broke off (${reasonOf(error)})`);
-  }
-}
 
 /** The host product's own words are passed on, from the member `error` of a JSON answer. */
 function refusalOf(operation: Operation, { status, type }: Response, text: string): Error {

@@ -1,5 +1,6 @@
 /** The writes of one transaction, laid over what the store holds; for stores that read synchronously. */
 import { jsonText } from "./json_text.ts";
+import { checkKey } from "./record_key.ts";
 import { type ListOptions, RevisionConflict, type Stored, type Tx } from "./store.ts";
 
 /** One written record; `text` is its value as JSON, absent when it was deleted. `revision` is the last one used. */
@@ -27,9 +28,6 @@ export interface Draft {
   /** Ends it and gives its writes; throws what a put or delete was refused for, even if the decision caught that. */
   finish(): Versions;
 }
-
-const LONGEST_ID = 1000;
-const encoder = new TextEncoder();
 
 /** Begins a transaction over a view. */
 export function draft(view: View): Draft {
@@ -131,15 +129,4 @@ export function listOver(
 export function checkList({ limit }: ListOptions): void {
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new RangeError(`limit must be a whole number of 0 or more, not ${limit}`);
-}
-
-/** Ids go into keys of many engines: some text, well-formed, and no longer than all of them can hold. */
-function checkKey(collection: string, id: string): void {
-  if (collection === "" || typeof id !== "string" || id === "")
-    throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);
-  if (!id.isWellFormed()) throw new TypeError(`${collection}/${id}: the id is not well-formed Unicode`);
-  if (id.length > LONGEST_ID / 3 && encoder.encode(id).length > LONGEST_ID)
-    throw new TypeError(
-      `${collection}: an id may have ${LONGEST_ID} bytes at most, this one begins ${id.slice(0, 40)}`,
-    );
 }
