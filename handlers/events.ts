@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Deps } from "../lib/deps.ts";
 import { endpoint } from "../lib/endpoint.ts";
 import { AppError, invalidField } from "../lib/errors.ts";
-import { type EventCursor, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
+import { type EventCursor, noLaterThan, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
 import { eventStream } from "../lib/pulse/event_stream.ts";
 
 /** How many readers one process serves at a time. */
@@ -23,8 +23,10 @@ export const events = endpoint(
   },
   async ({ after }, { deps, request }) => {
     const given = request.headers.get("last-event-id") || after;
-    const from = given === undefined ? await presentCursor(deps.store) : parseCursor(given);
-    if (!from) throw invalidField("after", "must be the id of an event");
+    const asked = given === undefined ? undefined : parseCursor(given);
+    if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");
+    const present = await presentCursor(deps.store);
+    const from = asked ? noLaterThan(present, asked) : present;
     return new Response(request.method === "HEAD" ? null : openStream(deps, from), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",

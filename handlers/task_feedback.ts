@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { endpoint } from "../lib/endpoint.ts";
 import { changeId, freeText, personName, wholeNumber } from "../lib/form.ts";
+import { requirePerson } from "../lib/governance/decide.ts";
 import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/pulse/task_feedback.ts";
 import { feedbackSchema } from "../lib/pulse/tasks.ts";
@@ -24,7 +25,12 @@ export const taskFeedback = endpoint(
       /** Of this task. */
       mean_rating: z.number(),
     }),
-    errors: ["task_not_found", "task_not_completed"],
+    errors: ["task_not_found", "task_not_completed", "identity_mismatch"],
   },
-  async ({ rater, ...input }, { deps }) => answer(await rateTask(deps, { ...input, rater: rater ?? null })),
+  async ({ rater, ...input }, call) => {
+    // A rating replaces the earlier one of its rater: under a trusted proxy nobody rates in another's name.
+    if (rater !== undefined) requirePerson(call, "rater", rater);
+    const named = rater ?? (call.person?.normalize("NFKC").trim() || null);
+    return answer(await rateTask(call.deps, { ...input, rater: named }));
+  },
 );

@@ -61,7 +61,7 @@ export const submit = endpoint(
     }),
     output: taskSchema,
     success: 201,
-    errors: ["unauthorized"],
+    errors: ["unauthorized", "too_many_tasks"],
   },
   async ({ title, description, required_dimension, priority }, { deps }) => {
     const task = await submitTask(deps, {

@@ -47,7 +47,8 @@ export async function converse(
   }
 }
 
-function textOf(text: string): string {
+/** What a model said, cut where it is too long to be kept. Errors: `LlmFailed` when it said nothing. */
+export function textOf(text: string): string {
   const said = text.trim().toWellFormed();
   if (said === "") throw new LlmFailed("it said nothing");
   return said.length > LONGEST_REPLY ? `${said.slice(0, LONGEST_REPLY).toWellFormed()}…` : said;

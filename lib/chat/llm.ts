@@ -32,6 +32,8 @@ export interface LlmRequest {
 export interface Llm {
   readonly model: string;
   complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[] }>;
+  /** Why there was no usable answer last time; `null` when there was one, or none was asked for yet. */
+  problem?(): string | null;
 }
 
 /** How to reach a provider. */

@@ -1,4 +1,5 @@
 import type { Llm } from "./llm.ts";
+import { watchedLlm } from "./llm_watched.ts";
 
 /** What `--llm`, `--llm-model` and the variable named by `--llm-key-env` say. */
 export interface LlmChoice {
@@ -10,7 +11,7 @@ export interface LlmChoice {
 
 /** The model that was chosen; a provider's client is loaded only when it is asked for. */
 export async function openLlm({ provider, model, key }: LlmChoice): Promise<Llm> {
-  if (provider === "anthropic") return (await import("./llm_anthropic.ts")).anthropicLlm({ model, key });
+  if (provider === "anthropic") return watchedLlm((await import("./llm_anthropic.ts")).anthropicLlm({ model, key }));
   const { openAiLlm } = await import("./llm_openai.ts");
-  return openAiLlm({ model, key, ...(provider === "openai" ? {} : { baseUrl: provider }) });
+  return watchedLlm(openAiLlm({ model, key, ...(provider === "openai" ? {} : { baseUrl: provider }) }));
 }

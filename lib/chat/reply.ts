@@ -7,6 +7,7 @@ import { requirePerson } from "../governance/decide.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
+import { withoutEchoes } from "./echo.ts";
 import { addTurn, type Turn } from "./history.ts";
 import { type Recalled, recalledSchema, remember } from "./memory.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
@@ -52,6 +53,8 @@ export interface ChatProvenance {
 
 const MAIN = "main";
 const RECALLED = 5;
+/** How many memories are looked through: few, then more where a question has been asked over and over. */
+const LOOKED_THROUGH = [20, 100, 500];
 /** The share of a message's terms that a memory must hold to be thought of. */
 const COVERAGE = 1 / 3;
 
@@ -126,8 +129,16 @@ function mayWrite({ request, deps, person }: Call): boolean {
   }
 }
 
-const think = (deps: Deps, message: string): Promise<Recalled[]> =>
-  recall(deps, { query: message, limit: RECALLED, coverage: COVERAGE, ignored: QUESTION_TERMS });
+async function think(deps: Deps, message: string): Promise<Recalled[]> {
+  const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS };
+  let news: Recalled[] = [];
+  for (const limit of LOOKED_THROUGH) {
+    const found = await recall(deps, { ...search, limit });
+    news = (await withoutEchoes(deps.store, message, found)).slice(0, RECALLED);
+    if (news.length === RECALLED || found.length < limit) break;
+  }
+  return news;
+}
 
 function keepMessage(
   { store, clock }: Deps,

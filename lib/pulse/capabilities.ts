@@ -13,7 +13,7 @@ export const capabilitySchema = z.object({
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
-  const { store, product, integrity, adminToken, evolved, notifier, link, anchor, capabilities = [] } = deps;
+  const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
   const failure =
     product?.adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
@@ -44,7 +44,10 @@ export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
     ...(link ? [link.capability()] : []),
   ];
   const added = new Set(capabilities.map(({ id }) => id));
-  return [...own.filter(({ id }) => !added.has(id)), ...capabilities];
+  const all = [...own.filter(({ id }) => !added.has(id)), ...capabilities];
+  // The host tells whether a model is configured; the model itself, how it fares.
+  const wordless = llm?.problem?.() ?? null;
+  return wordless === null ? all : [...all.filter(({ id }) => id !== "llm"), working("llm", "chat", wordless)];
 }
 
 /** Available, or disabled for a reason and until something switches it on. */

@@ -37,26 +37,41 @@ export async function presentCursor(store: Pick<Store, "get">): Promise<EventCur
   return { audit: head?.length ?? 0, growth, tick: tick?.value.tick ?? 0 };
 }
 
+/** A cursor of a longer log, as after a restore, would wait for what it has seen already: it goes on from the present. */
+export const noLaterThan = (present: EventCursor, { audit, growth, tick }: EventCursor): EventCursor => ({
+  audit: Math.min(audit, present.audit),
+  growth: Math.min(growth, present.growth),
+  tick: Math.min(tick, present.tick),
+});
+
 /**
  * The next events after a cursor, at most `limit`: entries, then rows, then the newest tick. Rows that are no longer kept
  * are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
+ *
+ * Only what was there before the pages are read is told: a page of a shared store may show one record of a transaction that
+ * is just being made and not yet another before it, which the cursor would then pass by.
  */
 export async function eventsAfter(store: Store, cursor: EventCursor, limit: number): Promise<PulseEvent[]> {
+  const present = await presentCursor(store);
   let at = cursor;
   const events: PulseEvent[] = [];
-  const entries = await store.list<AuditEntry>("audit", { after: entryKey(at.audit), limit });
+  const more = Math.min(limit, present.audit - at.audit);
+  const entries = more > 0 ? await store.list<AuditEntry>("audit", { after: entryKey(at.audit), limit: more }) : [];
   for (const { value } of entries) {
     at = { ...at, audit: value.id };
     events.push({ cursor: at, type: "audit", data: value });
   }
-  const rows = events.length < limit ? await growthAfter(store, at.growth, limit - events.length) : [];
-  for (const row of rows) {
+  const rows =
+    events.length < limit && present.growth > at.growth
+      ? await growthAfter(store, at.growth, limit - events.length)
+      : [];
+  for (const row of rows.filter(({ seq }) => seq <= present.growth)) {
     at = { ...at, growth: row.seq };
     events.push({ cursor: at, type: "growth", data: row });
   }
-  if (events.length === limit) return events;
+  if (events.length === limit || present.tick <= at.tick) return events;
   const newest = (await store.get<{ tick: number; at: string }>("meta", "tick"))?.value;
-  if (newest && newest.tick > at.tick)
+  if (newest)
     events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: { tick: newest.tick, at: newest.at } });
   return events;
 }

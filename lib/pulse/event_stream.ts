@@ -47,11 +47,21 @@ export function eventStream(
     return undefined;
   };
 
+  /** A stream that fails is not cancelled, but its reader is gone all the same. */
+  const nextOrEnd = async (): Promise<string | undefined> => {
+    try {
+      return await next();
+    } catch (error) {
+      onEnd();
+      throw error;
+    }
+  };
+
   return new ReadableStream(
     {
       async pull(controller) {
         // The first piece goes out at once: until then the reader would not even see the headers.
-        const text = started ? await next() : "retry: 3000\n\n";
+        const text = started ? await nextOrEnd() : "retry: 3000\n\n";
         started = true;
         if (text !== undefined) controller.enqueue(encoder.encode(text));
         else if (!gone.signal.aborted) {

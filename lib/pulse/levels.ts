@@ -7,7 +7,7 @@ export type Level = (typeof LEVELS)[number];
 export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
   L1: "a human proposed and a human decided",
   L2: "a human edited a model's draft and a human decided",
-  L3: "a model proposed and a human decided on the proposal as it was",
+  L3: "a model or a peer proposed and a human decided on the proposal as it was",
   L4: "a standing rule of the intent decided: a minor change, an expiry, a guardrail's rollback",
   L5: "the host product changed with neither: drift; must be 0",
 };
@@ -24,13 +24,16 @@ export interface ModelDraft {
 /** Whether a model proposed this change. */
 export const isModels = (change: Pick<Change, "proposer">): boolean => change.proposer?.startsWith("llm:") ?? false;
 
+/** Whether a program proposed this change for a peer: it names itself `peer:` and the peer's instance. */
+const isPeers = (change: Pick<Change, "proposer">): boolean => /^peer:/i.test(change.proposer ?? "");
+
 /** The level of a decision, by who proposed, who decided, and the newest draft of a model on the same place. */
 export function levelOf(
   change: Pick<Change, "proposer" | "approver" | "created_at">,
   draft: ModelDraft | undefined,
 ): Level {
   if (change.approver?.startsWith("policy:")) return "L4";
-  if (isModels(change)) return "L3";
+  if (isModels(change) || isPeers(change)) return "L3";
   const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;
   return since >= 0 && since <= EDIT_MS ? "L2" : "L1";
 }

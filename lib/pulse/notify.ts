@@ -49,7 +49,9 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
   const key = keyOf(secret);
   const ended = new AbortController();
   const never = createBell();
+  const place: Place = {};
   let problem: string | null = null;
+  let storeProblem: string | null = null;
 
   const pause = (ms: number): Promise<void> => never.wait(0, ms, ended.signal);
 
@@ -102,9 +104,12 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
     while (!ended.signal.aborted && !bell.closed) {
       const { rings } = bell;
       try {
-        if (await sendNext(deps, deliver)) continue;
+        const sent = await sendNext(deps, deliver, place);
+        storeProblem = null;
+        if (sent) continue;
       } catch (error) {
-        deps.log.warn("notifications wait for the store", { error: String(error) });
+        if (storeProblem === null) deps.log.warn("notifications wait for the store", { error: String(error) });
+        storeProblem = "the store cannot be used";
         await pause(times.firstRetry);
       }
       await bell.wait(rings, times.poll, ended.signal);
@@ -113,7 +118,7 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
   const running = run();
 
   return {
-    problem: () => problem,
+    problem: () => storeProblem ?? problem,
     async stop() {
       ended.abort();
       await running;
@@ -121,10 +126,24 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
   };
 }
 
+/** What was delivered and is not kept yet. A store that takes no writes must not have it sent over and over. */
+interface Place {
+  unkept?: EventCursor | undefined;
+}
+
 /** Delivers the next events and keeps the cursor after each notification; false when there was nothing to do. */
-async function sendNext(deps: Deps, deliver: (notification: Notification) => Promise<boolean>): Promise<boolean> {
+async function sendNext(
+  deps: Deps,
+  deliver: (notification: Notification) => Promise<boolean>,
+  place: Place,
+): Promise<boolean> {
   const { store } = deps;
-  const keep = (cursor: EventCursor): Promise<void> => store.transact((tx) => tx.put("meta", "notify", cursor));
+  const keep = async (cursor: EventCursor): Promise<void> => {
+    place.unkept = cursor;
+    await store.transact((tx) => tx.put("meta", "notify", cursor));
+    place.unkept = undefined;
+  };
+  if (place.unkept) await keep(place.unkept);
   const kept = (await store.get<EventCursor>("meta", "notify"))?.value;
   if (!kept) {
     await keep(await presentCursor(store));

@@ -2,10 +2,11 @@
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
 import type { StatusCounts } from "../governance/records.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, RELIABILITY_DAYS } from "./figures.ts";
 import { staleKpis } from "./need.ts";
 import { type Tally, totalTally } from "./tally.ts";
 import { type TaskCounts, taskCounts } from "./tasks.ts";
+import { trendOf } from "./trend.ts";
 
 const PHASES = ["observe", "propose", "apply", "recover", "learn"] as const;
 type PhaseId = (typeof PHASES)[number];
@@ -34,9 +35,10 @@ const TITLES: Readonly<Record<PhaseId, string>> = {
 /** The phases, and the first that is not complete; `null` when all are. */
 export async function phasesOf(deps: Deps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
   const { store, product, clock, integrity } = deps;
-  const [{ effect, memory, kpis }, tally, tasks, counts, judged] = await Promise.all([
+  const [{ effect, memory, kpis }, tally, { totals }, tasks, counts, judged] = await Promise.all([
     figuresOf(deps),
     totalTally(store),
+    trendOf(deps, RELIABILITY_DAYS),
     taskCounts(store),
     store.get<StatusCounts>("counts", "changes").then((stored) => stored?.value ?? {}),
     store.list("verdicts", { limit: 1 }),
@@ -54,7 +56,7 @@ export async function phasesOf(deps: Deps): Promise<{ phases: Phase[]; current_p
         "feed every KPI at least once in 7 days",
       ),
     ],
-    propose: proposeItems(tally, counts, intent !== undefined),
+    propose: proposeItems(tally, counts, intent !== undefined, totals.L5),
     apply: [
       item(
         "An adapter carries changes to the host product",
@@ -89,7 +91,8 @@ function phaseOf(id: PhaseId, items: Item[]): Phase {
 const applied = (tally: Tally): number => (tally.attempts ?? 0) - (tally.attempts_apply_failed ?? 0);
 const rollbacks = (tally: Tally): number => (tally.rollbacks_person ?? 0) + (tally.rollbacks_guardrail ?? 0);
 
-function proposeItems(tally: Tally, counts: StatusCounts, governed: boolean): Item[] {
+/** `bypassed`: of late. What happened once must not keep a service from this phase for ever. */
+function proposeItems(tally: Tally, counts: StatusCounts, governed: boolean, bypassed: number): Item[] {
   const proposed = Object.values(counts).some((count) => count > 0);
   const decided = (tally.decided_approved ?? 0) + (tally.decided_denied ?? 0);
   const levels = (tally.level_L1 ?? 0) + (tally.level_L2 ?? 0) + (tally.level_L3 ?? 0) + (tally.level_L4 ?? 0);
@@ -97,8 +100,8 @@ function proposeItems(tally: Tally, counts: StatusCounts, governed: boolean): It
     item("A change was proposed", proposed, "POST /api/product/propose"),
     item("A person decided on a change", decided > 0, "POST /api/product/approve"),
     item(
-      "Nothing bypassed consent",
-      governed && levels > 0 && (tally.level_L5 ?? 0) === 0,
+      `Nothing bypassed consent in ${RELIABILITY_DAYS} days`,
+      governed && levels > 0 && bypassed === 0,
       "let every change go through the service",
     ),
   ];

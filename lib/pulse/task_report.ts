@@ -1,4 +1,5 @@
 /** What the built-in worker writes for a task: a report from the records, worded by a model where there is one. */
+import { textOf } from "../chat/converse.ts";
 import type { Deps } from "../deps.ts";
 import { figuresOf } from "./figures.ts";
 import { effectReport } from "./reports/effect_report.ts";
@@ -42,7 +43,7 @@ async function worded({ llm, log }: Deps, task: Task, facts: string): Promise<st
       tools: [],
       signal,
     });
-    return text.trim() === "" ? undefined : text.trim().toWellFormed();
+    return textOf(text);
   } catch (error) {
     log.warn("a task's report stays unworded: the model failed", {
       task_id: task.task_id,

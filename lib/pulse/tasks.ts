@@ -7,6 +7,7 @@ import { type AgeClass, noLongerOpen, openTaskKey } from "./aging.ts";
 
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
+const ENDED = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
 export const DIMENSIONS = ["E", "M", "R", "N"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
@@ -23,6 +24,11 @@ export const PRIORITIES = { low: 1, normal: 2, high: 3, urgent: 4 } as const;
 export type Priority = keyof typeof PRIORITIES | number;
 /** Numbers beyond these bounds are refused. */
 export const PRIORITY_BOUND = 1_000_000;
+
+/** How many tasks may be open at a time: what nobody can get to must not pile up. */
+export const OPEN_TASKS = 10_000;
+/** How many tasks that ended are kept; the oldest go first. */
+export const ENDED_TASKS = 10_000;
 
 export const feedbackSchema = z.object({
   rating: z.number().int(),
@@ -75,12 +81,12 @@ export const taskStatsSchema = z.object({
   running: z.number().int(),
   completed: z.number().int(),
   failed: z.number().int(),
-  /** Tasks with a rating, and the mean over all ratings. */
+  /** Of the tasks that are kept: those with a rating, and the mean over all ratings. */
   rated: z.number().int(),
   mean_rating: z.number().nullable(),
 });
 
-/** The counts of all tasks. */
+/** The counts of the tasks that are kept. */
 export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
   (await reader.get<TaskCounts>("tally", "tasks"))?.value ?? {
     statuses: {},
@@ -104,7 +110,7 @@ export interface TaskInput {
   priority: Priority;
 }
 
-/** Queues a task and returns it. */
+/** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
 export async function submitTask({ store, clock, ids }: Deps, input: TaskInput): Promise<Task> {
   const now = clock.now();
   const task: Task = {
@@ -118,9 +124,21 @@ export async function submitTask({ store, clock, ids }: Deps, input: TaskInput):
     mode: null,
     feedback: [],
   };
-  await store.transact((tx) => saveTask(tx, undefined, { task, attempts: 0 }));
+  await store.transact(async (tx) => {
+    const { queued = 0, running = 0 } = (await taskCounts(tx)).statuses;
+    if (queued + running >= OPEN_TASKS) throw tooMany();
+    await saveTask(tx, undefined, { task, attempts: 0 });
+  });
   return task;
 }
+
+const tooMany = (): AppError =>
+  new AppError(
+    "too_many_tasks",
+    `${OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
+    {},
+    { "retry-after": "60" },
+  );
 
 /** Keeps a task with its place in the order and its counts. */
 export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
@@ -141,7 +159,31 @@ export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: Ta
       await noLongerOpen(tx, ageClass, task.task_id);
     }
   }
+  await forgetOldest(tx, counts);
   tx.put("tally", "tasks", counts);
+}
+
+/** Deletes the task that ended first when more than are kept have ended, and takes it out of the counts. */
+async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
+  const ended = ENDED.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
+  if (ended <= ENDED_TASKS) return;
+  const oldest = (await Promise.all(ENDED.map((status) => oldestOf(tx, status))))
+    .flatMap((task) => task ?? [])
+    .reduce((first, other) => (other.completed_at! < first.completed_at! ? other : first));
+  tx.delete("tasks", oldest.task_id);
+  tx.delete("tasks_order", orderKey(oldest));
+  const { status, feedback } = oldest;
+  counts.statuses[status] = counts.statuses[status]! - 1;
+  counts.rated -= feedback.length === 0 ? 0 : 1;
+  counts.ratings -= feedback.length;
+  counts.rating_sum -= feedback.reduce((sum, { rating }) => sum + rating, 0);
+}
+
+/** The last of a status in running order. */
+async function oldestOf(tx: Tx, status: TaskStatus): Promise<Task | undefined> {
+  const prefix = orderPrefix(status);
+  const [last] = await tx.list<string>("tasks_order", { after: `${prefix}~`, limit: 1, reverse: true });
+  return last?.id.startsWith(prefix) ? (await taskIn(tx, last.value)).task : undefined;
 }
 
 /** Whether a task still waits for its result. */

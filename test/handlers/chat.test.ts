@@ -98,6 +98,34 @@ test("what is said is remembered, and found the next time it matters", async () 
   });
 });
 
+test("a question asked again has the same answer, and does not crowd out what answers it", async () => {
+  const service = await chatService();
+  await service.say("The launch of project Zebra is on Friday", { author: "ana" });
+  const answers = new Set<string>();
+  for (const author of ["ana", "bo", "cy"])
+    for (let asked = 0; asked < 8; asked++) {
+      answers.add((await service.say("when is the launch?", { author })).body.reply.text);
+      answers.add((await service.say("When is the LAUNCH", { author })).body.reply.text);
+    }
+  expect([...answers]).toEqual(["From memory:\n- 2026-01-02 ana: The launch of project Zebra is on Friday"]);
+  expect(await memoriesIn(service.deps.store)).toHaveLength(49);
+});
+
+test("a Chinese question asked again has the same answer", async () => {
+  const service = await chatService();
+  await service.say("斑马项目周五上线", { author: "ana" });
+  const answers = new Set<string>();
+  for (let asked = 0; asked < 8; asked++) answers.add((await service.say("斑马项目什么时候上线？")).body.reply.text);
+  expect([...answers]).toEqual(["记忆中：\n- 2026-01-02 ana: 斑马项目周五上线"]);
+});
+
+test("what was said twice is told twice", async () => {
+  const service = await chatService();
+  for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author });
+  const { memories } = (await service.say("is Zebra on time?")).body;
+  expect(memories.map(({ text }: { text: string }) => text)).toEqual(["bo: Zebra is late", "ana: Zebra is late"]);
+});
+
 test("memory=off asks no memory and leaves none, and provenance says so", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday");

@@ -199,6 +199,10 @@ describe("phases", () => {
     service.host.host.delete(ids[9]!);
     await service.cycle();
     expect(await phase(service, "propose")).toMatchObject({ met: 2, total: 3 });
+    service.hours(29 * 24);
+    expect(await phase(service, "propose")).toMatchObject({ met: 2 });
+    service.hours(24);
+    expect(await phase(service, "propose")).toMatchObject({ met: 3 });
   });
 });
 

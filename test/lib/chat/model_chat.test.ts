@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { openLlm } from "../../../lib/chat/llm_open.ts";
 import { openAiLlm } from "../../../lib/chat/llm_openai.ts";
 import type { Log } from "../../../lib/deps.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -310,4 +311,21 @@ test("every reading tool answers from the records", async () => {
   expect(shown[4]).toEqual({ failures: [], drift: [] });
   expect(shown[5].entries).toHaveLength(3);
   expect(shown[6].audit_entries).toHaveLength(2);
+});
+
+test("a model that gives no usable answer shows in the capability map, until it gives one", async () => {
+  const answers: Script[] = [
+    () => (response) => void response.writeHead(401).end("sk-live-secret"),
+    () => ({ text: "All is well." }),
+  ];
+  const { url } = await provider((received, round) => answers[round]!(received, round));
+  const told = { id: "llm", group: "chat", status: "available", reason: null, enable_with: null } as const;
+  const service = await chatService({ llm: await openLlm({ provider: url, model: "m1" }), capabilities: [told] });
+  const shown = async () =>
+    (await service.get("/api/capabilities")).body.capabilities.filter(({ id }: { id: string }) => id === "llm");
+  expect(await shown()).toEqual([told]);
+  await service.say("status");
+  expect(await shown()).toEqual([{ ...told, status: "failing", reason: "it answered HTTP 401" }]);
+  await service.say("status");
+  expect(await shown()).toEqual([told]);
 });

@@ -137,6 +137,14 @@ test("the growth log is told once when a KPI goes stale, when E moves, and when 
   expect(await titles("audit_chain")).toEqual(["The audit chain does not hold at entry 2"]);
 });
 
+test("a breach that one process has found is told once, while others that have not run cycles too", async () => {
+  const service = await pulse();
+  const other = await pulse({ store: service.deps.store, clock: service.deps.clock });
+  service.deps.integrity.breach = { first_invalid: 2, reason: "its id is 9" };
+  for (const { cycle } of [service, other, service, other, service]) await cycle();
+  expect((await service.get("/api/log?kind=audit_chain")).body.entries).toHaveLength(1);
+});
+
 test("an outcome that a rollback closes while verdicts are looked for has no first verdict any more", async () => {
   const base = memoryStore();
   const meanwhile: { run?: () => Promise<unknown> } = {};

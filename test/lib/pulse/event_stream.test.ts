@@ -1,9 +1,10 @@
 import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
 import { type Bell, createBell, ringing } from "../../../lib/pulse/bell.ts";
-import { parseCursor } from "../../../lib/pulse/event_cursor.ts";
+import { eventsAfter, parseCursor } from "../../../lib/pulse/event_cursor.ts";
 import { eventStream } from "../../../lib/pulse/event_stream.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { tornStore } from "../../support/torn_store.ts";
 import { fetchOf, pulse } from "./pulse_service.ts";
 
 /** A time that no test lives to see: what arrives was woken by the bell. */
@@ -94,6 +95,14 @@ test("a reader that comes back with its last id misses nothing and is told nothi
   const third = await open(`?after=${seen.at(-1)!.id}`);
   await cycle();
   expect(await third.next()).toMatchObject({ event: "tick", data: { tick: 2 } });
+});
+
+test("a reader who has seen a longer log, as after a restore, goes on from the present", async () => {
+  const { open, bring, audit } = await listening();
+  await bring("applied");
+  const ahead = await open("?after=1000.1000.1000");
+  await bring("applied", { target: "ui.colour" });
+  expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[3] });
 });
 
 test("each id is a place to go on from", async () => {
@@ -212,6 +221,30 @@ test("no more than 64 readers at a time", async () => {
   bell.close();
 });
 
+test("a reader whose stream failed with the store does not count any more", async () => {
+  const bell = createBell();
+  const base = memoryStore();
+  let broken = false;
+  const read = <T>(work: () => Promise<T>): Promise<T> => (broken ? Promise.reject(new Error("no database")) : work());
+  const service = await pulse({
+    bell,
+    store: {
+      ...base,
+      get: (collection, id) => read(() => base.get(collection, id)),
+      list: (collection, options) => read(() => base.list(collection, options)),
+    },
+  });
+  const fetch = fetchOf(service.deps);
+  const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
+  const streams = (await Promise.all(Array.from({ length: 64 }, ask))).map(({ body }) => body!.getReader());
+  for (const stream of streams) await stream.read();
+  broken = true;
+  for (const stream of streams) await expect(stream.read()).rejects.toThrow("no database");
+  broken = false;
+  expect((await ask()).status).toBe(200);
+  bell.close();
+});
+
 test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
   const bell = createBell();
   const service = await pulse({ store: ringing(memoryStore(), bell), bell });
@@ -242,3 +275,21 @@ test("HEAD answers at once and opens no stream", async () => {
   expect(response.status).toBe(200);
   expect(response.body).toBeNull();
 });
+
+test.each(["audit", "growth"])(
+  "a page of %s records that are just being made leaves no event out",
+  async (collection) => {
+    const { deps, bring } = await pulse();
+    await bring("rolled_back");
+    const from = { audit: 0, growth: 0, tick: 0 };
+    const torn = tornStore(deps.store, collection, () => bring("rolled_back", { target: "ui.other" }));
+    const told = await eventsAfter(torn, from, 100);
+    told.push(...(await eventsAfter(torn, told.at(-1)!.cursor, 100)));
+    const numbers = (type: string) =>
+      told.flatMap(({ type: own, cursor }) => (own === type ? [type === "audit" ? cursor.audit : cursor.growth] : []));
+    const all = await eventsAfter(deps.store, from, 100);
+    expect(told).toHaveLength(all.length);
+    expect(numbers("audit")).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(numbers("growth")).toEqual([1, 2, 3, 4]);
+  },
+);

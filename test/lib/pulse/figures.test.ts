@@ -114,6 +114,10 @@ describe("levels", () => {
     ["a human's proposal before the draft", "pat", "ana", "2026-01-10T00:00:00.001Z", "L1"],
     ["a model's proposal", "llm:m", "ana", undefined, "L3"],
     ["a model's second draft", "llm:m", "ana", "2026-01-09T00:00:00.000Z", "L3"],
+    ["a peer's proposal", "peer:acme-crm@berlin", "ana", undefined, "L3"],
+    ["a peer's proposal after a model's draft", "Peer:acme-crm@berlin", "ana", "2026-01-09T00:00:00.000Z", "L3"],
+    ["somebody whose name only begins alike", "peer", "ana", undefined, "L1"],
+    ["minor, asked for by a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
     ["minor", "pat", "policy:minor", undefined, "L4"],
     ["a model's draft that expired", "llm:m", "policy:expiry", undefined, "L4"],
   ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, pulse } from "./pulse_service.ts";
 
 test("a retrospective that could not be written is written by a later cycle, once", async () => {
@@ -46,6 +47,25 @@ test("a week is reported once, by the first cycle after it", async () => {
   expect(reports()).toEqual(["report-2026-W01.md"]);
   expect([...files.texts.keys()].filter((name) => name.startsWith("lessons-"))).toHaveLength(4);
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(2);
+});
+
+test("two processes that report the same week tell of it once", async () => {
+  const [first, second] = [filesInMemory(), filesInMemory()];
+  const bothWrite = gate();
+  let writing = 0;
+  for (const files of [first, second]) {
+    const { write } = files;
+    files.write = async (name, text) => {
+      if (name.startsWith("report-") && ++writing === 2) bothWrite.open();
+      await bothWrite.opened;
+      await write(name, text);
+    };
+  }
+  const service = await pulse({ evolved: first });
+  const other = await pulse({ store: service.deps.store, clock: service.deps.clock, evolved: second });
+  await Promise.all([service.cycle(), other.cycle()]);
+  expect([...second.texts.keys()]).toContain("report-2025-W52.md");
+  expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(1);
 });
 
 test("lessons tell verdicts and rollbacks by target", async () => {

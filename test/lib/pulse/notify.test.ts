@@ -265,13 +265,15 @@ test("a store that cannot be read holds the next notification back, and loses no
   let broken = false;
   let refused: () => void = () => {};
   const refusal = new Promise<void>((resolve) => (refused = resolve));
+  const unlessBroken = <T>(read: () => Promise<T>): Promise<T> => {
+    if (!broken) return read();
+    refused();
+    return Promise.reject(new Error("disk gone"));
+  };
   const store: Store = {
     ...base,
-    list: (collection, options) => {
-      if (!broken) return base.list(collection, options);
-      refused();
-      return Promise.reject(new Error("disk gone"));
-    },
+    get: (collection, id) => unlessBroken(() => base.get(collection, id)),
+    list: (collection, options) => unlessBroken(() => base.list(collection, options)),
   };
   const svc = await service({ store });
   await notifying(svc, url);
@@ -319,4 +321,38 @@ test("notifications that do not get through show in the capability map", async (
   expect(await shown()).toMatchObject({ status: "available", reason: null });
   problem = "the receiver answered 500";
   expect(await shown()).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
+});
+
+test("a store that takes no writes has nothing sent twice, and the log has one line about it", async () => {
+  const lines: string[] = [];
+  const log = { info: () => {}, warn: (message: string) => void lines.push(message), error: () => {} };
+  const base = memoryStore();
+  let broken = false;
+  let refused = 0;
+  let refusedOften: () => void = () => {};
+  const often = new Promise<void>((resolve) => (refusedOften = resolve));
+  const store: Store = {
+    ...base,
+    transact: (decide) => {
+      if (!broken) return base.transact(decide);
+      if (++refused === 5) refusedOften();
+      return Promise.reject(new Error("disk full"));
+    },
+  };
+  const { url, arrived, deliveries } = await receiver((response) => {
+    broken = true;
+    ok(response, response.req);
+  });
+  const svc = await service({ store, log });
+  const notifier = await notifying(svc, url, { poll: 1 });
+  await svc.propose();
+  await often;
+  expect(types(deliveries)).toEqual(["change.waiting_for_consent"]);
+  expect(notifier.problem()).toBe("the store cannot be used");
+  expect(lines).toEqual(["notifications wait for the store"]);
+  broken = false;
+  await svc.propose({ target: "ui.other" });
+  await arrived(2);
+  expect(deliveries[1]!.body.data.change.target).toBe("ui.other");
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
 });

@@ -130,6 +130,14 @@ describe("the worker", () => {
     expect(await runNextTask(service.deps)).toMatchObject({ status: "completed", mode: "rules" });
   });
 
+  test("a model that does not stop is cut, and the report stays whole", async () => {
+    const service = await pulse({ llm: modelOf(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })) });
+    await submit(service, "t");
+    const { result } = (await runNextTask(service.deps))!;
+    expect(result!.indexOf("# “t”")).toBeLessThan(8_010);
+    expect(result!.match(/^## \w+/gm)).toHaveLength(4);
+  });
+
   test("a report that cannot be made fails the task, and says nothing of the inside", async () => {
     const service = await pulse();
     await submit(service, "t");
@@ -244,6 +252,19 @@ describe("feedback", () => {
     expect(memories.map(({ value }) => value)).toContainEqual(
       expect.objectContaining({ kind: "feedback", text: `Task ${first} was rated 5 of 5 (a): clear` }),
     );
+  });
+
+  test("behind a trusted proxy nobody rates in another's name", async () => {
+    const service = await pulse({ identityHeader: "x-user" });
+    const task_id = await submit(service, "a");
+    await service.cycle();
+    const rate = (rating: number, user: string, rater?: string) =>
+      service.post("/api/task/feedback", { task_id, rating, ...(rater ? { rater } : {}) }, { "x-user": user });
+    expect((await rate(5, "ana")).body.feedback.rater).toBe("ana");
+    const other = await rate(1, "bo", "ana");
+    expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
+    expect((await rate(4, "ana", "ANA")).body.mean_rating).toBe(4);
+    expect((await rate(2, "bo")).body.mean_rating).toBe(3);
   });
 
   test("only a completed task can be rated", async () => {
