@@ -22,6 +22,7 @@ const STATUS = {
   approval_stale: 409,
   target_conflict: 409,
   operation_in_progress: 409,
+  too_many_attempts: 409,
   version_mismatch: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,

@@ -22,6 +22,7 @@ export const apply = endpoint(
       "not_an_approver",
       "approval_stale",
       "operation_in_progress",
+      "too_many_attempts",
       "version_mismatch",
       "idempotency_key_reused",
       "adapter_failed",

@@ -1,6 +1,6 @@
 /** Autobiographical memory: what the service lived through, in sentences. Bounded; the audit log is the record. */
 import * as z from "zod";
-import type { Tx } from "../store/store.ts";
+import type { Store, Tx } from "../store/store.ts";
 
 /** The oldest go first. */
 export const MEMORIES = 20_000;
@@ -51,6 +51,12 @@ interface Count {
   count: number;
 }
 
+const keyOf = (seq: number): string => String(seq).padStart(16, "0");
+
+/** The record id of the newest memory; one before all others while there is none. */
+export const newestMemory = async (reader: Pick<Store | Tx, "get">): Promise<string> =>
+  keyOf((await reader.get<Count>("meta", "memories"))?.value.seq ?? 0);
+
 /**
  * Remembers something in the transaction of what it tells of; beyond the bound the oldest is forgotten. `replaces` is the
  * record id of a memory that this one makes needless. Resolves with the new record id.
@@ -66,7 +72,7 @@ export async function remember(
     tx.delete("memories", replaces);
     count--;
   }
-  const key = String(++seq).padStart(16, "0");
+  const key = keyOf(++seq);
   const text = memory.text.slice(0, LONGEST).toWellFormed();
   tx.put("memories", key, { ref: null, ...memory, text } satisfies Memory);
   if (++count > MEMORIES)

@@ -4,7 +4,7 @@
  */
 import type { Deps } from "../deps.ts";
 import type { Store } from "../store/store.ts";
-import { IMPORTANCE, type Memory, memoryId, type Recalled } from "./memory.ts";
+import { IMPORTANCE, type Memory, memoryId, newestMemory, type Recalled } from "./memory.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
 
 const PAGE = 500;
@@ -46,15 +46,20 @@ async function caughtUp(store: Store): Promise<Kept> {
   return state;
 }
 
+/**
+ * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
+ * is just being made and not yet another before it, which would then never be read.
+ */
 async function readOn(store: Store, state: Kept): Promise<void> {
-  for (;;) {
+  const newest = await newestMemory(store);
+  while (state.last < newest) {
     const page = await store.list<Memory>("memories", { ...(state.last ? { after: state.last } : {}), limit: PAGE });
-    for (const { id, value } of page) {
+    for (const { id, value } of page.filter(({ id }) => id <= newest)) {
       const { kind, text, at } = value;
       state.index.add({ id, text, at: Date.parse(at), importance: IMPORTANCE[kind] });
       state.last = id;
     }
-    if (page.length < PAGE) break;
+    if (page.length < PAGE || page.at(-1)!.id >= newest) state.last = newest;
     await new Promise((resolve) => setTimeout(resolve));
   }
   const [oldest] = await store.list("memories", { limit: 1 });

@@ -10,6 +10,8 @@ import type { ChangeRecord, Claim } from "./records.ts";
 import { governed } from "./unit.ts";
 
 const PER_CYCLE = 100;
+/** A host that answers slowly, or not at all, must not keep the rest of the cycle from its turn; milliseconds. */
+const LONGEST_MS = 30_000;
 
 const episode = z.object({
   change_id: z.string(),
@@ -40,22 +42,23 @@ export interface DriftCheck {
   cursor: string | null;
 }
 
-/** Checks the next hundred owners; an episode is audited once. */
+/** Checks the next hundred owners, or as many as half a minute takes; an episode is audited once. */
 export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
   if (!deps.product?.adapter || !(await readHead(deps.store))) return undefined;
   const last = (await deps.store.get<DriftCheck>("meta", "drift"))?.value;
-  let cursor = last?.cursor ?? "";
+  const end = deps.clock.now() + LONGEST_MS;
+  let cursor: string | null = last?.cursor ?? "";
   let checked = 0;
-  for (; checked < PER_CYCLE; checked++) {
+  for (; cursor !== null && checked < PER_CYCLE && deps.clock.now() < end; checked++) {
     const owner = await nextOwner(deps, cursor);
+    cursor = owner?.cursor ?? null;
     if (!owner) break;
-    cursor = owner.cursor;
     await deps.turns(owner.changeId, () => judge(deps, owner.changeId));
   }
   const check: DriftCheck = {
     checked_at: new Date(deps.clock.now()).toISOString(),
     checked,
-    cursor: checked < PER_CYCLE ? null : cursor,
+    cursor,
   };
   await deps.store.transact((tx) => tx.put("meta", "drift", check));
   return check;
@@ -70,19 +73,25 @@ async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: s
   return { changeId: newest!.value, cursor: end };
 }
 
+/**
+ * Holds what the host shows against the change. Between the two another process may have begun an operation on it, or have
+ * noticed the same: what the host showed counts only for the change as it was before it was asked.
+ */
 async function judge(deps: Deps, changeId: string): Promise<void> {
   const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
   if (record?.change.status !== "applied" || (await deps.store.get<Claim>("claims", changeId))) return;
   const host = await askHost(deps, record.change);
   if (host === undefined) return;
-  const known = (await deps.store.get<DriftEpisode>("drift", changeId))?.value;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
-  if (state === known?.state) return;
-  if (state === undefined) return deps.store.transact((tx) => tx.delete("drift", changeId));
+  const seen = (await deps.store.get<DriftEpisode>("drift", changeId))?.value;
+  if (state === seen?.state) return;
   await governed<void>({ deps }, async (unit) => {
     const current = await unit.change(changeId);
-    if (current.change.status !== "applied") return;
-    const { target, tenant_id } = current.change;
+    const { operations, change } = current;
+    if (operations !== record.operations || change.revision !== record.change.revision) return;
+    const known = (await unit.tx.get<DriftEpisode>("drift", changeId))?.value;
+    if (state === undefined) return unit.tx.delete("drift", changeId);
+    const { target, tenant_id } = change;
     const since = known?.since ?? unit.at;
     unit.tx.put("drift", changeId, {
       change_id: changeId,
@@ -93,7 +102,7 @@ async function judge(deps: Deps, changeId: string): Promise<void> {
       since,
     } satisfies DriftEpisode);
     if (known) return;
-    await unit.save(current, current.change, {
+    await unit.save(current, change, {
       event_type: "change_drifted",
       detail: { status: "applied", state, host },
     });

@@ -34,27 +34,46 @@ export async function step<T>(run: (signal: AbortSignal) => Promise<T>, limitMs 
   }
 }
 
+/**
+ * Whether the host may still be changed: a process that was held up may find that its time is over and that another has
+ * taken the operation up.
+ */
+export type InTime = () => boolean;
+
+/** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
+export const lastStart = (end: number): number => end - STEP_MS;
+
 /** validate, apply, verify; when the apply or its verification fails, the adapter's rollback is tried. */
-export async function applyToHost(adapter: ProductAdapter, change: Change): Promise<HostRun> {
+export async function applyToHost(
+  adapter: ProductAdapter,
+  change: Change,
+  inTime: InTime = () => true,
+): Promise<HostRun> {
   try {
     const validation = await step((signal) => adapter.validate(change, signal));
     if (!validation.ok) return failed("validate", validation.reason, await stateOf(adapter, change), true);
   } catch (error) {
     return failed("validate", textOf(error), await stateOf(adapter, change));
   }
+  if (!inTime()) return heldUp(adapter, change);
   let result: AdapterResult;
   try {
     result = await step((signal) => adapter.apply(change, signal));
   } catch (error) {
-    return failed("apply", textOf(error), await undo(adapter, change));
+    return failed("apply", textOf(error), await undo(adapter, change, inTime));
   }
   const state = await stateOf(adapter, change);
   if (state === "applied") return { ok: true, result };
-  return failed("verify", `after apply the host shows ${state}`, await undo(adapter, change));
+  return failed("verify", `after apply the host shows ${state}`, await undo(adapter, change, inTime));
 }
 
 /** rollback, verify. */
-export async function rollBackHost(adapter: ProductAdapter, change: Change): Promise<HostRun> {
+export async function rollBackHost(
+  adapter: ProductAdapter,
+  change: Change,
+  inTime: InTime = () => true,
+): Promise<HostRun> {
+  if (!inTime()) return heldUp(adapter, change);
   let result: AdapterResult;
   try {
     result = await step((signal) => adapter.rollback(change, signal));
@@ -71,12 +90,19 @@ export async function stateOf(adapter: ProductAdapter, change: Change): Promise<
   return step((signal) => adapter.verify(change, signal)).catch(() => "unknown" as const);
 }
 
-async function undo(adapter: ProductAdapter, change: Change): Promise<HostState> {
+async function undo(adapter: ProductAdapter, change: Change, inTime: InTime): Promise<HostState> {
   const before = await stateOf(adapter, change);
-  if (before === "absent" || before === "rolled_back") return before;
+  if (before === "absent" || before === "rolled_back" || !inTime()) return before;
   await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);
   return stateOf(adapter, change);
 }
+
+const heldUp = async (adapter: ProductAdapter, change: Change): Promise<HostRun> =>
+  failed(
+    "interrupted",
+    "the service was held up, and its time for this was over; ask for it again",
+    await stateOf(adapter, change),
+  );
 
 const failed = (stage: HostFailure["stage"], error: string, host: HostState, rejected?: true): HostRun => ({
   ok: false,

@@ -8,11 +8,12 @@ import { differences, foldEntry, type Told } from "../audit/fold.ts";
 import { AppError } from "../errors.ts";
 import { type Answer, answer, etag, isAnswer } from "../http/answer.ts";
 import { requireMatch } from "../http/if_match.ts";
+import { StoreBusy, StoreUnavailable } from "../store/store.ts";
 import type { ProductAdapter } from "./adapter.ts";
 import { type Change, digestOf } from "./change.ts";
 import { endClaim, inProgress, isAbandoned, makeClaim, readClaim } from "./claim.ts";
 import { expireIfDue } from "./decide.ts";
-import { applyToHost, type HostRun, rollBackHost, step } from "./host_run.ts";
+import { applyToHost, type HostRun, lastStart, rollBackHost, step } from "./host_run.ts";
 import type { Policy } from "./intent.ts";
 import { refuseForbiddenTarget, standingApprovals } from "./policy.ts";
 import type { ChangeRecord, Claim, GuardrailEvidence } from "./records.ts";
@@ -20,6 +21,9 @@ import { resolveClaim } from "./resolve.ts";
 import { type Circumstance, settle, settleFailure } from "./settle.ts";
 import { transition } from "./transitions.ts";
 import { type Caller, governed, type Unit } from "./unit.ts";
+
+/** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
+const ROUNDS = 5;
 
 /** What is asked of a change. */
 export interface OperateInput {
@@ -31,6 +35,8 @@ export interface OperateInput {
   by?: string | undefined;
   evidence?: GuardrailEvidence | undefined;
 }
+
+const MOST_ENTRIES = 1000;
 
 type Started = { claim: Claim; record: ChangeRecord } | { abandoned: Claim } | { rehearse: ChangeRecord };
 
@@ -44,7 +50,7 @@ export function operate(caller: Caller, input: OperateInput): Promise<Answer> {
       if (isAnswer(started)) return started;
       if ("abandoned" in started) await resolveClaim(deps, started.abandoned);
       else if ("rehearse" in started) return rehearsed(caller, await rehearse(adapter, started.rehearse));
-      else return finish(caller, started.claim, await runOnHost(adapter!, started));
+      else return await recorded(caller, started.claim, await runOnHost(deps, adapter!, started));
     }
   });
 }
@@ -64,6 +70,7 @@ async function start(
   transition(record.change, operation);
   if (operation === "apply") requireConsent(record.change, unit.product.intent.policy);
   if (claim) throw inProgress(input.change_id);
+  if (operation === "apply") refuseEndlessTries(record);
   if (operation === "apply" && !(await isAsApproved(unit, record)))
     return refuseStale(unit, record, input.dry_run === true);
   if (caller.request) requireMatch(caller.request, record.change.revision);
@@ -88,6 +95,19 @@ function requireConsent(change: Change, policy: Policy): void {
   throw new AppError(
     "not_an_approver",
     `${standing} of ${change.required_approvers} consents count under today's intent; propose the change again`,
+    { change_id: change.change_id },
+  );
+}
+
+/**
+ * Every try that fails is audited, and each further one reads all of them: a program that tries again for ever would fill
+ * the log. A rollback is never refused for that.
+ */
+function refuseEndlessTries({ change, audit }: ChangeRecord): void {
+  if (audit.length < MOST_ENTRIES) return;
+  throw new AppError(
+    "too_many_attempts",
+    `${audit.length} audit entries are about ${change.change_id}; find out why it cannot be applied, and propose it again`,
     { change_id: change.change_id },
   );
 }
@@ -132,11 +152,39 @@ async function rehearse(adapter: ProductAdapter | undefined, { change }: ChangeR
 const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
   caller.idempotency ? governed<Answer>(caller, async () => rehearsal) : rehearsal;
 
-const runOnHost = (
+/** The host is left alone once the claim is so near its end that another may be at work before this one is done. */
+function runOnHost(
+  { clock }: Caller["deps"],
   adapter: ProductAdapter,
   { claim, record }: { claim: Claim; record: ChangeRecord },
-): Promise<HostRun> =>
-  claim.operation === "apply" ? applyToHost(adapter, record.change) : rollBackHost(adapter, record.change);
+): Promise<HostRun> {
+  const run = claim.operation === "apply" ? applyToHost : rollBackHost;
+  return run(adapter, record.change, () => clock.now() <= lastStart(claim.ends));
+}
+
+/**
+ * Records what the host answered, with more patience than a request has otherwise: the host has changed already. For the
+ * same reason it is not told as "nothing was changed" when it cannot be written.
+ */
+async function recorded(caller: Caller, claim: Claim, run: HostRun, rounds = ROUNDS): Promise<Answer> {
+  try {
+    return await finish(caller, claim, run);
+  } catch (error) {
+    if (error instanceof StoreBusy && rounds > 1) return recorded(caller, claim, run, rounds - 1);
+    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;
+    const { change_id, operation } = claim;
+    caller.deps.log.error("the result of an operation could not be written", {
+      change_id,
+      operation,
+      error: String(error),
+    });
+    throw new AppError(
+      "store_unavailable",
+      `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`,
+      { change_id },
+    );
+  }
+}
 
 /** Commits what the host answered, under the claim's own number. */
 async function finish(caller: Caller, claim: Claim, run: HostRun): Promise<Answer> {

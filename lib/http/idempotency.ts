@@ -8,6 +8,8 @@ import type { Tx } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 
 const KEPT_MS = 24 * 3600 * 1000;
+/** How far another instance's clock may be ahead: around midnight it keeps an answer under the next day. */
+const AHEAD_MS = 3600 * 1000;
 const COLLECTION = "idempotency";
 
 /** A request's key and what it was used for. */
@@ -45,8 +47,9 @@ const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${ke
 
 /** The kept answer of an earlier request under this key; 422 when that request had another body. */
 export async function replayed(tx: Tx, key: IdempotencyKey, now: number): Promise<Answer | undefined> {
-  for (const moment of [now, now - KEPT_MS]) {
-    const kept = (await tx.get<Kept>(COLLECTION, recordId(key, moment)))?.value;
+  const ids = new Set([now, now - KEPT_MS, now + AHEAD_MS].map((moment) => recordId(key, moment)));
+  for (const id of ids) {
+    const kept = (await tx.get<Kept>(COLLECTION, id))?.value;
     if (!kept || now - kept.at > KEPT_MS) continue;
     if (kept.body !== key.body)
       throw new AppError(

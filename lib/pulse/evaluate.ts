@@ -78,6 +78,7 @@ async function notice(tx: Tx, deps: Deps, { effect }: Figures, at: string): Prom
       title: `The audit chain does not hold at entry ${breach}`,
       detail: deps.integrity.breach!.reason,
     });
-  const noticed: Noticed = { E: moved ? effect.value : before.E, stale, breach };
+  // Another process may not know of the breach: that it does not must not have it told anew each time.
+  const noticed: Noticed = { E: moved ? effect.value : before.E, stale, breach: breach ?? before.breach };
   if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
 }

@@ -32,6 +32,8 @@ async function reportLastWeek(deps: Deps): Promise<number> {
   if (!deps.evolved || (await deps.store.get<{ week: string }>("meta", "reported"))?.value.week === last.name) return 0;
   const written = await writeReport(deps, last);
   await deps.store.transact(async (tx) => {
+    // Another process may have written it on its own disk; that it was written is told once.
+    if ((await tx.get<{ week: string }>("meta", "reported"))?.value.week === last.name) return;
     tx.put("meta", "reported", { week: last.name });
     await addGrowth(tx, {
       at: new Date(deps.clock.now()).toISOString(),

@@ -1,5 +1,5 @@
 /** One try to carry a batch of decisions: it is committed if the head has not moved since it began. */
-import { type DynamoDbClient, NoAnswer } from "./dynamodb_client.ts";
+import { type DynamoDbClient, DynamoDbError, NoAnswer } from "./dynamodb_client.ts";
 import {
   keysOf,
   MOST_BYTES,
@@ -19,13 +19,13 @@ import { type Attempt, type Chance, Contended, OutcomeUnknown } from "./group_co
 import { sortKey } from "./record_key.ts";
 import type { ListOptions, Stored } from "./store.ts";
 
-/** Reads while no transaction is half carried out: one that is gets finished first. */
+/**
+ * Reads when every transaction that was made is carried out. The head comes first: of one that is carried out between the
+ * two reads, a record read beside the head might be the old one, although the transaction was acknowledged before.
+ */
 export async function readWhole<T>(client: DynamoDbClient, read: () => Promise<T>): Promise<T> {
-  for (;;) {
-    const [{ pending }, found] = await Promise.all([readHead(client), read()]);
-    if (pending === undefined) return found;
-    await carryOut(client, pending);
-  }
+  await commitsCarriedOut(client);
+  return read();
 }
 
 /** How many commits there are, when all of them are carried out: what is read from then on is of this number or later. */
@@ -33,7 +33,11 @@ async function commitsCarriedOut(client: DynamoDbClient): Promise<number> {
   for (;;) {
     const { commits, pending } = await readHead(client);
     if (pending === undefined) return commits;
-    await carryOut(client, pending);
+    await carryOut(client, pending).catch((error: unknown) => {
+      // Who may only read waits for one who may write.
+      const denied = error instanceof DynamoDbError && error.code === "AccessDeniedException";
+      throw denied ? new Contended(`${client.place}: a transaction waits to be carried out`, { cause: error }) : error;
+    });
   }
 }
 

@@ -68,6 +68,8 @@ const THROTTLED = /^(Throttl|ProvisionedThroughputExceeded|RequestLimitExceeded)
 /** Not answered yet, or by a fault of the service: it may have been done. */
 const UNSURE = /^(TransactionInProgress|InternalServerError|InternalFailure|ServiceUnavailable)/;
 
+const CANCELLED = "TransactionCanceledException";
+
 /** Makes a client. */
 export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, chance: Chance): DynamoDbClient {
   const { table, region, credentials, fetch: send = fetch } = access;
@@ -114,12 +116,16 @@ export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, c
         try {
           return (await ask(operation, text)) as T;
         } catch (error) {
-          if (error instanceof DynamoDbError && !mayPass(error)) throw error;
+          const refused = error instanceof DynamoDbError && !mayPass(error);
+          // After a lost answer a refusal is about this asking; only that a transaction was cancelled tells of the first too.
+          if (refused && (!lost || error.code === CANCELLED)) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseAfter(tries, chance.random);
-          if (chance.now() + pause >= end)
+          const again = !refused && chance.now() + pause < end;
+          if (again) await chance.sleep(pause);
+          // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
+          if (!again || chance.now() >= end)
             throw new NoAnswer(`${operation} found no answer: ${sentenceOf(error)}`, lost, { cause: error });
-          await chance.sleep(pause);
         }
       }
     },
@@ -128,7 +134,7 @@ export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, c
 
 /** Whether the same request may succeed when it is made again. */
 function mayPass({ code, reasons }: DynamoDbError): boolean {
-  if (code !== "TransactionCanceledException") return THROTTLED.test(code) || UNSURE.test(code);
+  if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);
   const told = reasons.filter((reason) => reason !== "None");
   return told.length > 0 && told.every((reason) => THROTTLED.test(reason));
 }

@@ -11,14 +11,27 @@ export interface Connection {
   giveUp(): Promise<void>;
 }
 
+// A connection that breaks between two statements tells it by an event, which ends the process when nobody listens.
+const ignore = (): void => undefined;
+
+/**
+ * A connection that is listened to from the first moment: the server's last word may lie in the same packet as its welcome,
+ * and a promise would hand the connection over after it.
+ */
+const connect = (pool: Pool): Promise<PoolClient> =>
+  new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on("error", ignore);
+      if (client) resolve(client);
+      else reject(error ?? new Error("no connection"));
+    });
+  });
+
 /** Borrows a connection. Errors: `StoreUnavailable`. */
 export async function borrow(pool: Pool, place: string): Promise<Connection> {
-  const client = await pool.connect().catch((error: unknown) => {
+  const client = await connect(pool).catch((error: unknown) => {
     throw storeError(error, place);
   });
-  // A connection that breaks between two statements tells it by this event, which ends the process when nobody listens.
-  const ignore = (): void => undefined;
-  client.on("error", ignore);
   let held = true;
   const release = (broken = false): void => {
     if (!held) return;

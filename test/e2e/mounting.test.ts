@@ -84,6 +84,11 @@ describe.each(["hono.js", "express.js"])("%s", (file) => {
     expect((await settings())["t1 ui.banner"]?.value).toEqual({ on: true });
     await api.must("rollback", first.change_id);
     expect(await settings()).toEqual({});
+    const [older, newer] = [await decide("older"), await decide("newer")];
+    expect((await api.must("rollback", older.change_id)).adapter).toMatchObject({ result: "superseded" });
+    expect((await settings())["t1 ui.banner"]?.value).toBe("newer");
+    await api.must("rollback", newer.change_id);
+    expect(await settings()).toEqual({});
     const { change_id } = await api.propose({ target: "ui.banner" });
     await api.must("approve", change_id);
     expect(await api.act("apply", change_id)).toMatchObject({

@@ -5,6 +5,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { ListOptions, Store } from "../../../lib/store/store.ts";
 import { START, testClock } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
+import { tornStore } from "../../support/torn_store.ts";
 import { memoriesIn } from "./fixture.ts";
 
 const clock = testClock();
@@ -72,6 +73,35 @@ test.each([0, 1, 2])("a deleted memory is not found, whoever deleted it: number 
   expect(await found(store, "zebra")).toHaveLength(3);
   await otherInstance(store).transact((tx) => tx.delete("memories", keys[deleted]!));
   expect(await found(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
+});
+
+test("a page that shows a part of what is just being remembered leaves no memory out for good", async () => {
+  const store = memoryStore();
+  await add(store, "old zebra");
+  const remembering = () =>
+    store.transact(async (tx) => {
+      for (const text of ["first zebra", "second zebra"]) await remember(tx, { kind: "decision", text, at: START });
+    });
+  const torn = tornStore(store, "memories", remembering);
+  await found(torn, "zebra");
+  expect(await found(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
+});
+
+test("the newest memory may be gone while others are added to a full page", async () => {
+  const store = memoryStore();
+  const first = await add(store, "first zebra");
+  const adding = async () => {
+    await add(store, "replacing zebra", {}, first);
+    for (let count = 0; count < 600; count++) await add(store, `zebra ${count}`);
+  };
+  const racing: Store = { ...store };
+  let begun = false;
+  racing.list = async (collection, options) => {
+    if (!begun) await ((begun = true), adding());
+    return store.list(collection, options);
+  };
+  await found(racing, "replacing");
+  expect(await found(racing, "replacing")).toEqual(["replacing zebra"]);
 });
 
 test("one that replaces another leaves no gap in the bound", async () => {

@@ -1,5 +1,6 @@
 /** Apply and rollback through an adapter: what is called, what is audited, and what a failure leaves behind. */
 import { expect, test } from "vitest";
+import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import type { Action, Reachable } from "../../support/client.ts";
 import { fails, type Script, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
@@ -41,6 +42,28 @@ test("an adapter's own words and details are passed on", async () => {
   adapter.on("verify", () => "rolled_back");
   const { body } = await api.act("rollback", change_id);
   expect(body.adapter).toEqual({ name: "scripted", result: "superseded", detail: { by: "chg_9" } });
+});
+
+test("a change that a thousand entries are about is applied no more, and can still be rolled back", async () => {
+  const { api, change_id } = await withAdapter("approved");
+  const tellOf = (entries: number) =>
+    api.deps.store.transact(async (tx) => {
+      const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+      tx.put("changes", change_id, { ...record, audit: Array.from({ length: entries }, () => record.audit[0]!) });
+    });
+  await tellOf(1000);
+  const before = await api.audit();
+  expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "too_many_attempts" });
+  expect(await api.audit()).toEqual(before);
+  await tellOf(999);
+  expect((await api.act("apply", change_id)).body).not.toMatchObject({ code: "too_many_attempts" });
+
+  const applied = await withAdapter("applied");
+  await applied.api.deps.store.transact(async (tx) => {
+    const record = (await tx.get<ChangeRecord>("changes", applied.change_id))!.value;
+    tx.put("changes", applied.change_id, { ...record, audit: [...Array(1000).keys()] });
+  });
+  expect((await applied.api.act("rollback", applied.change_id)).status).toBe(200);
 });
 
 type Failure = [

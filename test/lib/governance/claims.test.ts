@@ -160,3 +160,49 @@ test("consent decisions go on while another change is being applied", async () =
   finish();
   expect((await running).status).toBe(200);
 });
+
+test("a process that was held up before its work leaves the host alone when its claim is over", async () => {
+  const adapter = scriptedAdapter();
+  const first = await service({ adapter });
+  const change_id = await first.bring("approved");
+  const second = serviceOf(await restarted(first.deps));
+  const hold = gate();
+  adapter.on("validate", () => hold.opened, 1);
+  const late = first.act("apply", change_id);
+  await until(() => adapter.calls.includes("validate"));
+  first.deps.clock.advance(60 * SECOND);
+  await second.must("apply", change_id);
+  await second.must("rollback", change_id);
+  hold.open();
+  expect(await late).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  expect(adapter.host.get(change_id)).toBe("rolled_back");
+});
+
+test("a step on the host begins only while there is time for it under the claim", async () => {
+  const adapter = scriptedAdapter();
+  const api = await service({ adapter });
+  const change_id = await api.bring("approved");
+  const takes = (ms: number) => () => void api.deps.clock.advance(ms);
+  adapter.on("validate", takes(50 * SECOND + 1), 1);
+  expect(await api.act("apply", change_id)).toMatchObject({
+    status: 502,
+    body: { stage: "interrupted", host: "absent" },
+  });
+  expect(times(adapter, "apply")).toBe(0);
+  adapter.on("validate", takes(50 * SECOND), 1);
+  await api.must("apply", change_id);
+  expect(times(adapter, "apply")).toBe(1);
+});
+
+test("what failed so late that another may have taken over is not undone on the host", async () => {
+  const adapter = scriptedAdapter();
+  const api = await service({ adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", ({ change_id: id }) => {
+    adapter.host.set(id, "applied");
+    api.deps.clock.advance(55 * SECOND);
+    throw new Error("connection lost");
+  });
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 502, body: { stage: "apply", host: "applied" } });
+  expect(times(adapter, "rollback")).toBe(0);
+});

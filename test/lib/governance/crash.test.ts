@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { HostState } from "../../../lib/governance/adapter.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { StoreBusy } from "../../../lib/store/store.ts";
 import { events } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
@@ -112,19 +113,45 @@ test("several interrupted operations are all settled", async () => {
   expect(statuses).toEqual(["approved", "applied", "approved"]);
 });
 
-test("a result that cannot be written is not acknowledged, and is settled by the next operation", async () => {
+test.each([
+  ["the store fails", undefined],
+  ["others keep the store busy", () => new StoreBusy("contended after 8 tries")],
+])(
+  "a result that cannot be written since %s is not acknowledged, and is settled by the next operation",
+  async (_, made) => {
+    const store = failingStore(memoryStore());
+    const adapter = scriptedAdapter();
+    const api = await service({ store, adapter });
+    const change_id = await api.bring("approved");
+    adapter.on("apply", () => void store.fail(made));
+    // It would not be true that nothing was changed.
+    const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
+    expect(await api.act("apply", change_id)).toMatchObject({
+      status: 503,
+      body: { code: "store_unavailable", error },
+    });
+    expect((await api.change(change_id)).status).toBe("approved");
+    store.mend();
+    adapter.calm();
+    expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+    expect((await api.change(change_id)).status).toBe("applied");
+    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  },
+);
+
+test("a result is written although others keep the store busy for a while", async () => {
   const store = failingStore(memoryStore());
   const adapter = scriptedAdapter();
   const api = await service({ store, adapter });
   const change_id = await api.bring("approved");
-  adapter.on("apply", () => void store.fail());
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
-  expect((await api.change(change_id)).status).toBe("approved");
-  store.mend();
-  adapter.calm();
-  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
-  expect((await api.change(change_id)).status).toBe("applied");
-  expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  let left = 4;
+  const busy = (): Error => {
+    if (--left === 0) store.mend();
+    return new StoreBusy("contended after 8 tries");
+  };
+  adapter.on("apply", () => void store.fail(busy));
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
+  expect(left).toBe(0);
 });
 
 test("when the intention cannot be written, the adapter does not run", async () => {

@@ -142,3 +142,38 @@ test("a host that cannot be asked is no evidence of drift, and ends no episode",
   expect(await check()).toMatchObject({ result: "missing" });
   expect(await drifted()).toHaveLength(1);
 });
+
+test("two processes that notice the same drift audit it once", async () => {
+  const { adapter, api, change_id, drifted } = await applied();
+  const other = await service({ store: api.deps.store, adapter, clock: api.deps.clock });
+  adapter.host.set(change_id, "absent");
+  const [asked, hold] = [gate(), gate()];
+  let verifications = 0;
+  adapter.on("verify", () => {
+    if (++verifications === 2) asked.open();
+    return hold.opened;
+  });
+  const checks = [checkDrift(api.deps), checkDrift(other.deps)];
+  await asked.opened;
+  hold.open();
+  await Promise.all(checks);
+  expect(await drifted()).toHaveLength(1);
+});
+
+test("what the host showed in the middle of another process's operation is no drift", async () => {
+  const { adapter, api, change_id, drifted } = await applied();
+  const other = await service({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const [asked, looked, rolling, mayEnd] = [gate(), gate(), gate(), gate()];
+  adapter.on("verify", () => (asked.open(), looked.opened.then(() => "unknown")), 1);
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const check = checkDrift(other.deps);
+  await asked.opened;
+  const running = api.act("rollback", change_id);
+  await rolling.opened;
+  looked.open();
+  await check;
+  expect(await drifted()).toEqual([]);
+  mayEnd.open();
+  expect((await running).status).toBe(200);
+  expect((await api.get("drift")).body.drifted).toEqual([]);
+});

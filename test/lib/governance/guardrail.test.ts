@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
+import { rollBackCondemned } from "../../../lib/pulse/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
-import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service, type TestService } from "../../support/service.ts";
+import { restarted } from "../../support/deps.ts";
+import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service, serviceOf, type TestService } from "../../support/service.ts";
 
 type Action = "alert" | "rollback";
 
@@ -176,4 +178,35 @@ test("a rollback that fails once succeeds in the cycle after", async () => {
   adapter.on("rollback", fails("unreachable"), 1);
   expect((await runCycle(api.deps)).rolled_back).toBeNull();
   expect((await runCycle(api.deps)).rolled_back).toBe(change_id);
+});
+
+test("a rollback that another process carries out is no failure of this one, and nothing is given up", async () => {
+  const { api, adapter, change_id } = await applied();
+  await api.post("kpi", { incident_rate: 0.09 });
+  const other = serviceOf(await restarted(api.deps));
+  const [rolling, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const running = runCycle(api.deps);
+  await rolling.opened;
+  for (let cycle = 0; cycle < 6; cycle++) expect((await runCycle(other.deps)).rolled_back).toBeNull();
+  mayEnd.open();
+  expect((await running).rolled_back).toBe(change_id);
+  expect((await runCycle(other.deps)).rolled_back).toBeNull();
+  expect(await guardrailRows(api)).toEqual([change_id]);
+  expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
+});
+
+test("a change that somebody rolls back just before the guardrail does is not told as given up", async () => {
+  const { api, adapter, change_id } = await applied();
+  await api.post("kpi", { incident_rate: 0.09 });
+  const [rolling, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
+  const person = api.act("rollback", change_id);
+  await rolling.opened;
+  const guardrail = rollBackCondemned(api.deps);
+  await api.deps.store.list("guardrail_due", { limit: 1 });
+  mayEnd.open();
+  expect((await person).status).toBe(200);
+  expect(await guardrail).toBeNull();
+  expect(await guardrailRows(api)).toEqual([change_id]);
 });

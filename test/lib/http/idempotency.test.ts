@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { forgetOldAnswers } from "../../../lib/http/idempotency.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { DAY } from "../../support/clock.ts";
+import { DAY, testClock } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service, serviceOf } from "../../support/service.ts";
@@ -66,4 +66,12 @@ test("answers whose time is over are forgotten, others not", async () => {
   expect((await api.post("propose", PROPOSAL, { "idempotency-key": "new" })).headers.get("idempotency-replayed")).toBe(
     "true",
   );
+});
+
+test("around midnight an instance whose clock is behind finds what one ahead of it has kept under the next day", async () => {
+  const ahead = await service({ clock: testClock("2026-01-03T00:00:01.000Z") });
+  const behind = serviceOf(await restarted(ahead.deps, { clock: testClock("2026-01-02T23:59:58.000Z") }));
+  const first = await propose(ahead);
+  expect((await propose(behind)).text).toBe(first.text);
+  expect(await behind.audit()).toHaveLength(1);
 });

@@ -122,6 +122,41 @@ faulty("a commit whose outcome cannot be asked is told as neither kept nor undon
   expect(await logOf(store)).toEqual([1, 2, 3]);
 });
 
+/** Commits are done, and the answer of the first is lost; `then` answers the others. */
+const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response): typeof fetch => {
+  let sent = 0;
+  return async (url, init) => {
+    if (operationOf(init) !== "TransactWriteItems") return fetch(url, init);
+    if (++sent > 1) return then(init!);
+    await fetch(url, init);
+    throw new TypeError("connection lost");
+  };
+};
+
+faulty("a refusal after a lost answer does not tell what became of the commit", async () => {
+  const access = await freshTable();
+  const expired = losingFirst(() => refusal(400, "ExpiredTokenException"));
+  const store = dynamoDbStore({ ...access, chance: noted(), fetch: expired });
+  await expect(append(store)).rejects.toThrow(OutcomeUnknown);
+  expect(await logOf(dynamoDbStore(access))).toEqual([1]);
+});
+
+faulty("a process that is halted for so long that its token is forgotten does not commit again", async () => {
+  const access = await freshTable();
+  let now = Date.now();
+  const sleep = async () => void (now += 11 * 60_000);
+  // What comes under a token that is remembered no more is taken for new.
+  const forgotten = losingFirst((init) =>
+    fetch(access.endpoint!, {
+      ...init,
+      body: (init.body as string).replace(/("ClientRequestToken":")[^"]+/, `$1${crypto.randomUUID()}`),
+    }),
+  );
+  const store = dynamoDbStore({ ...access, chance: { ...noted(), now: () => now, sleep }, fetch: forgotten });
+  await expect(append(store)).rejects.toThrow(OutcomeUnknown);
+  expect(await logOf(dynamoDbStore(access))).toEqual([1]);
+});
+
 faulty("throttled requests are made again; a table that throttles on is busy, not broken", async () => {
   const access = await freshTable();
   const passing = before("TransactWriteItems", (count) =>
@@ -285,6 +320,24 @@ faulty("a decision that begins while a large transaction is being made never res
   await writing;
   expect((await copying.get("copies", "r4"))?.value).toBe(1);
 });
+
+faulty(
+  "a read that meets a large transaction being carried out shows it, since it was acknowledged before",
+  async () => {
+    const access = await freshTable();
+    const sound = dynamoDbStore(access);
+    await large(sound, 0);
+    const dying = before("TransactWriteItems", (count) => {
+      if (count >= 5) throw new TypeError("the process ended");
+    });
+    await large(dynamoDbStore({ ...access, fetch: dying, chance: noted(), limits: { patience: 1 } }), 1);
+    const late: typeof fetch = async (url, init) => {
+      if (String(init?.body).includes('"pk":{"S":"head"}')) await sound.get("things", "r4");
+      return fetch(url, init);
+    };
+    expect((await dynamoDbStore({ ...access, fetch: late }).get("things", "r4"))?.value).toBe(1);
+  },
+);
 
 faulty("a transaction of which a part is gone before it was carried out is told, and never made in part", async () => {
   const access = await freshTable();

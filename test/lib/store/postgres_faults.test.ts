@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { Client, Pool } from "pg";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { type Chance, OutcomeUnknown } from "../../../lib/store/group_commit.ts";
@@ -271,4 +273,38 @@ faulty("connections that died while nobody used them are no reason to refuse any
     else await store.get("log", "all");
   }
   expect(await logOf(store)).toEqual([1, 2, 3, 4]);
+});
+
+/** What a server says when it ends a connection, after which it closes it. */
+const FAREWELL = (() => {
+  const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"];
+  const body = Buffer.from(`${fields.join("\0")}\0\0`);
+  const head = Buffer.from("E\0\0\0\0", "latin1");
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+})();
+const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
+
+faulty("a connection that is ended in the packet that welcomes it does not end the process", async () => {
+  const { hostname, port } = new URL(url);
+  let ended = 0;
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(port), hostname).on("error", () => undefined);
+    client.on("error", () => undefined).pipe(upstream);
+    upstream.on("data", (chunk) => {
+      const welcomed = chunk.subarray(-READY.length).equals(READY);
+      if (!welcomed || ended === 3) return client.write(chunk);
+      ended++;
+      client.end(Buffer.concat([chunk, FAREWELL]));
+      upstream.destroy();
+    });
+    client.on("close", () => upstream.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  undo.push(async () => void proxy.close());
+  const { port: own } = proxy.address() as AddressInfo;
+  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), chance: noted() });
+  await append(store);
+  expect(await logOf(store)).toEqual([1]);
+  expect(ended).toBe(3);
 });
