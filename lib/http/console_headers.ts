@@ -7,6 +7,8 @@ const POLICY = `default-src 'none'; script-src 'self'; style-src 'self'; img-src
 export const CONSOLE_HEADERS = {
   "cache-control": "no-cache",
   "content-security-policy": POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 } as const;

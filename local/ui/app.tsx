@@ -47,7 +47,7 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
     case "changes":
       return id === undefined ? <ChangesPage route={route} /> : <ChangePage id={id} />;
     case "propose":
-      return <ProposePage route={route} />;
+      return <ProposePage key={route.query.toString()} route={route} />;
     case "kpis":
       return <KpisPage route={route} />;
     case "audit":

@@ -3,9 +3,11 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startLive } from "./core/live.ts";
 import { followTheme } from "./core/session.ts";
+import { watchUpgrade } from "./core/upgrade.ts";
 
 followTheme(document.documentElement);
 startLive();
+watchUpgrade();
 const place = document.getElementById("app")!;
 place.textContent = "";
 render(<App />, place);

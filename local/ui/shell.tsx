@@ -1,17 +1,17 @@
 /** What stands around every page: where one is, who one is, how fresh it is. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { IntentView, State } from "./core/api_types.ts";
-import { get } from "./core/api.ts";
 import { dateTime } from "./core/format.ts";
 import { useValue } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
-import { useResource } from "./core/resource.tsx";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
+import { useIntent, useServiceState } from "./core/shared.ts";
+import { upgraded } from "./core/upgrade.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
+import { Notice } from "./parts/notice.tsx";
 import { Given } from "./parts/text.tsx";
 
 /** A page by its place in the address. */
@@ -83,7 +83,10 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
           </div>
         </div>
       </header>
-      <main id="page">{children}</main>
+      <main id="page">
+        <Upgraded />
+        {children}
+      </main>
       {open === "help" && <HelpDialog onClose={close} />}
       {open === "find" && (
         <FindDialog
@@ -92,6 +95,21 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
         />
       )}
     </>
+  );
+}
+
+/** Offers the new console; what is typed on the page is the reader's to finish first. */
+function Upgraded() {
+  if (!useValue(upgraded)) return null;
+  return (
+    <Notice tone="wait" alert>
+      <p>
+        The service was upgraded, and this page is from before.{" "}
+        <button type="button" class="link" onClick={() => location.reload()}>
+          Load it anew
+        </button>
+      </p>
+    </Notice>
   );
 }
 
@@ -104,7 +122,7 @@ const Logo = () => (
 
 /** How many changes wait for consent. */
 function Waiting() {
-  const { data } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data } = useServiceState();
   const waiting = data?.dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;
   return waiting === 0 ? null : (
     <span class="count">
@@ -147,7 +165,7 @@ function ThemeButton() {
 }
 
 function Product() {
-  const { data } = useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal));
+  const { data } = useIntent();
   if (!data) return null;
   return (
     <p class="product quiet">

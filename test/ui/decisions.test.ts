@@ -248,9 +248,12 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
     await button(page, "Cancel").click();
     expect(await status(page).innerText()).toBe("Waits for consent");
+    const looked = page.waitForResponse((answer) => answer.request().method() === "HEAD");
     service = await startService({ before: service });
     await freshness(page, "Live").waitFor();
+    expect((await looked).status()).toBe(200);
     await service.post("api/product/deny", { change_id: id, approver: "bo" });
     await status(page).getByText("Denied").waitFor();
+    expect(await page.getByText("The service was upgraded").count(), "it is the same one").toBe(0);
   });
 });

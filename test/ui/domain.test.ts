@@ -9,6 +9,7 @@ import { STATUSES } from "../../lib/governance/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
+import { figure, people, signed } from "../../local/ui/core/format.ts";
 import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.ts";
 import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
@@ -260,4 +261,10 @@ test("a step of the timeline whose detail nobody can read is told all the same",
     "The apply failed in apply; the host product shows absent",
     "disk full",
   ]);
+});
+
+test("a count is told to its last digit, a fraction to its sixth", () => {
+  expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
+    ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],
+  );
 });

@@ -28,7 +28,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
     const files = new Map<string, Promise<number>>();
     page.on("response", (response) => {
       const { pathname } = new URL(response.url());
-      if (!pathname.startsWith("/api/"))
+      if (!pathname.startsWith("/api/") && response.request().method() === "GET")
         files.set(
           pathname,
           response.body().then((body) => gzipSync(body).length),

@@ -73,12 +73,19 @@ export interface Conditions {
 /** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
 export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
   const headers = new Headers({ accept: "application/json", "idempotency-key": key ?? newKey() });
-  if (adminToken.get() !== "") headers.set("x-svc-admin-token", adminToken.get());
+  if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   if (revision !== undefined) headers.set("if-match", `"${revision}"`);
   const body = formOf(fields);
   return (
     await request(address(path), { method: "POST", headers, body, signal: within(WRITE_MS) })
   ).json() as Promise<T>;
+}
+
+/** A token that a header can carry; others are refused here, in the words in which the service would. */
+function sendable(token: string): string {
+  if (/^[\x20-\x7e]+$/.test(token)) return token;
+  const error = "the token holds characters that no header can carry";
+  throw new Refused({ error, code: "unauthorized", status: 401 });
 }
 
 /** The form of a request. */

@@ -52,7 +52,7 @@ export type Identity = z.infer<typeof identitySchema>;
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence?: Evidence | null };
 export type Approvals = Awaited<ReturnType<typeof approvals>>;
 export type Awaiting = Approvals["pending"][number];
-export type RuntimePage = ChangePage & { identity: Identity; intent: IntentView };
+export type RuntimePage = ChangePage & { identity: Identity; intent: IntentView; audit: { length: number } };
 
 export type Decision = z.infer<typeof decisionAnswer>;
 export type Operation = z.infer<typeof operationAnswer>;

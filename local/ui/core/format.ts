@@ -1,14 +1,14 @@
 /** Figures and times as people read them. */
 
-const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const fraction = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
 const short = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-/** `12,345.6` */
-export const figure = (given: number): string => plain.format(given);
+/** `12,345.6`; a count to the last digit, a fraction to the sixth. */
+export const figure = (given: number): string => (Math.abs(given) < 1000 ? fraction : whole).format(given);
 
 /** `+0.05`, `−0.01` or `0`. */
-export const signed = (given: number): string =>
-  given > 0 ? `+${plain.format(given)}` : plain.format(given).replace("-", "−");
+export const signed = (given: number): string => (given > 0 ? `+${figure(given)}` : figure(given).replace("-", "−"));
 
 /** `83%`; a share that is unknown is said to be so. */
 export const percent = (share: number | null): string => (share === null ? "no data" : `${Math.round(share * 100)}%`);

@@ -1,6 +1,7 @@
 /** Pages whose code comes when they are first opened. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { onReturn } from "./live.ts";
 
 /** Makes a page of a module that is loaded on demand. */
 export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -18,12 +19,17 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
         () => setFailed(true),
       );
     }, []);
+    // Browsers keep a failed module in mind, so only a new load brings it. Nothing is typed here that could be lost.
+    useEffect(() => (failed ? onReturn(() => location.reload()) : undefined), [failed]);
     const Page = loaded;
     if (Page) return <Page {...props} />;
     return failed ? (
       <p role="alert">
         This page could not be loaded. The service may be away, or have been upgraded:{" "}
-        <a href=".">load the console anew</a>.
+        <button type="button" class="link" onClick={() => location.reload()}>
+          load the console anew
+        </button>
+        .
       </p>
     ) : (
       <p class="quiet" aria-busy="true">

@@ -21,7 +21,7 @@ export const freshness = value<Freshness>({ mode: "connecting", since: Date.now(
 /** Milliseconds between two questions while there is no stream. */
 export const POLL_MS = 10_000;
 const RETRY_MS = 2_000;
-/** A stream that does not open is tried again after this; one that the service refuses, later. */
+/** A stream that does not open, or ends sooner than this, is tried again after it; one that the service refuses, later. */
 const NO_STREAM_MS = 10_000;
 const REFUSED_STREAM_MS = 60_000;
 
@@ -36,6 +36,16 @@ let notBefore = 0;
 export function onNews(listener: (news: News) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Calls `listener` when the service is reached again after it was away, until the returned function is called. */
+export function onReturn(listener: () => void): () => void {
+  let away = freshness.get().mode === "offline";
+  return freshness.subscribe(() => {
+    const { mode } = freshness.get();
+    if (away && mode !== "offline") listener();
+    away = mode === "offline";
+  });
 }
 
 /** Begins to listen; a hidden window rests, since a browser grants a service only six connections. */
@@ -62,18 +72,20 @@ function rest(): void {
 
 function open(): void {
   if (stream || Date.now() < notBefore || typeof EventSource === "undefined") return;
-  let opened = false;
+  let openedAt: number | undefined;
   const opening = new EventSource(address("api/events"));
   stream = opening;
   opening.onopen = () => {
-    opened = true;
+    openedAt = Date.now();
     clearTimeout(timer);
     become("live");
     tell(null);
   };
   opening.onerror = () => {
     const refused = opening.readyState === EventSource.CLOSED;
-    if (!opened) notBefore = Date.now() + (refused ? REFUSED_STREAM_MS : NO_STREAM_MS);
+    // A proxy that cuts each stream at once would otherwise be asked without a pause.
+    if (openedAt === undefined || Date.now() - openedAt < NO_STREAM_MS)
+      notBefore = Date.now() + (refused ? REFUSED_STREAM_MS : NO_STREAM_MS);
     fallBack();
   };
   for (const type of TYPES)

@@ -15,17 +15,22 @@ export interface Listed {
   total: number;
   /** Where the next page begins; `null` at the end. */
   next: string | null;
+  /** The newest audit entry that is taken into account. */
+  heard: number;
 }
 
 /** Rows a reading. */
 export const PAGE = 500;
 
-/** Reads the page after what was read. A page may hold nothing and still have a next one. */
-export async function readOn(filter: Filter, listed: Listed | undefined, signal: AbortSignal): Promise<Listed> {
-  const before = listed?.next ?? undefined;
+/** Reads a page. It may hold nothing and still have a next one. */
+export async function readPage(filter: Filter, before: string | undefined, signal: AbortSignal): Promise<Listed> {
   const page = await get<RuntimePage>("api/product/runtime", { ...filter, before, limit: PAGE }, signal);
-  return { changes: [...(listed?.changes ?? []), ...page.changes], total: page.total, next: page.next };
+  return { changes: page.changes, total: page.total, next: page.next, heard: page.audit.length };
 }
+
+/** The list with the page after it. Rows that were read again meanwhile stay as they are now. */
+export const withPage = (listed: Listed | undefined, page: Listed): Listed =>
+  listed ? { ...page, changes: [...listed.changes, ...page.changes], heard: listed.heard } : page;
 
 /** Whether a change holds all the words that are looked for. */
 export function holds(change: Change, text: string): boolean {

@@ -11,8 +11,8 @@ import type {
   State,
 } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { counted } from "../core/format.ts";
-import { onNews } from "../core/live.ts";
+import { counted, figure } from "../core/format.ts";
+import { detailsOf } from "./details.ts";
 import { mayApprove } from "./offers.ts";
 import { titled } from "./statuses.ts";
 
@@ -42,21 +42,6 @@ export interface Inbox {
   intent: IntentView;
 }
 
-const known = new Map<string, ChangeDetail>();
-onNews((news) => {
-  if (news === null) known.clear();
-  else if (news.type === "audit") known.delete(news.data.change_id);
-});
-
-async function detailOf(changeId: string, signal: AbortSignal): Promise<ChangeDetail> {
-  const kept = known.get(changeId);
-  if (kept) return kept;
-  const detail = await get<ChangeDetail>(`api/product/changes/${encodeURIComponent(changeId)}`, {}, signal);
-  if (known.size > 500) known.clear();
-  known.set(changeId, detail);
-  return detail;
-}
-
 /** Reads what the first page tells. */
 export async function readInbox(signal: AbortSignal): Promise<Inbox> {
   const optional = <T>(path: string) => get<T>(path, {}, signal).catch(() => undefined);
@@ -69,16 +54,17 @@ export async function readInbox(signal: AbortSignal): Promise<Inbox> {
     optional<CapabilityMap>("api/capabilities"),
   ]);
   const open = found.outcomes.filter((outcome) => outcome.state === "open");
-  const details = (ids: readonly string[]) => Promise.all(ids.map((id) => detailOf(id, signal)));
-  const [live, measured] = await Promise.all([
-    details([...approvals.pending, ...approvals.approved].map(({ change_id }) => change_id)),
-    details(open.slice(0, OUTCOMES_SHOWN).map(({ change_id }) => change_id)),
-  ]);
+  const measured = open.slice(0, OUTCOMES_SHOWN);
+  const details = await detailsOf(
+    [...approvals.pending, ...approvals.approved, ...measured].map(({ change_id }) => change_id),
+    signal,
+  );
+  const live = details.slice(0, details.length - measured.length);
   return {
     waiting: live.filter(({ status }) => status === "pending_consent"),
     approved: live.filter(({ status }) => status === "approved"),
     more: approvals.next !== null,
-    outcomes: measured.map((change, index) => ({ change, outcome: open[index]! })),
+    outcomes: measured.map((outcome, index) => ({ outcome, change: details[live.length + index]! })),
     outcomesOpen: open.length,
     concerns: [
       ...serviceConcerns(state, intent, map),
@@ -152,6 +138,6 @@ function hostConcerns(drift: Drift | undefined): Concern[] {
 const regression = ({ change_id, kpi, realised_delta }: Outcome): Concern => ({
   tone: "warn",
   title: `${kpi === null ? "A KPI" : titled(kpi)} is worse since a change was applied`,
-  detail: `By ${Math.abs(realised_delta ?? 0)} so far. It is a correlation; look before you roll back.`,
+  detail: `By ${figure(Math.abs(realised_delta ?? 0))} so far. It is a correlation; look before you roll back.`,
   change_id,
 });

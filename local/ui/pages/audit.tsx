@@ -1,5 +1,5 @@
 /** The log: what happened, and whether the record can be believed. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { AuditEntry, AuditPage, EventType } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { brief, briefId, figure } from "../core/format.ts";
@@ -36,6 +36,7 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
     get<AuditPage>("api/product/audit", { ...filter, before, order: "desc", limit: PAGE }, signal),
   );
   const [text, setText] = useState({ tenant: filter.tenant, change_id: filter.change_id });
+  useEffect(() => setText({ tenant: filter.tenant, change_id: filter.change_id }), [filter.tenant, filter.change_id]);
   useTitle("Audit");
   const set = (more: Record<string, string>) => refine(["audit"], { ...filter, ...more });
   return (

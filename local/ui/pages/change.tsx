@@ -1,11 +1,12 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useState } from "preact/hooks";
-import type { Action, ChangeDetail, IntentView } from "../core/api_types.ts";
+import type { Action, ChangeDetail } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
+import { useIntent } from "../core/shared.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { ACTION_LABEL, offersOf } from "../domain/offers.ts";
@@ -60,7 +61,7 @@ export function ChangePage({ id }: { id: string }) {
 }
 
 function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
-  const { data: intent } = useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal));
+  const { data: intent } = useIntent();
   const name = useValue(personName);
   const now = useNow();
   const [deciding, setDeciding] = useState<{ action: Action; change: ChangeDetail } | undefined>();

@@ -100,7 +100,7 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
       )}
       {listed && listed.next !== null && (
         <p class="more" aria-busy={loading}>
-          <button type="button" class="secondary small" onClick={readMore} disabled={loading}>
+          <button type="button" class="secondary small" onClick={readMore} aria-disabled={loading}>
             {loading ? "Reading on…" : "Read on"}
           </button>
         </p>

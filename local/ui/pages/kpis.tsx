@@ -6,6 +6,7 @@ import { percent } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
+import { useServiceState } from "../core/shared.ts";
 import { type KpiSeries, readKpiSeries } from "../domain/kpi_series.ts";
 import { STANDARD_KPIS, titled } from "../domain/statuses.ts";
 import { Chart } from "../parts/chart.tsx";
@@ -24,7 +25,7 @@ interface Outcomes {
 /** KPIs and outcomes. */
 export function KpisPage({ route: { query } }: { route: Route }) {
   const [feeding, setFeeding] = useState(false);
-  const { data: state, error } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data: state, error } = useServiceState();
   const { data: series, error: off } = useResource("kpi series", readKpiSeries);
   const { data: found } = useResource("outcomes", (signal) =>
     get<Outcomes>("api/product/outcomes", { limit: 200 }, signal),

@@ -1,11 +1,11 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
-import { useState } from "preact/hooks";
-import type { AuditEntry, IntentView, Kind, Proposed, Risk, State, Tier } from "../core/api_types.ts";
-import { type Fields, get, newKey, post, Refused } from "../core/api.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { AuditEntry, Kind, Proposed, Risk, Tier } from "../core/api_types.ts";
+import { type Fields, newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
-import { useResource } from "../core/resource.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
+import { useIntent, useServiceState } from "../core/shared.ts";
 import { curlPost } from "../domain/curl.ts";
 import { KINDS, type ValueDraft, valueOf } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
@@ -20,17 +20,23 @@ import { type Draft, PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
 
 /** The form, and beside it what will come of it. */
 export function ProposePage({ route: { query } }: { route: Route }) {
-  const { data: intent, error: off } = useResource("intent", (signal) =>
-    get<IntentView>("api/product/intent", {}, signal),
-  );
-  const { data: state } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data: intent, error: off } = useIntent();
+  const { data: state } = useServiceState();
   const name = useValue(personName);
   const [draft, setDraft] = useState<Draft>(() => draftFrom(query, name));
-  const [sent, setSent] = useState<Proposed | undefined>();
+  const [sent, setSent] = useState<{ draft: Draft; answer: Proposed } | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newKey);
   useTitle("Propose a change");
+  const known = useRef(name);
+  useEffect(() => {
+    if (draft.proposer === known.current) setDraft({ ...draft, proposer: name });
+    known.current = name;
+  }, [name]);
+  useEffect(() => {
+    if (error) document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
+  }, [error]);
   const value = valueOf(KINDS[draft.kind].value, draft.value);
   const fields = fieldsOf(draft, value.json);
   const change = (next: Draft) => {
@@ -44,8 +50,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
     try {
       const proposed = await post<Proposed & { audit_entry: AuditEntry }>("api/product/propose", fields, { key });
       keepReceipt(proposed.audit_entry);
-      setSent(proposed);
-      setKey(newKey());
+      setSent({ draft, answer: proposed });
       document.querySelector("h1")?.focus();
     } catch (failure) {
       setError(failure);
@@ -67,7 +72,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
         title="Propose a change"
         lead="Say what is to change, why, and how you will know that it was worth it."
       />
-      {sent && <Sent proposed={sent} />}
+      {sent && <Sent proposed={sent.answer} />}
       <div class="columns">
         <Panel title="The proposal">
           <ProposalForm
@@ -82,9 +87,13 @@ export function ProposePage({ route: { query } }: { route: Route }) {
         <div class="beside">
           <Foretelling draft={draft} intent={intent}>
             <Failure error={error} alert />
-            <button type="submit" form={PROPOSAL_FORM} disabled={busy} aria-busy={busy}>
-              {busy ? "Sending…" : "Propose"}
-            </button>
+            {sent?.draft === draft ? (
+              <p class="quiet">This is proposed. Change something in it to propose another.</p>
+            ) : (
+              <button type="submit" form={PROPOSAL_FORM} aria-disabled={busy} aria-busy={busy}>
+                {busy ? "Sending…" : "Propose"}
+              </button>
+            )}
           </Foretelling>
           <Panel title="The same with curl">
             <Code label="Command">{curlPost("api/product/propose", fields, { token: false })}</Code>

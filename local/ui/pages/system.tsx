@@ -1,8 +1,9 @@
 /** How the service itself stands, and why. */
-import type { CapabilityMap, State, Trend } from "../core/api_types.ts";
+import type { CapabilityMap, Trend } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
+import { useServiceState } from "../core/shared.ts";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Actions } from "./system/actions.tsx";
@@ -15,7 +16,7 @@ import { TrendChart } from "./system/trend.tsx";
 
 /** E, M, R, N; what works; what was learnt; what can be run. */
 export function SystemPage() {
-  const { data: state, error } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data: state, error } = useServiceState();
   const { data: map } = useResource("capabilities", (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
   const { data: trend, error: noTrend } = useResource("trend", (signal) => get<Trend>("api/l1l5_trend", {}, signal));
   useTitle("System");

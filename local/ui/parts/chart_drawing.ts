@@ -69,7 +69,7 @@ export function optionsOf(
     },
     axes: [
       { ...axis, space: 64, values: (_plot, splits, _axis, _space, step) => splits.map(timeLabel(step)) },
-      { ...axis, size: 56, values: (_plot, splits) => splits.map(figure) },
+      { ...axis, size: (_plot, labels) => widthOf(labels), values: (_plot, splits) => splits.map(figure) },
     ],
     series: [
       {},
@@ -91,6 +91,10 @@ export function optionsOf(
     },
   };
 }
+
+/** Pixels for the longest label, its tick and a gap. */
+const widthOf = (labels: readonly string[] | null): number =>
+  20 + 8 * Math.max(4, ...(labels ?? []).map(({ length }) => length));
 
 const DAY = 86_400;
 const dayOf = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });

@@ -1,6 +1,7 @@
 /** What the page has to say beside its content. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, Refused, Unreachable } from "../core/api.ts";
+import { adminToken } from "../core/session.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
 import { CopyBlock } from "./copy.tsx";
 import { Sign } from "./mark.tsx";
@@ -30,7 +31,7 @@ export function Notice({
 export function Failure({
   error,
   alert = false,
-  tokenHint = "Give the token under “You” and try again.",
+  tokenHint: hint = tokenHint("under “You”"),
 }: {
   error: unknown;
   alert?: boolean;
@@ -41,9 +42,7 @@ export function Failure({
     const { fields = [], code } = error.refusal;
     return (
       <Notice tone="bad" alert={alert}>
-        <p>
-          <Given text={sentenceOf(error.message)} />
-        </p>
+        <p>{fields.length > 1 ? "Nothing was taken, since:" : <Given text={sentenceOf(error.message)} />}</p>
         {fields.length > 1 && (
           <ul>
             {fields.map(({ field, message }) => (
@@ -53,7 +52,7 @@ export function Failure({
             ))}
           </ul>
         )}
-        {code === "unauthorized" && <p>{tokenHint}</p>}
+        {code === "unauthorized" && <p>{hint}</p>}
       </Notice>
     );
   }
@@ -64,7 +63,14 @@ export function Failure({
   );
 }
 
-const sentenceOf = (message: string): string =>
+/** What to do when the service wants its token; one that was sent is the wrong one. */
+export const tokenHint = (where: string): string =>
+  adminToken.get() === ""
+    ? `Give the token ${where} and try again.`
+    : `The token that was sent is not the right one. Give it anew ${where}.`;
+
+/** The service's words with a capital and a full stop. */
+export const sentenceOf = (message: string): string =>
   message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
 
 /** Stands where an answer will be, or says why there is none. */

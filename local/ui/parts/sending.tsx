@@ -1,8 +1,8 @@
 /** Forms in dialogs: on their way, refused, done. */
-import { useState } from "preact/hooks";
-import { Refused } from "../core/api.ts";
+import { useRef, useState } from "preact/hooks";
+import { type Fields, newKey, Refused } from "../core/api.ts";
 
-/** The end of a form in a dialog: do it, or leave. */
+/** The end of a form in a dialog: do it, or leave. A button that is busy keeps the focus, which one that is disabled loses. */
 export const DialogEnd = ({
   verb,
   busy,
@@ -15,7 +15,7 @@ export const DialogEnd = ({
   disabled?: boolean;
 }) => (
   <footer>
-    <button type="submit" disabled={busy || disabled} aria-busy={busy}>
+    <button type="submit" disabled={disabled} aria-disabled={busy} aria-busy={busy}>
       {busy ? "Sending…" : verb}
     </button>
     <button type="button" class="secondary" onClick={onClose} disabled={busy}>
@@ -40,4 +40,15 @@ export function useSending(request: () => Promise<unknown>, onDone: () => void) 
   };
   const fields = error instanceof Refused ? (error.refusal.fields ?? []) : [];
   return { send, busy, error, faultOf: (field: string) => fields.find((one) => one.field === field)?.message };
+}
+
+/** A request that is sent again with the same content keeps its key, so that it is not done twice. */
+export function useKeys(): (fields: Fields) => string {
+  const sent = useRef(new Map<string, string>());
+  return (fields) => {
+    const body = JSON.stringify(fields);
+    const key = sent.current.get(body) ?? newKey();
+    sent.current.set(body, key);
+    return key;
+  };
 }

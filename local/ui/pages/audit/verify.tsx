@@ -21,6 +21,7 @@ export function Verify({ origin }: { origin: string }) {
   const [busy, setBusy] = useState(false);
   const receipt = receiptFor(origin);
   const ask = async () => {
+    if (busy) return;
     setBusy(true);
     setError(undefined);
     setVerdict(undefined);
@@ -40,7 +41,7 @@ export function Verify({ origin }: { origin: string }) {
           : "This browser has no receipt of this log yet. It gets one with your first decision."}
       </p>
       <div class="buttons">
-        <button type="button" class="small" onClick={() => void ask()} disabled={busy} aria-busy={busy}>
+        <button type="button" class="small" onClick={() => void ask()} aria-disabled={busy} aria-busy={busy}>
           {busy ? "The service is checking…" : "Ask the service"}
         </button>
       </div>

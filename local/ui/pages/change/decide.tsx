@@ -1,7 +1,7 @@
 /** The dialog in which a decision is made: about the change as it was when the dialog opened, and no other. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Action, ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
-import { type Fields, get, newKey, post, Refused, Unreachable } from "../../core/api.ts";
+import { type Fields, get, post, Refused, Unreachable } from "../../core/api.ts";
 import { useNow, useValue } from "../../core/hooks.tsx";
 import { onNews } from "../../core/live.ts";
 import { adminToken, personName } from "../../core/session.ts";
@@ -10,7 +10,8 @@ import { keepReceipt } from "../../domain/receipts.ts";
 import { requestOf, standingOf } from "../../domain/sentences.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Line, Lines } from "../../parts/field.tsx";
-import { Failure, Notice } from "../../parts/notice.tsx";
+import { Failure, Notice, sentenceOf, tokenHint } from "../../parts/notice.tsx";
+import { useKeys } from "../../parts/sending.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
 import { DryRun } from "./dry_run.tsx";
 
@@ -65,8 +66,12 @@ export function DecideDialog({
   const person = PERSON[action];
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (asksToken) form.current?.querySelector<HTMLInputElement>('[type="password"]')?.focus();
-  }, [asksToken]);
+    const field = form.current?.querySelector<HTMLInputElement>('[type="password"]');
+    if (asksToken && error instanceof Refused && error.refusal.code === "unauthorized") {
+      field?.focus();
+      field?.select();
+    }
+  }, [asksToken, error]);
 
   const send = async (event: Event) => {
     event.preventDefault();
@@ -105,7 +110,7 @@ export function DecideDialog({
           .filter(({ state }) => state === "warn")
           .map(({ gate, message }) => (
             <Notice key={gate} tone="warn">
-              <Given text={message} />
+              <Given text={sentenceOf(message)} />
             </Notice>
           ))}
         {person && asksName && (
@@ -153,7 +158,7 @@ export function DecideDialog({
               <button
                 type="submit"
                 class={action === "deny" || action === "rollback" ? "danger" : ""}
-                disabled={busy}
+                aria-disabled={busy}
                 aria-busy={busy}
               >
                 {busy ? "Sending…" : confirmLabel(action, person ? name.trim() : "")}
@@ -171,17 +176,6 @@ export function DecideDialog({
 
 const confirmLabel = (action: Action, name: string): string =>
   name === "" ? `${ACTION_LABEL[action]} now` : `${ACTION_LABEL[action]} as ${name}`;
-
-/** A request that is sent again with the same content keeps its key, so that it is not done twice. */
-function useKeys(): (fields: Fields) => string {
-  const sent = useRef(new Map<string, string>());
-  return (fields) => {
-    const body = JSON.stringify(fields);
-    const key = sent.current.get(body) ?? newKey();
-    sent.current.set(body, key);
-    return key;
-  };
-}
 
 /** The change as it is now, once it is no longer what the dialog shows. */
 function useChangedSince(change: ChangeDetail, maybeOwn: boolean) {
@@ -223,7 +217,7 @@ function ChangedSince({ now, error }: { now: ChangeDetail; error: unknown }) {
 
 const SendFailure = ({ error }: { error: unknown }) => (
   <>
-    <Failure error={error} alert tokenHint="Give the token above and try again." />
+    <Failure error={error} alert tokenHint={tokenHint("above")} />
     {error instanceof Unreachable && (
       <p class="quiet">
         It may have arrived. Send it again as it is: the service answers a repeated request and does it once.

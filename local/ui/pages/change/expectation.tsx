@@ -1,9 +1,9 @@
 /** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
-import type { ChangeDetail, IntentView, State } from "../../core/api_types.ts";
+import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { counted, figure, signed } from "../../core/format.ts";
-import { get } from "../../core/api.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, href } from "../../core/router.tsx";
+import { useServiceState } from "../../core/shared.ts";
 import { readPrecedents } from "../../domain/change_history.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
 import { shortly } from "../../domain/sentences.ts";
@@ -54,7 +54,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
 
 function KpiChart({ kpi, change, intent }: { kpi: string; change: ChangeDetail; intent: IntentView | undefined }) {
   const { data: series } = useResource("kpi series", readKpiSeries);
-  const { data: state } = useResource("state", (signal) => get<State>("api/state", {}, signal));
+  const { data: state } = useServiceState();
   if (!series) return null;
   const points = series[kpi] ?? [];
   if (points.length === 0)

@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ChangeDetail } from "../../core/api_types.ts";
+import type { AuditEntry, AuditPage, ChangeDetail } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { onNews } from "../../core/live.ts";
-import { type Filter, type Listed, readOn } from "../../domain/change_list.ts";
+import { type Filter, type Listed, readPage, withPage } from "../../domain/change_list.ts";
 
 /** Milliseconds that typing rests before the service is asked. */
 const TYPING_MS = 200;
+/** Entries that are looked at after a pause. */
+const CAUGHT_UP = 1000;
 
 /** The list as far as it was read. Rows that are shown follow the news; newer changes are counted and wait to be shown. */
 export function useChanges(filter: Filter) {
@@ -23,10 +25,10 @@ export function useChanges(filter: Filter) {
     own.busy = true;
     setLoading(true);
     try {
-      const read = await readOn(filter, own.listed, own.signal);
+      const page = await readPage(filter, own.listed?.next ?? undefined, own.signal);
       if (own !== state.current) return;
-      own.listed = read;
-      setListed(read);
+      own.listed = withPage(own.listed, page);
+      setListed(own.listed);
       setError(undefined);
     } catch (failure) {
       if (!own.signal.aborted) setError(failure);
@@ -43,6 +45,24 @@ export function useChanges(filter: Filter) {
     setFresh(0);
     const timer = setTimeout(() => void readMore(), begun.current ? TYPING_MS : 0);
     begun.current = true;
+    const hear = (entries: readonly AuditEntry[]) => {
+      const own = state.current;
+      const news = entries.filter(({ id }) => id > (own?.listed?.heard ?? Infinity));
+      if (!own?.listed || news.length === 0) return;
+      own.listed = { ...own.listed, heard: news.at(-1)!.id };
+      const begun = news.filter(({ event_type, tenant }) => event_type === "change_proposed" && fits(tenant));
+      if (begun.length > 0) setFresh((count) => count + begun.length);
+      for (const id of new Set(news.map(({ change_id }) => change_id))) void follow(id);
+    };
+    const fits = (tenant: string) => filter.tenant_id === "" || filter.tenant_id === tenant;
+    /** What happened since, as the log has it; news may have been missed. */
+    const catchUp = async () => {
+      const own = state.current;
+      if (!own?.listed) return readMore();
+      const since = { after: own.listed.heard, limit: CAUGHT_UP };
+      const page = await get<AuditPage>("api/product/audit", since, gone.signal).catch(() => undefined);
+      if (page && own === state.current) hear(page.entries);
+    };
     const follow = async (changeId: string) => {
       const own = state.current;
       const known = own?.listed?.changes.some(({ change_id }) => change_id === changeId);
@@ -55,11 +75,10 @@ export function useChanges(filter: Filter) {
       setListed(own.listed);
     };
     const off = onNews((news) => {
-      if (news === null) {
-        if (state.current?.listed === undefined) void readMore();
-      } else if (news.type === "audit") {
-        if (news.data.event_type === "change_proposed") setFresh((count) => count + 1);
-        else if (news.data.change_id !== "") void follow(news.data.change_id);
+      if (news === null) void catchUp();
+      else if (news.type === "audit") {
+        if (news.data.id === (state.current?.listed?.heard ?? 0) + 1) hear([news.data]);
+        else void catchUp();
       }
     });
     return () => {

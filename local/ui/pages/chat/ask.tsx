@@ -50,7 +50,7 @@ export function Ask({ onAnswer }: { onAnswer: (answer: ChatAnswer) => Promise<vo
       />
       <Failure error={error} alert />
       <div class="buttons">
-        <button type="submit" disabled={busy || message.trim() === ""} aria-busy={busy}>
+        <button type="submit" disabled={!busy && message.trim() === ""} aria-disabled={busy} aria-busy={busy}>
           {busy ? "Thinking…" : "Send"}
         </button>
         <label class="check">

@@ -18,6 +18,7 @@ export function Memory() {
   );
   return (
     <Panel title="Memory">
+      <p class="quiet">Decisions, outcomes, ratings, KPIs, and what was said here.</p>
       <form
         class="filters"
         role="search"

@@ -6,15 +6,17 @@ import { keepReceipt } from "../../domain/receipts.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Line } from "../../parts/field.tsx";
 import { Failure } from "../../parts/notice.tsx";
-import { DialogEnd, useSending } from "../../parts/sending.tsx";
+import { DialogEnd, useKeys, useSending } from "../../parts/sending.tsx";
 
 /** Feeds what is filled in. */
 export function FeedDialog({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const [values, setValues] = useState<Record<string, string>>({});
+  const key = useKeys();
   const { send, busy, error, faultOf } = useSending(async () => {
     const given = Object.entries(values).filter(([, text]) => text.trim() !== "");
     const fields = Object.fromEntries(given.map(([kpi, text]) => [kpi, text.trim()]));
-    keepReceipt((await post<{ audit_entry: AuditEntry }>("api/product/kpi", fields)).audit_entry);
+    const { audit_entry } = await post<{ audit_entry: AuditEntry }>("api/product/kpi", fields, { key: key(fields) });
+    keepReceipt(audit_entry);
   }, onClose);
   return (
     <Dialog title="Feed KPIs" onClose={onClose} busy={busy}>

@@ -31,6 +31,7 @@ export function Actions() {
   const [running, setRunning] = useState<ActionName | undefined>();
   const [failure, setFailure] = useState<unknown>();
   const run = async (action: ActionName) => {
+    if (running) return;
     setRunning(action);
     setFailure(undefined);
     try {
@@ -52,7 +53,7 @@ export function Actions() {
                 key={action}
                 type="button"
                 class="secondary small"
-                disabled={running !== undefined}
+                aria-disabled={running !== undefined}
                 aria-busy={running === action}
                 onClick={() => void run(action)}
               >

@@ -1,0 +1,14 @@
+/** What the frame and several pages read alike. */
+import type { IntentView, State } from "./api_types.ts";
+import { get } from "./api.ts";
+import { type Resource, useResource } from "./resource.tsx";
+
+/** How the service stands. */
+export const useServiceState = (): Resource<State> =>
+  useResource("state", (signal) => get<State>("api/state", {}, signal));
+
+/** The intent in force. The service reads it when it starts, so no single event is news of it. */
+export const useIntent = (): Resource<IntentView> =>
+  useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal), {
+    concerns: (news) => news === null,
+  });

@@ -1,0 +1,144 @@
+/** The console while something is missing: the event stream, a part of the service, the service that it came from. */
+import { appendFileSync, cpSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { program, temporaryFolder } from "../e2e/server.ts";
+import { freshness, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const ANA = { name: "ana", token: TOKEN };
+
+const browser = await startBrowser();
+let service: Service;
+
+describe.skipIf(!browser)("the console while something is missing", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  /** Takes the event stream from a page. */
+  const withoutStream = (page: Page) =>
+    page.route("**/api/events", (route) => route.fulfill({ status: 404, json: {} }));
+
+  test("without an event stream the page asks every ten seconds, and says so", async () => {
+    const page = await open(ANA);
+    await page.clock.install();
+    await withoutStream(page);
+    const id = await service.propose({ target: "limits.polled" });
+    await visit(page, service.url, `changes/${id}`);
+    await freshness(page, "Every 10 s").waitFor();
+    await page.clock.runFor(5_000);
+    await service.post("api/product/deny", { change_id: id, approver: "bo" });
+    expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
+    await page.clock.runFor(11_000);
+    await page.locator(".change-head .mark").getByText("Denied").waitFor();
+  });
+
+  test("without an event stream the list of changes follows too, and counts what is new", async () => {
+    const page = await open(ANA);
+    await page.clock.install();
+    await withoutStream(page);
+    const id = await service.propose({ target: "limits.listed" });
+    await visit(page, service.url, "changes?q=limits.listed");
+    await freshness(page, "Every 10 s").waitFor();
+    const row = page.locator(".change-row").filter({ hasText: "limits.listed" });
+    await row.getByText("Waits for consent").waitFor();
+    await page.clock.runFor(1_000);
+    await service.post("api/product/deny", { change_id: id, approver: "bo" });
+    await service.propose({ target: "limits.listed" });
+    await page.clock.runFor(11_000);
+    await row.getByText("Denied", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "1 newer change: show" }).click();
+    await row.getByText("Waits for consent").waitFor();
+  });
+
+  test("a stream that is cut again and again is not opened without a pause", async () => {
+    const page = await open(ANA);
+    await page.clock.install();
+    let opened = 0;
+    const body = "retry: 3000\n\n";
+    await page.route("**/api/events", (route) => {
+      opened++;
+      return route.fulfill({ body, contentType: "text/event-stream" });
+    });
+    await visit(page, service.url, "");
+    await freshness(page, "Every 10 s").waitFor();
+    for (let round = 0; round < 20; round++)
+      await page.evaluate(() => fetch("api/product/identity").then((answer) => answer.text()));
+    expect(opened).toBe(1);
+    await page.clock.runFor(11_000);
+    await expect.poll(() => opened, { timeout: 30_000 }).toBe(2);
+  });
+
+  test("the inbox reads each change once, and again only when the log says something of its tenant", async () => {
+    const other = await service.propose({ tenant_id: "elsewhere", target: "limits.once" });
+    const id = await service.propose({ tenant_id: "once", target: "limits.once" });
+    const page = await open(ANA);
+    const read: string[] = [];
+    page.on("request", (request) => read.push(new URL(request.url()).pathname.split("/changes/")[1] ?? ""));
+    await visit(page, service.url, "");
+    await freshness(page, "Live").waitFor();
+    const second = await service.propose({ tenant_id: "once", target: "limits.once", summary: "The same again" });
+    await page.getByText("The same again").waitFor();
+    const times = (wanted: string) => read.filter((one) => one === wanted).length;
+    expect([times(other), times(id), times(second)]).toEqual([1, 2, 1]);
+    const first = page.getByRole("listitem").filter({ has: page.locator(`a[href$="${id}"]`) });
+    await first.getByText(second).waitFor();
+  });
+
+  test("after an upgrade of the service the open page says so, and what was typed stays", async () => {
+    const old = await startService();
+    const page = await open(ANA);
+    await visit(page, old.url, "propose");
+    await freshness(page, "Live").waitFor();
+    await page.getByLabel("Summary").fill("Not sent yet");
+    old.server.child.kill("SIGTERM");
+    await old.server.ended;
+    await freshness(page, "Offline since").waitFor();
+    const folder = join(temporaryFolder(), "ui");
+    cpSync(join(await program(), "../ui"), folder, { recursive: true });
+    appendFileSync(join(folder, "app.js"), "\n// a newer one");
+    await startService({ before: old, args: [`--ui-dir=${folder}`] });
+    await page.getByText("The service was upgraded, and this page is from before.").waitFor();
+    expect(await page.getByLabel("Summary").inputValue()).toBe("Not sent yet");
+    await page.getByRole("button", { name: "Load it anew" }).click();
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name="summary"]')?.value === "");
+    expect(await page.getByText("The service was upgraded").count()).toBe(0);
+  });
+
+  test("a page that could not be loaded while the service was away comes when it is back", async () => {
+    const before = await startService();
+    const page = await open(ANA);
+    await visit(page, before.url, "");
+    await freshness(page, "Live").waitFor();
+    before.server.child.kill("SIGTERM");
+    await before.server.ended;
+    await freshness(page, "Offline since").waitFor();
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByText("This page could not be loaded.").waitFor();
+    await startService({ before });
+    await page.getByRole("heading", { name: "In running order" }).waitFor();
+  });
+
+  test("what this service does not have is said to be so", async () => {
+    const page = await open(ANA);
+    await page.route(/api\/(chat|memory|tasks|peers|l1l5_trend)/, (route) =>
+      route.fulfill({ status: 404, json: { error: "there is nothing here", code: "not_found", status: 404 } }),
+    );
+    for (const place of ["chat", "tasks", "system"]) {
+      await visit(page, service.url, place);
+      await page.getByText("Not available on this service.").first().waitFor();
+    }
+  });
+
+  test("without an intent every page of the product says how to start with one", async () => {
+    const off = await startService({ runtime: "off" });
+    const page = await open(ANA);
+    for (const place of ["", "changes", "kpis", "audit", "propose", "system"]) {
+      await visit(page, off.url, place);
+      await page.getByText("--product-intent product_intent.json").first().waitFor();
+    }
+  });
+});
