@@ -64,6 +64,6 @@ function consentGate(change: Change, policy: Policy): Gate {
   return {
     gate: "consent",
     state: standing >= needed ? "pass" : "block",
-    message: `${standing} of ${needed} consents`,
+    message: `${standing} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
   };
 }

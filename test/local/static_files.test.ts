@@ -49,9 +49,11 @@ test.each([
   expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(content)));
 });
 
-test("every answer forbids sniffing, framing, inline and foreign scripts", async () => {
+test("every answer forbids sniffing, framing, inline and foreign scripts, and use by other sites", async () => {
   const headers = (await get("/"))!.headers;
   expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
   expect(headers.get("content-security-policy")).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
