@@ -14,6 +14,7 @@ import { idempotencyRules } from "./http/idempotency.ts";
 import { kpiRules } from "./http/kpi.ts";
 import { outcomeRules } from "./http/outcomes.ts";
 import { preconditionRules } from "./http/preconditions.ts";
+import { serviceRules } from "./http/service.ts";
 import { tierRules } from "./http/tiers.ts";
 import { transitionRules } from "./http/transitions.ts";
 import { viewRules } from "./http/views.ts";
@@ -56,6 +57,7 @@ const SECTIONS = {
   outcomes: outcomeRules,
   audit: auditRules,
   views: viewRules,
+  service: serviceRules,
 } satisfies Record<string, (open: Open) => void>;
 const ALL = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
 
