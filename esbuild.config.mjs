@@ -45,7 +45,7 @@ async function buildConsole(outdir) {
     minify: true,
     format: "esm",
     platform: "browser",
-    target: ["chrome111", "firefox114", "safari16.4"],
+    target: ["chrome116", "firefox124", "safari17.4"],
     logLevel: "warning",
   });
   for (const file of ["index.html", "icon.svg"]) await cp(join(root, "local/ui", file), join(outdir, file));
