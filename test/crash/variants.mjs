@@ -8,7 +8,7 @@ const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(reso
 
 /** Name, the faults that count as noticing it, source file, its text and what stands there instead. */
 export const VARIANTS = [
-  ["nothing removed", "", "local/start.ts", "  const lock = await acquireLock(options.state);", "$&"],
+  ["nothing removed", "", "local/open_store.ts", "  const lock = await acquireLock(state);", "$&"],
   [
     "answers before it writes",
     "lost duplicated mismatch answer",
@@ -48,8 +48,8 @@ export const VARIANTS = [
   [
     "starts in three seconds",
     "slow",
-    "local/start.ts",
-    "  const lock = await acquireLock(options.state);",
+    "local/open_store.ts",
+    "  const lock = await acquireLock(state);",
     `${pause(3000)}\n$&`,
   ],
 ];
