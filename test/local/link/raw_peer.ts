@@ -25,6 +25,23 @@ export const STRANGER: PeerIdentity = {
   product_type: null,
 };
 
+/** An insight about acme, as its origin would tell it. */
+export const insightFrom = (origin_instance_id: string, insight_id: string) => ({
+  insight_id,
+  origin_instance_id,
+  product_id: "acme",
+  product_type: "crm",
+  kind: "config",
+  target: "ui.banner",
+  kpi: "csat",
+  summary: "",
+  expected_delta_k: 1,
+  realised_delta: 1,
+  verdict: "met",
+  observed_at: "2026-01-01T00:00:00.000Z",
+  basis: "correlation",
+});
+
 /** Resolves when a socket is closed, also by a reset. */
 export const closing = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.once("close", () => resolve()));

@@ -16,7 +16,7 @@ import { secretKey } from "../../../lib/link/keys.ts";
 import { killAll, serve, type Server, temporaryFolder } from "../../e2e/server.ts";
 import { mutator, randomFrom } from "../../lib/link/mutations.ts";
 import { client } from "../../support/client.ts";
-import { closing, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
+import { closing, insightFrom, rawPeer, silentSocket, STRANGER } from "./raw_peer.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
@@ -50,20 +50,7 @@ async function startServer(): Promise<{ server: Server; at: { host: string; port
 }
 
 /** An insight as the good peer would tell it: if one gets through, it is kept. */
-const INSIGHT = {
-  insight_id: "ins_forged",
-  origin_instance_id: "hostile",
-  ...acme,
-  kind: "config",
-  target: "ui.banner",
-  kpi: "csat",
-  summary: "",
-  expected_delta_k: 1,
-  realised_delta: 1,
-  verdict: "met",
-  observed_at: "2026-01-01T00:00:00.000Z",
-  basis: "correlation",
-};
+const INSIGHT = insightFrom("hostile", "ins_forged");
 const NONCE = new Uint8Array(32);
 const { kid } = secretKey(SECRET);
 const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
