@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { wholeNumber } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/actions.ts";
 

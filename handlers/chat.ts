@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
-import { endpoint } from "../lib/endpoint.ts";
-import { freeText, line, personName, word } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { freeText, line, personName, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
 const text = freeText(8000).refine((message) => message.trim() !== "", "must not be empty");

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { turnsBefore } from "../lib/chat/history.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
-import { endpoint } from "../lib/endpoint.ts";
-import { line, wholeNumber } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { line, wholeNumber } from "../lib/http/form.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
 export const chatHistory = endpoint(

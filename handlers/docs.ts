@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { bytesOf } from "../lib/audit/merkle.ts";
 import { base64Of } from "../lib/audit/note.ts";
-import { type Endpoint, endpoint } from "../lib/endpoint.ts";
+import { type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
 import { pageOf, STYLE } from "../lib/openapi/page.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Deps } from "../lib/deps.ts";
-import { endpoint } from "../lib/endpoint.ts";
-import { AppError, invalidField } from "../lib/errors.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, noLaterThan, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
 import { eventStream } from "../lib/pulse/event_stream.ts";
 
@@ -39,8 +39,8 @@ export const events = endpoint(
 );
 
 function openStream(deps: Deps, from: EventCursor): ReadableStream<Uint8Array> {
-  const leave = deps.bell?.join(STREAMS_AT_MOST);
-  if (deps.bell && !leave)
+  const leave = deps.commits?.join(STREAMS_AT_MOST);
+  if (deps.commits && !leave)
     throw new AppError(
       "too_many_streams",
       `${STREAMS_AT_MOST} readers of events are connected, which is all that are served at a time; try again later`,

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { AppError } from "../lib/errors.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { AppError } from "../lib/kit/errors.ts";
 
 /** GET /api/evolved/<file>: one self-evolution file, as text that nothing interprets. */
 export const evolvedFile = endpoint(

@@ -1,7 +1,7 @@
 /** All endpoints, in the order of the specification, and one fetch over them. */
 import type { Deps } from "../lib/deps.ts";
-import type { Endpoint, Handler } from "../lib/endpoint.ts";
-import { routed, type RouteOptions } from "../lib/routed.ts";
+import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
+import { routed, type RouteOptions } from "../lib/http/router.ts";
 import { actionList } from "./action_list.ts";
 import { actionRunNow } from "./action_run_now.ts";
 import { capabilities } from "./capabilities.ts";

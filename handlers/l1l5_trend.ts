@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { wholeNumber } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { DAYS_KEPT } from "../lib/pulse/tally.ts";
+import { DAYS_KEPT } from "../lib/follow/tally.ts";
 import { trendOf, trendSchema } from "../lib/pulse/trend.ts";
 
 /** GET /api/l1l5_trend: decisions by level of autonomy and UTC day. */

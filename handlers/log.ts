@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { line, wholeNumber } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { growthPage, growthSchema } from "../lib/pulse/growth_log.ts";
+import { growthPage, growthSchema } from "../lib/follow/growth_log.ts";
 
 /** GET /api/log: what the service noticed, newest first. */
 export const log = endpoint(

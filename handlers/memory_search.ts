@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { recalledSchema } from "../lib/chat/memory.ts";
-import { recall } from "../lib/chat/recall.ts";
-import { endpoint } from "../lib/endpoint.ts";
-import { line, wholeNumber } from "../lib/form.ts";
+import { recalledSchema } from "../lib/memory/memories.ts";
+import { recall } from "../lib/memory/recall.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
 /** GET /api/memory/search: what is remembered of something, best first. */

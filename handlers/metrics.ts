@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
 import { businessMetrics } from "../lib/pulse/business_metrics.ts";
 import { PROMETHEUS_TYPE, prometheusText } from "../lib/pulse/prometheus_text.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Endpoint, endpoint } from "../lib/endpoint.ts";
+import { type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
 

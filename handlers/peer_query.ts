@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { invalidField } from "../lib/errors.ts";
-import { line, parseInput, word } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { invalidField } from "../lib/kit/errors.ts";
+import { line, parseInput, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { peerResultSchema, QUERIES } from "../lib/link/port.ts";
 

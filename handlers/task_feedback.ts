@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { changeId, freeText, personName, wholeNumber } from "../lib/form.ts";
-import { requirePerson } from "../lib/governance/decide.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { changeId, freeText, personName, wholeNumber } from "../lib/http/form.ts";
+import { requirePerson } from "../lib/governance/record_decision.ts";
 import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/pulse/task_feedback.ts";
 import { feedbackSchema } from "../lib/pulse/tasks.ts";

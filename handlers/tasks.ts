@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/endpoint.ts";
-import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/form.ts";
+import { endpoint } from "../lib/http/endpoint.ts";
+import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
   dimensionOf,

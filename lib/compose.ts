@@ -1,16 +1,8 @@
 /** Portable defaults, so that a host application hands over only what is its own. */
-import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Clock, Deps, Log, Sha256 } from "./deps.ts";
-import { createTurns } from "./governance/turns.ts";
-import { risingIds } from "./ids.ts";
-
-/** SHA-256 without a platform; where `node:crypto` is, its one-shot hash is some ten times faster. */
-export const portableSha256: Sha256 = (data) =>
-  bytesToHex(nobleSha256(typeof data === "string" ? utf8ToBytes(data) : data));
-
-/** The machine's clock. */
-export const systemClock: Clock = { now: () => Date.now() };
+import type { Deps } from "./deps.ts";
+import { portableSha256, systemClock, type Log } from "./kit/platform.ts";
+import { createKeyedMutex } from "./kit/keyed_mutex.ts";
+import { risingIds } from "./kit/ids.ts";
 
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -22,7 +14,7 @@ export function createDeps(given: Partial<Deps> & Pick<Deps, "store">): Deps {
     sha256: portableSha256,
     log: silent,
     integrity: {},
-    turns: createTurns(),
+    mutex: createKeyedMutex(),
     owner: crypto.randomUUID(),
     ...given,
   };

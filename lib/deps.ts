@@ -1,31 +1,12 @@
+import type { Clock, Ids, Log, Sha256 } from "./kit/platform.ts";
 import type { CheckpointAnchor, CheckpointSigner } from "./audit/checkpoint.ts";
 import type { Integrity } from "./audit/integrity.ts";
 import type { ProductRuntime } from "./governance/runtime.ts";
-import type { Llm } from "./chat/llm.ts";
-import type { Turns } from "./governance/turns.ts";
+import type { Llm } from "./llm/port.ts";
+import type { KeyedMutex } from "./kit/keyed_mutex.ts";
 import type { LinkPort } from "./link/port.ts";
 import type { PulsePorts } from "./pulse/ports.ts";
 import type { Store } from "./store/store.ts";
-
-/** Milliseconds since the epoch, UTC. */
-export interface Clock {
-  now(): number;
-}
-
-/** Makes a UUIDv7 for the given moment; what it makes rises in order. */
-export interface Ids {
-  uuid(now: number): string;
-}
-
-/** Synchronous SHA-256, lower-case hex of 64 characters. Text is hashed as UTF-8. */
-export type Sha256 = (data: string | Uint8Array) => string;
-
-/** Structured log; never holds tokens, secrets, prompts or chat text. */
-export interface Log {
-  info(message: string, fields?: Record<string, unknown>): void;
-  warn(message: string, fields?: Record<string, unknown>): void;
-  error(message: string, fields?: Record<string, unknown>): void;
-}
 
 /** One thing the service can do, or why it cannot here. */
 export interface Capability {
@@ -49,7 +30,7 @@ export interface Deps extends PulsePorts {
   /** What is known of the chain's soundness; writes are refused when it is broken. */
   integrity: Integrity;
   /** Operations on one change wait for each other here. */
-  turns: Turns;
+  mutex: KeyedMutex;
   /** Names this process as the owner of the operations it runs on the host product. */
   owner: string;
   /** Absent or empty: writes need no token. */

@@ -1,7 +1,7 @@
 /** Where `--audit-anchor` keeps checkpoints: appended to a file as JSON lines, or posted to a URL as text. */
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
-import type { Clock } from "../lib/deps.ts";
+import type { Clock } from "../lib/kit/platform.ts";
 
 const LAST_READ = 64 * 1024;
 

@@ -1,5 +1,5 @@
 /** Runs cycles: on a timer, and soon after somebody asks for one. They never overlap. */
-import type { Log } from "../lib/deps.ts";
+import type { Log } from "../lib/kit/platform.ts";
 
 /** What runs the cycles. */
 export interface CycleTimer {

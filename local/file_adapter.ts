@@ -1,9 +1,9 @@
 /** The built-in adapter: a JSON config file that the host product reads or watches. */
 import * as nodeFiles from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Clock } from "../lib/deps.ts";
-import type { AdapterResult, ProductAdapter, Validation } from "../lib/governance/adapter.ts";
-import type { Change } from "../lib/governance/change.ts";
+import type { Clock } from "../lib/kit/platform.ts";
+import type { AdapterResult, ProductAdapter, Validation } from "../lib/governance/adapters/port.ts";
+import type { Change } from "../lib/governance/rules/change.ts";
 import type { Store } from "../lib/store/store.ts";
 import { checkFolder, type Files, readText, replaceText } from "./file_adapter/atomic_file.ts";
 import { type Config, ConfigBroken, parseConfig, renderConfig } from "./file_adapter/config_file.ts";

@@ -1,5 +1,5 @@
 /** The commands that take a first change all the way: logged while there is none, to be copied into a shell. */
-import type { Policy } from "../lib/governance/intent.ts";
+import type { Policy } from "../lib/governance/rules/intent.ts";
 
 /** Names that mean themselves to every shell. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9@._-]*$/;

@@ -1,7 +1,7 @@
 /** The log of the local program: one JSON object a line on standard error, so that standard output stays free. */
 import { LogFormatter, Logger, LogItem } from "@aws-lambda-powertools/logger";
 import type { LogAttributes, UnformattedAttributes } from "@aws-lambda-powertools/logger/types";
-import type { Log } from "../lib/deps.ts";
+import type { Log } from "../lib/kit/platform.ts";
 
 /** Takes one line, without its line end. */
 export type WriteLine = (line: string) => void;

@@ -1,6 +1,6 @@
 /** Figures of this process and its HTTP server, for Prometheus. They begin anew with every start. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Endpoint, Handler } from "../lib/endpoint.ts";
+import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
 import type { Metrics } from "../lib/pulse/ports.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */

@@ -1,6 +1,6 @@
 /** Opens the store that `--state` names: a file that this process alone owns, or a database that several share. */
-import type { Log } from "../lib/deps.ts";
-import { placeOf } from "../lib/store/postgres_errors.ts";
+import type { Log } from "../lib/kit/platform.ts";
+import { placeOf } from "../lib/store/postgres/errors.ts";
 import type { Store } from "../lib/store/store.ts";
 import { about } from "./about.ts";
 import { acquireLock } from "./lock.ts";
@@ -37,7 +37,7 @@ async function openFile(state: string, log: Log): Promise<OpenedStore> {
 async function openDatabase(url: string, log: Log): Promise<OpenedStore> {
   hideArgument(url);
   // Its driver is loaded by those who use it only.
-  const { openPostgresStore } = await import("../lib/store/postgres.ts");
+  const { openPostgresStore } = await import("../lib/store/postgres/store.ts");
   const store = await about("--state", openPostgresStore({ url, log }));
   return { store, exclusive: false, close: () => store.close() };
 }

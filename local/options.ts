@@ -1,8 +1,8 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { keyOf } from "../lib/pulse/webhook_signature.ts";
-import { version } from "../lib/version.ts";
+import { keyOf } from "../lib/kit/webhook_signature.ts";
+import { version } from "../lib/kit/version.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
 import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
 

@@ -1,5 +1,5 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
-import { checkWebhookUrl } from "../lib/governance/webhook_adapter.ts";
+import { checkWebhookUrl } from "../lib/governance/adapters/webhook.ts";
 import * as read from "./option_values.ts";
 
 /** One option; `fallback` is its value when it is not given. */

@@ -1,18 +1,19 @@
 /** The parts of the program that its options switch on. */
 import { endpoints } from "../handlers/index.ts";
 import { currentCheckpoint } from "../lib/audit/checkpoint.ts";
-import { keepCheckpoints } from "../lib/audit/maintain.ts";
-import { openLlm } from "../lib/chat/llm_open.ts";
-import { systemClock } from "../lib/compose.ts";
-import type { Deps, Log } from "../lib/deps.ts";
-import type { Handler } from "../lib/endpoint.ts";
-import type { ProductAdapter } from "../lib/governance/adapter.ts";
+import { keepCheckpoints } from "../lib/audit/anchor.ts";
+import { openLlm } from "../lib/llm/open.ts";
+import { systemClock } from "../lib/kit/platform.ts";
+import type { Deps } from "../lib/deps.ts";
+import type { Log } from "../lib/kit/platform.ts";
+import type { Handler } from "../lib/http/endpoint.ts";
+import type { ProductAdapter } from "../lib/governance/adapters/port.ts";
 import type { Identity } from "../lib/governance/runtime.ts";
-import { webhookAdapter } from "../lib/governance/webhook_adapter.ts";
-import type { Bell } from "../lib/pulse/bell.ts";
+import { webhookAdapter } from "../lib/governance/adapters/webhook.ts";
+import type { CommitSignal } from "../lib/kit/commit_signal.ts";
 import { startNotifier } from "../lib/pulse/notify.ts";
 import type { Store } from "../lib/store/store.ts";
-import { version } from "../lib/version.ts";
+import { version } from "../lib/kit/version.ts";
 import { openAnchor } from "./anchor.ts";
 import { loadAuditKey } from "./audit_key.ts";
 import { llmProblem } from "./capabilities.ts";
@@ -50,7 +51,7 @@ export function adapterOf(options: Options, store: Store, identity: Identity): P
 /** Starts what runs beside the requests, and returns how each part is let go. */
 export async function startParts(
   deps: Deps,
-  bell: Bell,
+  commits: CommitSignal,
   options: Options,
   fetch: Handler,
 ): Promise<(() => Promise<unknown>)[]> {
@@ -62,9 +63,9 @@ export async function startParts(
   }
   if (deps.product) {
     deps.checkpoint = { make: () => currentCheckpoint(deps) };
-    const keeping = keepCheckpoints(deps, bell);
+    const keeping = keepCheckpoints(deps, commits);
     undo.push(async () => {
-      bell.close();
+      commits.close();
       await keeping;
     });
   }

@@ -3,20 +3,22 @@ import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app } from "../handlers/index.ts";
-import { holdAgainstAnchor } from "../lib/audit/maintain.ts";
+import { holdAgainstAnchor } from "../lib/audit/anchor.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import { createDeps } from "../lib/compose.ts";
-import type { Deps, Log } from "../lib/deps.ts";
-import { loadIntent } from "../lib/governance/intent.ts";
+import type { Deps } from "../lib/deps.ts";
+import type { Log } from "../lib/kit/platform.ts";
+import { loadIntent } from "../lib/governance/rules/intent.ts";
 import { identityOf, openProduct } from "../lib/governance/open.ts";
 import type { ProductRuntime } from "../lib/governance/runtime.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import { runCycle } from "../lib/pulse/cycle.ts";
 import type { Store } from "../lib/store/store.ts";
-import { version } from "../lib/version.ts";
+import { version } from "../lib/kit/version.ts";
 import { about } from "./about.ts";
 import { capabilitiesOf } from "./capabilities.ts";
-import { createBell, ringing } from "../lib/pulse/bell.ts";
+import { createCommitSignal } from "../lib/kit/commit_signal.ts";
+import { signalling } from "../lib/store/signalling.ts";
 import { cycleTimer } from "./cycle_timer.ts";
 import { firstSteps } from "./first_steps.ts";
 import { LIMITS, serveHttp } from "./node_http.ts";
@@ -57,8 +59,8 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   const manifest = options.productIntent === undefined ? undefined : await readIntent(options.productIntent);
   const opened = await openStore(options.state, log);
   undo.push(opened.close);
-  const bell = createBell();
-  const store = ringing(opened.store, bell);
+  const commits = createCommitSignal();
+  const store = signalling(opened.store, commits);
 
   const ui = await openUi(options.uiDir, log);
   const cycles = cycleTimer(() => runCycle(deps), options.cycleInterval * 1000, log);
@@ -68,7 +70,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     store,
     log,
     sha256,
-    bell,
+    commits,
     ...(manifest && { product: runtimeOf(manifest, options, store) }),
     adminToken: options.adminToken,
     protectAll: options.protectAll,
@@ -84,14 +86,14 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
 
   const { host, port } = options;
   const api = parts.metrics.measured(app(deps));
-  undo.push(...(await startParts(deps, bell, options, api)));
+  undo.push(...(await startParts(deps, commits, options, api)));
   const fetch = hostGuard(deps)(withUi(ui.files, api));
   const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
     throw cannotListen(error, host, port);
   });
   const lastCycle = () => Promise.race([cycles.stop(), setTimeout(LIMITS.stopTimeout, undefined, { ref: false })]);
   undo.push(() => Promise.all([server.stop(), lastCycle()]));
-  undo.push(async () => bell.close()); // streams end first: the server waits for what is in flight
+  undo.push(async () => commits.close()); // streams end first: the server waits for what is in flight
   cycles.start();
   await announce(server.url, options, deps);
   // The newest entries were checked before anything was served; the rest follows while it is.

@@ -1,7 +1,7 @@
 /** Serves the files of the user interface: nothing outside their folder, nothing hidden, and no script from elsewhere. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
-import type { Sha256 } from "../lib/deps.ts";
+import type { Sha256 } from "../lib/kit/platform.ts";
 import { CONSOLE_HEADERS } from "../lib/http/console_headers.ts";
 
 const TYPES: Record<string, string> = {

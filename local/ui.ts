@@ -1,8 +1,8 @@
 /** The user interface beside the API: its files answer wherever no endpoint does. */
 import { join } from "node:path";
 import { endpoints } from "../handlers/index.ts";
-import type { Log } from "../lib/deps.ts";
-import type { Handler } from "../lib/endpoint.ts";
+import type { Log } from "../lib/kit/platform.ts";
+import type { Handler } from "../lib/http/endpoint.ts";
 import { sha256 } from "./node_ports.ts";
 import { staticFiles, type StaticFiles } from "./static_files.ts";
 

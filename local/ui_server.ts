@@ -2,7 +2,7 @@
 /** The local program: reads its options, runs until it is told to stop, and says by its exit code how that went. */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Log } from "../lib/deps.ts";
+import type { Log } from "../lib/kit/platform.ts";
 import { openLog } from "./logger.ts";
 import { type Environment, OptionError, parseOptions } from "./options.ts";
 import { type Running, start } from "./start.ts";

@@ -11,20 +11,20 @@ const ROOT = new URL("..", import.meta.url).pathname;
 /** Decisions: pure and synchronous, over their arguments alone. */
 const PURE = [
   "lib/audit/entry.ts",
-  "lib/governance/canonical_json.ts",
-  "lib/governance/change.ts",
-  "lib/governance/consent.ts",
-  "lib/governance/gates.ts",
-  "lib/governance/intent.ts",
-  "lib/governance/kpi.ts",
-  "lib/governance/names.ts",
-  "lib/governance/outcome.ts",
-  "lib/governance/policy.ts",
-  "lib/governance/propose.ts",
-  "lib/governance/transitions.ts",
-  "lib/pulse/effect.ts",
+  "lib/kit/canonical_json.ts",
+  "lib/governance/rules/change.ts",
+  "lib/governance/rules/consent.ts",
+  "lib/governance/rules/gates.ts",
+  "lib/governance/rules/intent.ts",
+  "lib/governance/rules/kpi.ts",
+  "lib/governance/rules/names.ts",
+  "lib/governance/rules/outcome.ts",
+  "lib/governance/rules/policy.ts",
+  "lib/governance/rules/propose.ts",
+  "lib/governance/rules/transitions.ts",
+  "lib/governance/rules/effect.ts",
 ];
-const PURE_MAY_USE = ["zod", "canonicalize", "lib/errors.ts", "lib/strict_json.ts", ...PURE];
+const PURE_MAY_USE = ["zod", "canonicalize", "lib/kit/errors.ts", "lib/kit/strict_json.ts", ...PURE];
 
 /** TypeScript files below a folder, by their path from the root. */
 function files(folder: string): string[] {

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
 import { endpoints } from "../handlers/index.ts";
-import type { Endpoint } from "../lib/endpoint.ts";
+import type { Endpoint } from "../lib/http/endpoint.ts";
 import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { capabilitiesOf } from "../lib/hosts/lambda/capabilities.ts";
 import { readSettings } from "../lib/hosts/settings.ts";
-import { TABLE } from "../lib/store/dynamodb_table.ts";
+import { TABLE } from "../lib/store/dynamodb/table.ts";
 
 // oxlint-disable-next-line no-explicit-any -- a document of any shape
 type Any = any;

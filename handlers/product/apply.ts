@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, flag } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, flag } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
-import { operate } from "../../lib/governance/operate.ts";
+import { operate } from "../../lib/governance/operation/run.ts";
 
 /** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
 export const apply = endpoint(

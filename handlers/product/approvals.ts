@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/form.ts";
-import { changeSchema } from "../../lib/governance/change.ts";
-import { gateSchema } from "../../lib/governance/gates.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { changeSchema } from "../../lib/governance/rules/change.ts";
+import { gateSchema } from "../../lib/governance/rules/gates.ts";
 import { approvals as approvalsView } from "../../lib/governance/views.ts";
 import { answer } from "../../lib/http/answer.ts";
 

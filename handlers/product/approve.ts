@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { approve as decide } from "../../lib/governance/consent.ts";
-import { decideOn } from "../../lib/governance/decide.ts";
+import { approve as decide } from "../../lib/governance/rules/consent.ts";
+import { decideOn } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/approve: records consent for a pending change. */
 export const approve = endpoint(

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport, auditPage } from "../../lib/audit/page.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, line, wholeNumber, word } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order. */

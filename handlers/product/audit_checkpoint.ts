@@ -2,7 +2,7 @@ import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { base64Of } from "../../lib/audit/note.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
-import { endpoint } from "../../lib/endpoint.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note; `Accept: text/plain` gives the note. */

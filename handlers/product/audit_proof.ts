@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency, proveInclusion, withWholeTree } from "../../lib/audit/prove.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { invalidField } from "../../lib/errors.ts";
-import { wholeNumber } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { invalidField } from "../../lib/kit/errors.ts";
+import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/proof: `id` asks for the proof that an entry is in the log, `from` that the log continues itself. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { holdAgainst } from "../../lib/audit/hold_against.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { wholeNumber } from "../../lib/form.ts";
+import { holdAgainst } from "../../lib/governance/verify_report.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/verify: checks the whole chain, and holds it against what the caller kept of it. */

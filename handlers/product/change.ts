@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId } from "../../lib/form.ts";
-import { changeSchema } from "../../lib/governance/change.ts";
-import { gateSchema } from "../../lib/governance/gates.ts";
-import { outcomeSchema } from "../../lib/governance/outcome.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId } from "../../lib/http/form.ts";
+import { changeSchema } from "../../lib/governance/rules/change.ts";
+import { gateSchema } from "../../lib/governance/rules/gates.ts";
+import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { evidenceSchema } from "../../lib/link/evidence.ts";
 import { changeEvidence } from "../../lib/link/view.ts";
 import { changeDetail } from "../../lib/governance/views.ts";

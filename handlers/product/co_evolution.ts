@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { wholeNumber } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
 import { peerRowSchema } from "../../lib/link/port.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { deny as decide } from "../../lib/governance/consent.ts";
-import { decideOn } from "../../lib/governance/decide.ts";
+import { deny as decide } from "../../lib/governance/rules/consent.ts";
+import { decideOn } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
 export const deny = endpoint(

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
 import { answer } from "../../lib/http/answer.ts";
 

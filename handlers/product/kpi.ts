@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { finiteNumber } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { finiteNumber } from "../../lib/http/form.ts";
 import { feedKpis } from "../../lib/governance/feed_kpis.ts";
-import { kpiNames, STANDARD_KPIS } from "../../lib/governance/intent.ts";
+import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
 
 /** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
 export const kpi = endpoint(

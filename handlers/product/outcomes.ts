@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, wholeNumber } from "../../lib/form.ts";
-import { outcomeSchema } from "../../lib/governance/outcome.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { outcomes as outcomesView } from "../../lib/governance/views.ts";
 import { answer } from "../../lib/http/answer.ts";
 

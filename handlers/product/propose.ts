@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../../lib/form.ts";
-import { admit } from "../../lib/governance/admit.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../../lib/http/form.ts";
+import { admit } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
-import { KINDS, RISKS, TIERS } from "../../lib/governance/change.ts";
-import { kpiNames, STANDARD_KPIS } from "../../lib/governance/intent.ts";
+import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
+import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
 
 /** POST /api/product/propose: proposes a change of any kind. */
 export const propose = endpoint(

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { finiteNumber, line, personName, wholeNumber } from "../../lib/form.ts";
-import { admit } from "../../lib/governance/admit.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { finiteNumber, line, personName, wholeNumber } from "../../lib/http/form.ts";
+import { admit } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
-import { crmFollowup } from "../../lib/governance/propose.ts";
+import { crmFollowup } from "../../lib/governance/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
 export const proposeCrmFollowup = endpoint(

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
-import { operate } from "../../lib/governance/operate.ts";
+import { operate } from "../../lib/governance/operation/run.ts";
 
 /** POST /api/product/rollback: takes an applied change back. */
 export const rollback = endpoint(

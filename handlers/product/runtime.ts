@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { auditPage } from "../../lib/audit/page.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, line, wholeNumber, word } from "../../lib/form.ts";
-import { changeSchema, STATUSES } from "../../lib/governance/change.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
+import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
 import { changePage } from "../../lib/governance/views.ts";

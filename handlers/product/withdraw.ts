@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/form.ts";
+import { endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { withdraw as decide } from "../../lib/governance/consent.ts";
-import { decideOn } from "../../lib/governance/decide.ts";
+import { withdraw as decide } from "../../lib/governance/rules/consent.ts";
+import { decideOn } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/withdraw: the proposer takes a pending change back. */
 export const withdraw = endpoint(

@@ -1,6 +1,6 @@
 /** Appending to the chain, inside the transaction of what is recorded. */
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
 

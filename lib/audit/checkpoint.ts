@@ -3,7 +3,7 @@
  * is made that does not continue the last.
  */
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import { RevisionConflict, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
 import type { Breach } from "./integrity.ts";
@@ -43,7 +43,7 @@ export interface CheckpointAnchor {
 }
 
 /** What checkpoints need. */
-export type CheckpointDeps = Pick<Deps, "store" | "sha256" | "clock" | "log" | "integrity" | "turns"> & {
+export type CheckpointDeps = Pick<Deps, "store" | "sha256" | "clock" | "log" | "integrity" | "mutex"> & {
   checkpointSigner?: CheckpointSigner | undefined;
   anchor?: CheckpointAnchor | undefined;
 };
@@ -70,7 +70,7 @@ const TRIES = 8;
 
 /** The checkpoint of the log as it is now: the last one if nothing has been added since, else a new one. */
 export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
-  return deps.turns("checkpoint", async () => {
+  return deps.mutex("checkpoint", async () => {
     try {
       return await renew(deps);
     } catch (error) {

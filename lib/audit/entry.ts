@@ -1,6 +1,6 @@
 /** One audit entry and its hash. The encoding is frozen: `countersign-audit/v1`. */
 import * as z from "zod";
-import type { Sha256 } from "../deps.ts";
+import type { Sha256 } from "../kit/platform.ts";
 
 export const EVENT_TYPES = [
   "kpi_refreshed",

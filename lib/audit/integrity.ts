@@ -1,4 +1,4 @@
-import type { RefoldMemory } from "./refold.ts";
+import type { RefoldMemory } from "../governance/reconcile.ts";
 import type { Verified } from "./verify.ts";
 
 /** Where the chain first fails to hold, and how. */

@@ -2,7 +2,7 @@
  * The Merkle tree of RFC 6962 over the log. Its leaves are the 32-byte `current_hash` values of the entries; every hash
  * here is lower-case hex.
  */
-import type { Sha256 } from "../deps.ts";
+import type { Sha256 } from "../kit/platform.ts";
 
 /** A tree as far as it has grown: the roots of its complete subtrees, largest first, one for each bit set in `length`. */
 export interface Frontier {

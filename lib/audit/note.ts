@@ -1,5 +1,5 @@
 /** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
-import type { Sha256 } from "../deps.ts";
+import type { Sha256 } from "../kit/platform.ts";
 import { bytesOf, hexOf } from "./merkle.ts";
 
 /** A signature line; `keyId` is 8 hex digits. */

@@ -1,5 +1,5 @@
 /** Proofs of RFC 6962: which parts of the tree make one up, and their hashes from a reader of complete subtrees. */
-import type { Sha256 } from "../deps.ts";
+import type { Sha256 } from "../kit/platform.ts";
 import { nodeHash, splitOf } from "./merkle.ts";
 
 /** The leaves from `start` up to and without `end`; places count from 0. */

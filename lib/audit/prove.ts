@@ -41,14 +41,14 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
 
 /** Makes a proof; should a part of the stored tree be missing, the tree is grown anew first. */
 export async function withWholeTree<T>(
-  deps: Reading & Pick<Deps, "integrity" | "turns">,
+  deps: Reading & Pick<Deps, "integrity" | "mutex">,
   prove: () => Promise<T>,
 ): Promise<T> {
   try {
     return await prove();
   } catch (error) {
     if (!(error instanceof TreeIncomplete) || deps.integrity.breach) throw error;
-    const { breach } = await deps.turns("checkpoint", () => regrowTree(deps));
+    const { breach } = await deps.mutex("checkpoint", () => regrowTree(deps));
     if (breach) throw error;
     return prove();
   }

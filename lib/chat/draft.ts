@@ -1,16 +1,16 @@
 /** A change that a language model drafts: a proposal like any other, that waits for people's consent. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
-import { finiteNumber, flag, freeText, line, target, wholeNumber, word } from "../form.ts";
-import { liveOn } from "../governance/admit.ts";
-import { type Change, KINDS, RISKS } from "../governance/change.ts";
-import { kpiNames } from "../governance/intent.ts";
-import { propose } from "../governance/propose.ts";
+import { AppError } from "../kit/errors.ts";
+import { finiteNumber, flag, freeText, line, target, wholeNumber, word } from "../http/form.ts";
+import { liveOn } from "../governance/submit_proposal.ts";
+import { type Change, KINDS, RISKS } from "../governance/rules/change.ts";
+import { kpiNames } from "../governance/rules/intent.ts";
+import { propose } from "../governance/rules/propose.ts";
 import type { ChangeRecord } from "../governance/records.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
-import { governed, type Unit } from "../governance/unit.ts";
-import { addGrowth } from "../pulse/growth_log.ts";
+import { governed, type Unit } from "../governance/transaction.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import type { Tx } from "../store/store.ts";
 
 /** Open drafts at most: what nobody looks at must not pile up. */

@@ -3,14 +3,14 @@ import { readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
-import type { Change } from "../governance/change.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Change } from "../governance/rules/change.ts";
 import { driftReport, type DriftEpisode } from "../governance/drift.ts";
 import { intentView } from "../governance/intent_view.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
 import type { StatusCounts } from "../governance/records.ts";
 import { approvals, changeDetail, changePage } from "../governance/views.ts";
-import { type Effect, effectOf } from "../pulse/effect.ts";
+import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { stateView } from "../pulse/state.ts";
 
 const LISTED = 10;

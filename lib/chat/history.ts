@@ -1,5 +1,5 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
-import { invalidField } from "../errors.ts";
+import { invalidField } from "../kit/errors.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
 /** The oldest go first. */

@@ -1,11 +1,11 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
 import type { Deps } from "../deps.ts";
-import { converse } from "./converse.ts";
+import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
 import { type Citation, type Turn, turnsBefore } from "./history.ts";
-import { type Llm, LlmFailed } from "./llm.ts";
-import type { Recalled } from "./memory.ts";
+import { type Llm, LlmFailed } from "../llm/port.ts";
+import type { Recalled } from "../memory/memories.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
 import { type Drafted, toolbox } from "./tools.ts";
 

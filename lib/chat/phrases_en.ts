@@ -1,9 +1,9 @@
 /** The built-in responder's English. */
-import type { Change } from "../governance/change.ts";
+import type { Change } from "../governance/rules/change.ts";
 import type { DriftEpisode } from "../governance/drift.ts";
-import type { EffectPart } from "../pulse/effect.ts";
+import type { EffectPart } from "../governance/rules/effect.ts";
 import type { ChangeDetail, Failure, Overview, Waiting } from "./facts.ts";
-import type { Recalled } from "./memory.ts";
+import type { Recalled } from "../memory/memories.ts";
 
 type Status = Change["status"];
 type Product = NonNullable<Overview["product"]>;

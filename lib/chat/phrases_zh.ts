@@ -1,5 +1,5 @@
 /** The built-in responder's Chinese. */
-import type { Change } from "../governance/change.ts";
+import type { Change } from "../governance/rules/change.ts";
 import type { Phrases } from "./phrases_en.ts";
 
 type Status = Change["status"];

@@ -1,17 +1,17 @@
 /** One message and its reply: remembered, a cycle asked for, answered from the records, and kept with its provenance. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import type { Call } from "../endpoint.ts";
-import { AppError } from "../errors.ts";
-import { requirePerson } from "../governance/decide.ts";
+import type { Call } from "../http/endpoint.ts";
+import { AppError } from "../kit/errors.ts";
+import { requirePerson } from "../governance/record_decision.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
-import { withoutEchoes } from "./echo.ts";
+import { withoutEchoes } from "./novelty.ts";
 import { addTurn, type Turn } from "./history.ts";
-import { type Recalled, recalledSchema, remember } from "./memory.ts";
+import { type Recalled, recalledSchema, remember } from "../memory/memories.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
-import { recall } from "./recall.ts";
+import { recall } from "../memory/recall.ts";
 import { answerByRules, phrasesFor } from "./rules.ts";
 import { type Drafted, draftedSchema } from "./tools.ts";
 import { QUESTION_TERMS } from "./topics.ts";

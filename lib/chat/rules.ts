@@ -1,10 +1,10 @@
 /** The built-in responder: the same question on the same records has the same answer, and says which records it is from. */
 import type { Deps } from "../deps.ts";
-import { kpiNames } from "../governance/intent.ts";
+import { kpiNames } from "../governance/rules/intent.ts";
 import { changePage } from "../governance/views.ts";
 import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Citation } from "./history.ts";
-import type { Recalled } from "./memory.ts";
+import type { Recalled } from "../memory/memories.ts";
 import { EN, type Phrases } from "./phrases_en.ts";
 import { ZH } from "./phrases_zh.ts";
 import { type Language, languageOf, type Topic, topicsOf } from "./topics.ts";

@@ -5,15 +5,15 @@
 import * as z from "zod";
 import { auditPage } from "../audit/page.ts";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
-import { changeId, freeText, line, parseInput, wholeNumber, word } from "../form.ts";
-import { STATUSES } from "../governance/change.ts";
+import { AppError } from "../kit/errors.ts";
+import { changeId, freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
+import { STATUSES } from "../governance/rules/change.ts";
 import { changePage } from "../governance/views.ts";
 import { type Asked, draftSchema, fileDraft, OPEN_DRAFTS } from "./draft.ts";
 import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
-import type { ToolCall, ToolSpec } from "./llm.ts";
-import type { Recalled } from "./memory.ts";
-import { recall } from "./recall.ts";
+import type { Toolbox } from "../llm/port.ts";
+import type { Recalled } from "../memory/memories.ts";
+import { recall } from "../memory/recall.ts";
 
 const RESULT_LIMIT = 16_000;
 
@@ -143,13 +143,6 @@ const draftChange = (deps: Deps): Tool =>
       return { change_id, status };
     },
   });
-
-/** The tools of one reply: their descriptions, and the one way to use them. */
-export interface Toolbox {
-  specs: ToolSpec[];
-  /** Runs a tool and tells the model what came of it; an unknown name or unfit input is told, and does nothing. */
-  use(call: ToolCall): Promise<string>;
-}
 
 /** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
 export function toolbox(context: ToolContext): Toolbox {

@@ -1,5 +1,5 @@
 /** What a question is about, told by its words; English and Chinese. */
-import { queryTerms } from "./tokens.ts";
+import { queryTerms } from "../memory/tokens.ts";
 
 export type Language = "en" | "zh";
 export type Topic = "help" | "change" | "failed" | "kpis" | "pending" | "status";

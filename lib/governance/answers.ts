@@ -1,7 +1,7 @@
 /** The success bodies that several endpoints share. */
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
-import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./change.ts";
+import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./rules/change.ts";
 
 /** A created change with its receipt. */
 export const proposalAnswer = changeSchema.extend({

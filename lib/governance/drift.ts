@@ -2,12 +2,12 @@
 import * as z from "zod";
 import { readHead } from "../audit/chain.ts";
 import type { Deps } from "../deps.ts";
-import { addGrowth } from "../pulse/growth_log.ts";
-import type { HostState } from "./adapter.ts";
-import { step } from "./host_run.ts";
-import type { Change } from "./change.ts";
+import { addGrowth } from "../follow/growth_log.ts";
+import type { HostState } from "./adapters/port.ts";
+import { step } from "../kit/time_limit.ts";
+import type { Change } from "./rules/change.ts";
 import type { ChangeRecord, Claim } from "./records.ts";
-import { governed } from "./unit.ts";
+import { governed } from "./transaction.ts";
 
 const PER_CYCLE = 100;
 /** A host that answers slowly, or not at all, must not keep the rest of the cycle from its turn; milliseconds. */
@@ -53,7 +53,7 @@ export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
     const owner = await nextOwner(deps, cursor);
     cursor = owner?.cursor ?? null;
     if (!owner) break;
-    await deps.turns(owner.changeId, () => judge(deps, owner.changeId));
+    await deps.mutex(owner.changeId, () => judge(deps, owner.changeId));
   }
   const check: DriftCheck = {
     checked_at: new Date(deps.clock.now()).toISOString(),

@@ -1,8 +1,8 @@
 import type { Deps } from "../deps.ts";
-import { expireIfDue } from "./decide.ts";
-import { isExpired } from "./policy.ts";
+import { expireIfDue } from "./record_decision.ts";
+import { isExpired } from "./rules/policy.ts";
 import type { ChangeRecord } from "./records.ts";
-import { governed } from "./unit.ts";
+import { governed } from "./transaction.ts";
 
 const BATCH = 100;
 const BATCHES = 20;

@@ -1,13 +1,13 @@
 /** Carries a KPI feed through one governed transaction. */
-import { rememberKpis } from "../chat/remember_steps.ts";
-import type { Call } from "../endpoint.ts";
+import { rememberKpis } from "../memory/remember_steps.ts";
+import type { Call } from "../http/endpoint.ts";
 import { type Answer, answer } from "../http/answer.ts";
 import { closeDueOutcomes } from "../pulse/close_outcomes.ts";
-import { effectOf } from "../pulse/effect.ts";
-import { tallyFeed } from "../pulse/tally_steps.ts";
+import { effectOf } from "./rules/effect.ts";
+import { tallyFeed } from "../follow/tally_steps.ts";
 import { judgeGuardrails } from "./guardrail.ts";
-import { feed, type KpiState, NO_KPIS } from "./kpi.ts";
-import { governed } from "./unit.ts";
+import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
+import { governed } from "./transaction.ts";
 
 /** Feeds KPIs and answers whether any of them counts in E. Outcomes whose time is over are frozen first: this
  * feed is none of theirs. One entry; a cycle is queued and not waited for. */

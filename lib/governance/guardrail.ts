@@ -1,11 +1,11 @@
 /** Guardrails: when a feed shows a KPI worse than at the newest apply that names it. */
-import { addGrowth } from "../pulse/growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import type { Tx } from "../store/store.ts";
-import type { Guardrail, Intent } from "./intent.ts";
-import { directionOf, roundDelta } from "./kpi.ts";
-import type { OutcomeRecord } from "./outcome.ts";
+import type { Guardrail, Intent } from "./rules/intent.ts";
+import { directionOf, roundDelta } from "./rules/kpi.ts";
+import type { OutcomeRecord } from "./rules/outcome.ts";
 import type { ChangeRecord, GuardrailEvidence } from "./records.ts";
-import type { Unit } from "./unit.ts";
+import type { Unit } from "./transaction.ts";
 
 const WATCH_MS = 24 * 3600 * 1000;
 const WATCHED = 50;

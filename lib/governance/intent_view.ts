@@ -1,8 +1,8 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { policySchema } from "./intent.ts";
-import type { KpiState } from "./kpi.ts";
+import { policySchema } from "./rules/intent.ts";
+import type { KpiState } from "./rules/kpi.ts";
 
 export const intentSummary = z.object({
   product_id: z.string(),

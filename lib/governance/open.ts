@@ -2,7 +2,7 @@
 import { createChain, readHead } from "../audit/chain.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { Deps } from "../deps.ts";
-import { resolveAbandoned } from "./resolve.ts";
+import { resolveAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
 
 /** The store holds another product's state. */

@@ -1,5 +1,5 @@
 /** What governance keeps in the store, by collection. */
-import type { Change } from "./change.ts";
+import type { Change } from "./rules/change.ts";
 
 /** `changes/<change_id>` */
 export interface ChangeRecord {

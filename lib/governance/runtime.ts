@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { ProductAdapter } from "./adapter.ts";
-import type { Intent } from "./intent.ts";
+import type { ProductAdapter } from "./adapters/port.ts";
+import type { Intent } from "./rules/intent.ts";
 
 /** Which product this instance governs, and which instance it is. */
 export const identitySchema = z.object({

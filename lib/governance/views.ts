@@ -2,16 +2,16 @@
 import { entriesOf } from "../audit/page.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import type { Store, Stored } from "../store/store.ts";
-import { liveOn } from "./admit.ts";
-import type { Change, Status } from "./change.ts";
+import { liveOn } from "./submit_proposal.ts";
+import type { Change, Status } from "./rules/change.ts";
 import { expireDue, expireOne } from "./expire_due.ts";
-import { type Gate, gatesOf } from "./gates.ts";
-import { type KpiState, NO_KPIS } from "./kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "./outcome.ts";
+import { type Gate, gatesOf } from "./rules/gates.ts";
+import { type KpiState, NO_KPIS } from "./rules/kpi.ts";
+import { type Outcome, outcomeOf, type OutcomeRecord } from "./rules/outcome.ts";
 import type { ChangeRecord, Claim, StatusCounts } from "./records.ts";
-import { allowedActions } from "./transitions.ts";
+import { allowedActions } from "./rules/transitions.ts";
 
 const SCANNED_A_PAGE = 5000;
 

@@ -1,6 +1,7 @@
 /** What a serverless host answers when the service behind it cannot be opened. */
-import { AppError, toAppError } from "../errors.ts";
-import { IntentInvalid } from "../governance/intent.ts";
+import { AppError } from "../kit/errors.ts";
+import { toAppError } from "../http/error_response.ts";
+import { IntentInvalid } from "../governance/rules/intent.ts";
 import { IdentityMismatch } from "../governance/open.ts";
 import { SettingRefused } from "./settings.ts";
 

@@ -1,11 +1,11 @@
 /** What a serverless host is told by its environment: the names that `ui_server` has, where both have the setting. */
 import type { Capability, Deps } from "../deps.ts";
-import type { ProductAdapter } from "../governance/adapter.ts";
-import { loadIntent } from "../governance/intent.ts";
+import type { ProductAdapter } from "../governance/adapters/port.ts";
+import { loadIntent } from "../governance/rules/intent.ts";
 import { identityOf } from "../governance/open.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
-import { webhookAdapter } from "../governance/webhook_adapter.ts";
-import { SecretRefused } from "../pulse/webhook_signature.ts";
+import { webhookAdapter } from "../governance/adapters/webhook.ts";
+import { SecretRefused } from "../kit/webhook_signature.ts";
 
 /** Settings of a host. All are optional; without `intent` the product runtime is off. */
 export interface HostSettings {

@@ -1,5 +1,5 @@
-import { AppError, invalidField } from "../errors.ts";
-import { parseForm, parseJsonField, parseJsonObject } from "../form.ts";
+import { AppError, invalidField } from "../kit/errors.ts";
+import { parseForm, parseJsonField, parseJsonObject } from "./form.ts";
 
 /** The largest request body, in bytes. */
 export const BODY_LIMIT = 64 * 1024;

@@ -1,6 +1,6 @@
 /** What stands before a handler: the same site, the admin token, the person a proxy names. */
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 
 /** The host a request was sent to, as its sender named it. */
 export const hostOf = (request: Request): string =>

@@ -3,8 +3,8 @@
  * (DNS rebinding), and would then pass for the same site.
  */
 import type { Deps } from "../deps.ts";
-import { answering, type Handler } from "../endpoint.ts";
-import { AppError } from "../errors.ts";
+import { answering, type Handler } from "./endpoint.ts";
+import { AppError } from "../kit/errors.ts";
 
 /** The characters of a host and port; anything else, such as user info, would mean another host to a URL parser. */
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;

@@ -2,8 +2,8 @@
  * `Idempotency-Key`: the first 2xx answer under a key is kept in the transaction of the write it answers, for 24 hours,
  * and replayed to the letter. A failure is not kept. Records are named by day, so that old ones are found in order.
  */
-import type { Sha256 } from "../deps.ts";
-import { AppError, invalidField } from "../errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import { AppError, invalidField } from "../kit/errors.ts";
 import type { Tx } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 

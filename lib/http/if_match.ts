@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import { etag } from "./answer.ts";
 
 /** 412 `version_mismatch` unless `If-Match` is absent, `*`, or names the record's revision. */

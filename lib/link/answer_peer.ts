@@ -14,7 +14,7 @@ import {
   pathQuery,
   shareQuery,
 } from "./messages.ts";
-import { relationOf, trustOf } from "./pair.ts";
+import { relationOf, trustOf } from "./trust.ts";
 import { acceptInsights } from "./registry.ts";
 import { sharedAfter } from "./shared.ts";
 

@@ -1,8 +1,8 @@
 /** What peers saw after similar changes. Shown beside a change; it never alters a tier or a consent. */
 import * as z from "zod";
-import type { Change } from "../governance/change.ts";
-import { sameTarget } from "../governance/names.ts";
-import { type Verdict, VERDICTS } from "../governance/outcome.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { sameTarget } from "../governance/rules/names.ts";
+import { type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
 import type { Insight } from "./insight.ts";
 
 export const evidenceSchema = z.object({

@@ -1,6 +1,6 @@
 /** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
 import type { Deps } from "../deps.ts";
-import { createTurns } from "../governance/turns.ts";
+import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
@@ -31,11 +31,11 @@ export function exchange(
   self: PeerIdentity,
 ): Exchange {
   const { store, clock, log } = deps;
-  const turns = createTurns();
+  const mutex = createKeyedMutex();
   const makeInsights = insightMaker(deps, self);
 
   const sync = ({ peer, ask }: Contact, changed: readonly SharedInsight[]): Promise<Synced> =>
-    turns(`peer ${peer.peer_id}`, () => syncWith({ store, clock, self }, peer, ask, changed));
+    mutex(`peer ${peer.peer_id}`, () => syncWith({ store, clock, self }, peer, ask, changed));
 
   const report = async (contact: Contact, changed: readonly SharedInsight[]): Promise<SyncReport["peers"][number]> => {
     const { peer_id } = contact.peer;
@@ -62,7 +62,7 @@ export function exchange(
   return {
     syncOne: (contact) => sync(contact, []),
     async syncAll(contacts) {
-      const changed = await turns("insights", makeInsights);
+      const changed = await mutex("insights", makeInsights);
       return { shared: changed.length, peers: await Promise.all(contacts.map((contact) => report(contact, changed))) };
     },
     async question(contact, what) {

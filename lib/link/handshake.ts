@@ -1,7 +1,7 @@
 /** The two opening frames: who each end is, and a nonce that was never used before. */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
-import { line } from "../form.ts";
+import { line } from "../http/form.ts";
 import { FRAME, type Frame, frameOf, HEADER_BYTES, LENGTH_BYTES, UNPROVEN_LIMIT } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
 import { Violation } from "./violation.ts";

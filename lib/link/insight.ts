@@ -1,8 +1,8 @@
 /** An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a person. */
 import * as z from "zod";
-import { line, target } from "../form.ts";
-import { type Change, KINDS } from "../governance/change.ts";
-import { type Outcome, VERDICTS } from "../governance/outcome.ts";
+import { line, target } from "../http/form.ts";
+import { type Change, KINDS } from "../governance/rules/change.ts";
+import { type Outcome, VERDICTS } from "../governance/rules/outcome.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
 const time = z.iso.datetime();

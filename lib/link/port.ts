@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Capability } from "../deps.ts";
 import { READ_PATHS } from "./messages.ts";
-import { RELATIONS } from "./pair.ts";
+import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";
 
 /** A peer as GET /api/peers shows it; what is not known yet is `null`. */

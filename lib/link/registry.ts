@@ -1,9 +1,9 @@
 /** The co-evolution registry: what peers of the same product or product type have learnt. */
-import { addGrowth } from "../pulse/growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
-import { relationOf, trustOf } from "./pair.ts";
+import { relationOf, trustOf } from "./trust.ts";
 
 const COLLECTION = "co_evolution";
 /** How many insights are kept. */

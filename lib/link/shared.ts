@@ -2,8 +2,8 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { outcomeOf, type OutcomeRecord } from "../governance/outcome.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../governance/records.ts";
 import type { Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";

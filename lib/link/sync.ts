@@ -1,6 +1,6 @@
 /** Learning from one peer: its insights since the last time, and whether its log still holds. */
 import type { Deps } from "../deps.ts";
-import { addGrowth } from "../pulse/growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import {
@@ -11,7 +11,7 @@ import {
   INSIGHTS_A_MESSAGE,
   LinkError,
 } from "./messages.ts";
-import { relationOf, trustOf } from "./pair.ts";
+import { relationOf, trustOf } from "./trust.ts";
 import { judgeLog, type Judgement, type KeptLog } from "./peer_log.ts";
 import { accountOf, peerRecord, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";

@@ -1,6 +1,6 @@
 /** What is read of the co-evolution registry. */
 import type { Deps } from "../deps.ts";
-import type { Change } from "../governance/change.ts";
+import type { Change } from "../governance/rules/change.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { listInsights, notKept } from "./registry.ts";
 import { newestShared } from "./shared.ts";

@@ -1,14 +1,14 @@
 /** What the document names once: shared bodies, headers and the token. */
 import type * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
-import { recalledSchema } from "../chat/memory.ts";
-import { approvalSchema, changeSchema } from "../governance/change.ts";
-import { gateSchema } from "../governance/gates.ts";
+import { recalledSchema } from "../memory/memories.ts";
+import { approvalSchema, changeSchema } from "../governance/rules/change.ts";
+import { gateSchema } from "../governance/rules/gates.ts";
 import { intentSummary } from "../governance/intent_view.ts";
-import { outcomeSchema } from "../governance/outcome.ts";
+import { outcomeSchema } from "../governance/rules/outcome.ts";
 import { identitySchema } from "../governance/runtime.ts";
 import { capabilitySchema } from "../pulse/capabilities.ts";
-import { growthSchema } from "../pulse/growth_log.ts";
+import { growthSchema } from "../follow/growth_log.ts";
 import { stateSchema } from "../pulse/state.ts";
 import { taskSchema } from "../pulse/tasks.ts";
 import { jsonSchemaOf, type Named } from "./json_schema.ts";

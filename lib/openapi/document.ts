@@ -1,6 +1,6 @@
 import type { Deps } from "../deps.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { version } from "../version.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
 import { type Circumstances, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
 import type { Documented } from "./responses.ts";

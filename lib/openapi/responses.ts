@@ -1,7 +1,7 @@
 /** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import type { Endpoint } from "../endpoint.ts";
-import { type ErrorCode, statusOf } from "../errors.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import { type ErrorCode, statusOf } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { jsonSchemaOf } from "./json_schema.ts";
 import type { ApiResponse, Content, JsonSchema } from "./types.ts";

@@ -1,14 +1,14 @@
 /** Actions: what can be run at once instead of waiting for the cycle, each kept with its result. */
 import * as z from "zod";
-import { holdAgainst } from "../audit/hold_against.ts";
+import { holdAgainst } from "../governance/verify_report.ts";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import { checkDrift, driftReport } from "../governance/drift.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { closeDueOutcomes } from "./close_outcomes.ts";
 import { runCycle, syncPeers } from "./cycle.ts";
 import { writeReport } from "./learning.ts";
-import { compareTallies } from "./recount.ts";
+import { compareTallies } from "../follow/recount.ts";
 import { runNextTask } from "./task_runner.ts";
 import { noticeVerdicts } from "./verdicts.ts";
 

@@ -4,14 +4,14 @@
  */
 import { readHead } from "../audit/chain.ts";
 import type { Deps } from "../deps.ts";
-import { STATUSES } from "../governance/change.ts";
+import { STATUSES } from "../governance/rules/change.ts";
 import type { StatusCounts } from "../governance/records.ts";
-import type { PeerRow } from "../link/port.ts";
+import type { PeerState } from "./ports.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { goalsOf } from "./goals.ts";
-import { LEVELS } from "./levels.ts";
+import { LEVELS } from "../governance/rules/autonomy_level.ts";
 import type { Family } from "./prometheus_text.ts";
-import { type Counter, type Tally, totalTally } from "./tally.ts";
+import { type Counter, type Tally, totalTally } from "../follow/tally.ts";
 import { TASK_STATUSES, type TaskCounts, taskCounts } from "./tasks.ts";
 import { countsOf } from "./trend.ts";
 
@@ -57,9 +57,9 @@ export async function businessMetrics(deps: Deps): Promise<Family[]> {
   ];
 }
 
-function peerFamilies(peers: readonly PeerRow[]): Family[] {
+function peerFamilies(peers: readonly PeerState[]): Family[] {
   const states = ["up", "down", "unknown"] as const;
-  const inState = (state: PeerRow["state"]): number => peers.filter((peer) => peer.state === state).length;
+  const inState = (state: PeerState["state"]): number => peers.filter((peer) => peer.state === state).length;
   return [
     gauge(
       "countersign_peers",

@@ -1,6 +1,6 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import * as z from "zod";
-import type { Anchored } from "../audit/maintain.ts";
+import type { Anchored } from "../audit/anchor.ts";
 import type { Capability, Deps } from "../deps.ts";
 
 export const capabilitySchema = z.object({

@@ -1,11 +1,11 @@
 /** Outcomes whose 30 days are over: frozen, counted and reported, oldest first. */
-import { rememberVerdict } from "../chat/remember_steps.ts";
+import { rememberVerdict } from "../memory/remember_steps.ts";
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { closeOutcome, isOver, type OutcomeRecord } from "../governance/outcome.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { closeOutcome, isOver, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../governance/records.ts";
 import type { Tx } from "../store/store.ts";
-import { closed, closingKey } from "./tally_steps.ts";
+import { closed, closingKey } from "../follow/tally_steps.ts";
 
 const BATCH = 20;
 

@@ -2,12 +2,11 @@
 import type { Deps } from "../deps.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { expireDue } from "../governance/expire_due.ts";
-import { resolveAbandoned } from "../governance/resolve.ts";
+import { resolveAbandoned } from "../governance/operation/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
 import { closeDueOutcomes } from "./close_outcomes.ts";
 import { evaluate } from "./evaluate.ts";
-import { rollBackCondemned } from "./guardrail_rollback.ts";
-import type { SyncReport } from "../link/port.ts";
+import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
 import { keepLearning } from "./learning.ts";
 import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
@@ -40,10 +39,10 @@ const SYNC_MS = 10_000;
  * nor network, runs no task, and resolves within 200 ms: when others are in its way, without having run.
  */
 export async function runCycle(deps: Deps, { quick = false }: { quick?: boolean } = {}): Promise<CycleReport> {
-  if (!quick) return deps.turns("cycle", () => wholeCycle(deps));
+  if (!quick) return deps.mutex("cycle", () => wholeCycle(deps));
   const report = emptyReport();
   let late = false;
-  const turn = deps.turns("cycle", async () => {
+  const turn = deps.mutex("cycle", async () => {
     if (!late) await quickCycle(deps, report);
   });
   late = await isLate(turn, QUICK_MS);
@@ -111,7 +110,7 @@ function stepper({ log }: Deps, report: CycleReport) {
 }
 
 /** Asks the peers; one that hangs holds up no more than 10 s. */
-export async function syncPeers({ link }: Deps): Promise<SyncReport | undefined> {
+export async function syncPeers({ link }: Deps): Promise<unknown> {
   if (!link) return undefined;
   const syncing = link.sync();
   if (await isLate(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);

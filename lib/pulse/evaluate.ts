@@ -1,13 +1,13 @@
 /** What a cycle looks at anew: the values, and what has become noteworthy about them. */
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../store/store.ts";
-import { AGE_CLASSES, moveMark } from "./aging.ts";
-import { dayOf, DAY_MS } from "./days.ts";
+import { AGE_CLASSES, moveMark } from "./overdue.ts";
+import { dayOf, DAY_MS } from "../kit/days.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { addGrowth } from "./growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import { staleKpis } from "./need.ts";
-import { forgetOldGaps } from "./record_keeping.ts";
-import { DAYS_KEPT, forgetOldDays } from "./tally.ts";
+import { forgetOldGaps } from "../follow/record_keeping.ts";
+import { DAYS_KEPT, forgetOldDays } from "../follow/tally.ts";
 
 /** E is told of again when it has moved by this much. */
 const NOTEWORTHY = 0.05;

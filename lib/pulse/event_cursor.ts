@@ -2,7 +2,7 @@
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Store } from "../store/store.ts";
-import { growthAfter, type GrowthRow, newestGrowth } from "./growth_log.ts";
+import { growthAfter, type GrowthRow, newestGrowth } from "../follow/growth_log.ts";
 
 /** The last entry, row and tick that were seen. */
 export interface EventCursor {

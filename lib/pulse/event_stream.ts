@@ -1,6 +1,6 @@
 /** Server-sent events of what happens: resumable, and asleep while nothing does. */
 import type { Store } from "../store/store.ts";
-import { type Bell, createBell } from "./bell.ts";
+import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { cursorText, type EventCursor, eventsAfter, type PulseEvent } from "./event_cursor.ts";
 
 const BATCH = 100;
@@ -19,7 +19,7 @@ export const STREAM_TIMES: StreamTimes = { heartbeat: 15_000, poll: 2_000, lifet
 
 /** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
 export function eventStream(
-  { store, bell = createBell() }: { store: Store; bell?: Bell | undefined },
+  { store, commits = createCommitSignal() }: { store: Store; commits?: CommitSignal | undefined },
   from: EventCursor,
   onEnd: () => void = () => {},
   { heartbeat, poll, lifetime }: StreamTimes = STREAM_TIMES,
@@ -33,8 +33,8 @@ export function eventStream(
   /** What to send next: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
     const asked = performance.now();
-    while (!gone.signal.aborted && !bell.closed && performance.now() < ends) {
-      const { rings } = bell;
+    while (!gone.signal.aborted && !commits.closed && performance.now() < ends) {
+      const { count } = commits;
       const events = await eventsAfter(store, cursor, BATCH);
       if (events.length > 0) {
         cursor = events.at(-1)!.cursor;
@@ -42,7 +42,7 @@ export function eventStream(
       }
       const idle = performance.now() - asked;
       if (idle >= heartbeat) return ": \n\n";
-      await bell.wait(rings, Math.min(poll, heartbeat - idle), gone.signal);
+      await commits.wait(count, Math.min(poll, heartbeat - idle), gone.signal);
     }
     return undefined;
   };

@@ -1,12 +1,12 @@
 /** E, M, R and N as the records tell them now, each with what it was worked out from. */
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { lastDays } from "./days.ts";
-import { type Effect, effectOf } from "./effect.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { lastDays } from "../kit/days.ts";
+import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { type Need, needOf } from "./need.ts";
-import { type Memory, memoryOf } from "./record_keeping.ts";
+import { type Memory, memoryOf } from "../follow/record_keeping.ts";
 import { type Reliability, reliabilityOf } from "./reliability.ts";
-import { sumWithin, tallyDays } from "./tally.ts";
+import { sumWithin, tallyDays } from "../follow/tally.ts";
 
 /** How many UTC days, today included, M and R look back. */
 export const MEMORY_DAYS = 90;

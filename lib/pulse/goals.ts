@@ -1,7 +1,7 @@
 /** The intent's goals: how far each KPI has come from its baseline to its target. */
 import * as z from "zod";
-import type { Intent, KpiGoal } from "../governance/intent.ts";
-import type { KpiState } from "../governance/kpi.ts";
+import type { Intent, KpiGoal } from "../governance/rules/intent.ts";
+import type { KpiState } from "../governance/rules/kpi.ts";
 
 export const goalSchema = z.object({
   kpi: z.string(),

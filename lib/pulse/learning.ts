@@ -1,8 +1,8 @@
 /** Writes down what there is to learn: the retrospective of each closed change, the report of each week, the lessons. */
 import type { Deps } from "../deps.ts";
-import { DAY_MS, type Week, weekOf } from "./days.ts";
+import { DAY_MS, type Week, weekOf } from "../kit/days.ts";
 import { figuresOf } from "./figures.ts";
-import { addGrowth } from "./growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import { lessonsOf } from "./learning/lessons.ts";
 import { retrospectiveOf } from "./learning/retrospective.ts";
 import { weeklyReport } from "./learning/weekly_report.ts";

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
 import type { StatusCounts } from "../governance/records.ts";
-import { type AgeClass, AGE_CLASSES, overdueOf } from "./aging.ts";
-import { DAY_MS } from "./days.ts";
-import type { Effect } from "./effect.ts";
+import { type AgeClass, AGE_CLASSES, overdueOf } from "./overdue.ts";
+import { DAY_MS } from "../kit/days.ts";
+import type { Effect } from "../governance/rules/effect.ts";
 import { taskCounts } from "./tasks.ts";
 
 /** A KPI that was not fed for this long is stale. */

@@ -1,12 +1,12 @@
 /** Which events are worth a notification, and what it says. */
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
-import type { Change } from "../governance/change.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/outcome.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../governance/records.ts";
 import type { PulseEvent } from "./event_cursor.ts";
-import type { GrowthRow } from "./growth_log.ts";
+import type { GrowthRow } from "../follow/growth_log.ts";
 
 export const NOTIFICATION_TYPES = [
   "change.waiting_for_consent",

@@ -4,10 +4,10 @@
  * in a request's way.
  */
 import type { Deps } from "../deps.ts";
-import { type Bell, createBell } from "./bell.ts";
+import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { type EventCursor, eventsAfter, presentCursor } from "./event_cursor.ts";
 import { type Notification, notificationOf } from "./notifications.ts";
-import { keyOf, signatureOf } from "./webhook_signature.ts";
+import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 
 /** Times in milliseconds. */
 export interface NotifyTimes {
@@ -45,10 +45,10 @@ const BATCH = 50;
 export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
   const { url, secret, times = NOTIFY_TIMES, random = Math.random } = options;
   const send = options.fetch ?? fetch;
-  const bell: Bell = deps.bell ?? createBell();
+  const commits: CommitSignal = deps.commits ?? createCommitSignal();
   const key = keyOf(secret);
   const ended = new AbortController();
-  const never = createBell();
+  const never = createCommitSignal();
   const place: Place = {};
   let problem: string | null = null;
   let storeProblem: string | null = null;
@@ -101,8 +101,8 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
   };
 
   const run = async (): Promise<void> => {
-    while (!ended.signal.aborted && !bell.closed) {
-      const { rings } = bell;
+    while (!ended.signal.aborted && !commits.closed) {
+      const { count } = commits;
       try {
         const sent = await sendNext(deps, deliver, place);
         storeProblem = null;
@@ -112,7 +112,7 @@ export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
         storeProblem = "the store cannot be used";
         await pause(times.firstRetry);
       }
-      await bell.wait(rings, times.poll, ended.signal);
+      await commits.wait(count, times.poll, ended.signal);
     }
   };
   const running = run();

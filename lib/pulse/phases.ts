@@ -4,7 +4,7 @@ import type { Deps } from "../deps.ts";
 import type { StatusCounts } from "../governance/records.ts";
 import { figuresOf, RELIABILITY_DAYS } from "./figures.ts";
 import { staleKpis } from "./need.ts";
-import { type Tally, totalTally } from "./tally.ts";
+import { type Tally, totalTally } from "../follow/tally.ts";
 import { type TaskCounts, taskCounts } from "./tasks.ts";
 import { trendOf } from "./trend.ts";
 

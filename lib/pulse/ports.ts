@@ -1,5 +1,5 @@
 /** What the pulse may be given beside what every handler needs. Each is absent where a host has no such thing. */
-import type { Bell } from "./bell.ts";
+import type { CommitSignal } from "../kit/commit_signal.ts";
 
 /** What kind of file it is, by its name. */
 export type EvolvedKind = "retrospective" | "report" | "lessons" | "other";
@@ -36,12 +36,26 @@ export interface Metrics {
 export interface PulsePorts {
   evolved?: EvolvedFiles | undefined;
   metrics?: Metrics | undefined;
-  /** Rung after every commit of this process. */
-  bell?: Bell | undefined;
+  /** Signalled after every commit of this process. */
+  commits?: CommitSignal | undefined;
   /** Makes a checkpoint of the audit log now. */
   checkpoint?: { make(): Promise<unknown> } | undefined;
   /** Webhook notifications; `problem` says why they do not get through at present. */
   notifier?: { problem(): string | null } | undefined;
   /** Chat, tasks and feedback need the admin token too. */
   protectAll?: boolean | undefined;
+}
+
+/** The peers, as far as the cycle and the metrics look at them. */
+export interface PeersPort {
+  peers(): Promise<readonly PeerState[]>;
+  /** Brings what peers know of each other up to date; never rejects for a peer's sake. */
+  sync(): Promise<unknown>;
+}
+
+/** How one peer stands. */
+export interface PeerState {
+  state: "up" | "down" | "unknown";
+  /** `rewritten`: its audit log is no longer a continuation of the one that was kept. */
+  log: string;
 }

@@ -1,7 +1,7 @@
 /** R, reliability: of the applies that were attempted, how many did not fail, and how sure that is. */
 import * as z from "zod";
-import type { Window } from "./days.ts";
-import type { Tally } from "./tally.ts";
+import type { Window } from "../kit/days.ts";
+import type { Tally } from "../follow/tally.ts";
 
 /** The 97.5 % point of the normal distribution. */
 const Z = 1.959963984540054;

@@ -1,11 +1,11 @@
 /** The system's state. No data gives `null`, never an invented 0. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { effectSchema } from "./effect.ts";
+import { effectSchema } from "../governance/rules/effect.ts";
 import { figuresOf } from "./figures.ts";
 import { goalSchema, goalsOf } from "./goals.ts";
 import { needSchema } from "./need.ts";
-import { memorySchema } from "./record_keeping.ts";
+import { memorySchema } from "../follow/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
 import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
 

@@ -1,9 +1,9 @@
-import { remember } from "../chat/memory.ts";
+import { remember } from "../memory/memories.ts";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
-import { sameName } from "../governance/names.ts";
+import { AppError } from "../kit/errors.ts";
+import { sameName } from "../governance/rules/names.ts";
 import type { Tx } from "../store/store.ts";
-import { addGrowth } from "./growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import { type Feedback, saveTask, taskCounts, taskIn, type TaskRecord } from "./tasks.ts";
 
 /** How many ratings a task keeps; the oldest go first. */

@@ -1,5 +1,5 @@
 /** What the built-in worker writes for a task: a report from the records, worded by a model where there is one. */
-import { textOf } from "../chat/converse.ts";
+import { textOf } from "../llm/converse.ts";
 import type { Deps } from "../deps.ts";
 import { figuresOf } from "./figures.ts";
 import { effectReport } from "./reports/effect_report.ts";

@@ -1,8 +1,8 @@
 /** Runs queued tasks, one at a time. A task whose process died goes back into the queue when its claim has ended. */
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { addGrowth } from "./growth_log.ts";
+import { addGrowth } from "../follow/growth_log.ts";
 import { reportFor } from "./task_report.ts";
 import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tasks.ts";
 

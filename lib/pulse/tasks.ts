@@ -1,9 +1,9 @@
 /** Tasks: what humans ask of the service beside changes, and the order in which it gets to them. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { type AgeClass, noLongerOpen, openTaskKey } from "./aging.ts";
+import { type AgeClass, noLongerOpen, openTaskKey } from "./overdue.ts";
 
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];

@@ -1,9 +1,9 @@
 /** The trend of the levels of autonomy: how many decisions a day were left to whom. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import { daysOf, lastDays } from "./days.ts";
-import { type Level, LEVEL_MEANINGS, LEVELS } from "./levels.ts";
-import { sum, type Tally, tallyDays } from "./tally.ts";
+import { daysOf, lastDays } from "../kit/days.ts";
+import { type Level, LEVEL_MEANINGS, LEVELS } from "../governance/rules/autonomy_level.ts";
+import { sum, type Tally, tallyDays } from "../follow/tally.ts";
 
 const countsSchema = z.object({
   L1: z.number().int(),

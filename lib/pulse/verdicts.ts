@@ -1,10 +1,10 @@
 /** Notices what the feeds made of open outcomes: the first verdict, and each change of it, becomes a growth row. */
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord, type Verdict } from "../governance/outcome.ts";
+import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { type Outcome, outcomeOf, type OutcomeRecord, type Verdict } from "../governance/rules/outcome.ts";
 import type { Stored } from "../store/store.ts";
-import { addGrowth } from "./growth_log.ts";
-import { movementOf } from "./tally_steps.ts";
+import { addGrowth } from "../follow/growth_log.ts";
+import { movementOf } from "../follow/tally_steps.ts";
 
 const BATCH = 200;
 

@@ -1,6 +1,6 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
-import { checkList, draft, storedOf, type Version, type Versions, type View } from "./draft.ts";
-import { idOf, sortKey } from "./record_key.ts";
+import { checkList, draft, storedOf, type Version, type Versions, type View } from "./engine/write_set.ts";
+import { idOf, sortKey } from "./engine/record_key.ts";
 import { type ListOptions, type Store, type Stored, StoreUnavailable, type Tx } from "./store.ts";
 
 /** What is used of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */

@@ -1,6 +1,6 @@
 /** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
-import { checkList, draft, storedOf, type Version, type Versions, type View } from "./draft.ts";
-import { type SortedMap, sortedMap } from "./sorted_map.ts";
+import { checkList, draft, storedOf, type Version, type Versions, type View } from "./engine/write_set.ts";
+import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 import { type ListOptions, type Store, type Stored, StoreUnavailable, type Tx } from "./store.ts";
 
 interface Collection {

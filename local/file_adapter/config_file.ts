@@ -1,5 +1,5 @@
 /** The config file's format, `countersign-product-config/1`: text to object and back, losing nothing on the way. */
-import { JsonRefused, parseStrictJson } from "../../lib/strict_json.ts";
+import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
 
 export const FORMAT = "countersign-product-config/1";

@@ -1,6 +1,6 @@
 /** One socket with its session: time limits, questions that wait for answers, and bounds on what may pile up. */
 import type { Socket } from "node:net";
-import type { Clock } from "../../lib/deps.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import { type Answered, LinkError, type Message } from "../../lib/link/messages.ts";
 import { type LinkEvent, type Role, type Session, session, type SessionOptions } from "../../lib/link/session.ts";

@@ -1,6 +1,6 @@
 /** All connections of a node: those it accepts, those it dials, and the one that is kept of each pair. */
 import type { Socket } from "node:net";
-import type { Clock, Log } from "../../lib/deps.ts";
+import type { Clock, Log } from "../../lib/kit/platform.ts";
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
 import type { SecretKey } from "../../lib/link/keys.ts";
 import type { PeerAddress } from "../option_values.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../../lib/deps.ts";
+import type { Clock, Log } from "../../lib/kit/platform.ts";
 
 const QUIET_MS = 10_000;
 

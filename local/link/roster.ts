@@ -1,5 +1,5 @@
 /** The connections that have proved themselves: one a peer. */
-import { replaces } from "../../lib/link/pair.ts";
+import { replaces } from "../../lib/link/trust.ts";
 import type { Connection } from "./connection.ts";
 
 /** How many peers may be connected at once. */

@@ -1,6 +1,6 @@
 /** Peers as they are shown: who is connected, who should be, and who was met before. */
 import type { PeerIdentity } from "../../lib/link/handshake.ts";
-import { relationOf, trustOf } from "../../lib/link/pair.ts";
+import { relationOf, trustOf } from "../../lib/link/trust.ts";
 import type { PeerRecord } from "../../lib/link/peer_records.ts";
 import type { PeerRow } from "../../lib/link/port.ts";
 import type { Connection } from "./connection.ts";

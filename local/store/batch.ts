@@ -1,5 +1,5 @@
 /** Commits gathered as the lines of one write. */
-import type { Version, Versions } from "../../lib/store/draft.ts";
+import type { Version, Versions } from "../../lib/store/engine/write_set.ts";
 import { trailerOf } from "./line.ts";
 
 /** Told once what became of the write. */

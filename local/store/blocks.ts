@@ -1,6 +1,6 @@
 /** The blocks of `state.json`: the hot collections, and the fields of the record that a block embeds. */
 import type { Layout } from "../../lib/store/collections.ts";
-import type { Version } from "../../lib/store/draft.ts";
+import type { Version } from "../../lib/store/engine/write_set.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { Hot } from "./durable.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,5 +1,5 @@
 /** Where every live record lies in the journal, in order of ids, and the last revisions of deleted ones. */
-import { type Range, type SortedMap, sortedMap } from "../../lib/store/sorted_map.ts";
+import { type Range, type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
 import { fileOf } from "./place.ts";
 import { sequence } from "./sequence.ts";
 import { type Tombstones, tombstones } from "./tombstones.ts";

@@ -1,6 +1,6 @@
 /** What is durable: hot collections from memory, everything else from the journal's files. */
-import { storedOf, type Version, type View } from "../../lib/store/draft.ts";
-import { type SortedMap, sortedMap } from "../../lib/store/sorted_map.ts";
+import { storedOf, type Version, type View } from "../../lib/store/engine/write_set.ts";
+import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
 

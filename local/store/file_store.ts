@@ -1,8 +1,8 @@
 /** The store of the local program: a journal that is the truth, and `state.json`, its readable snapshot. */
 import { randomUUID } from "node:crypto";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
-import { checkList } from "../../lib/store/draft.ts";
+import { checkList } from "../../lib/store/engine/write_set.ts";
 import { type ListOptions, type Store, type Stored, StoreUnavailable } from "../../lib/store/store.ts";
 import { blocksOf, checkProduct } from "./blocks.ts";
 import { type Durable, newDurable } from "./durable.ts";

@@ -1,6 +1,6 @@
 /** Appends commits to the journal. What is accepted while a sync runs shares the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Versions } from "../../lib/store/draft.ts";
+import type { Versions } from "../../lib/store/engine/write_set.ts";
 import { StoreUnavailable } from "../../lib/store/store.ts";
 import { type Batch, newBatch, type Waiter } from "./batch.ts";
 import { asideOf, type Files, writeAll } from "./files.ts";

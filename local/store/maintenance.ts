@@ -1,6 +1,6 @@
 /** Work on sealed segments in the background: checks them, writes their indexes and compacts them, in small pieces. */
 import { dirname } from "node:path";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import type { Catalog } from "./catalog.ts";
 import { eachOperation } from "./commit_line.ts";
 import { SLICE, writeCompacted } from "./compaction.ts";

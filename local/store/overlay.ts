@@ -1,5 +1,5 @@
 /** What has been accepted but is not yet durable, laid over what is. */
-import { inner, listOver, storedOf, type Version, type Versions, type View } from "../../lib/store/draft.ts";
+import { inner, listOver, storedOf, type Version, type Versions, type View } from "../../lib/store/engine/write_set.ts";
 
 /** Everything accepted, as decisions see it. */
 export interface Overlay extends View {

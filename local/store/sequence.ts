@@ -1,6 +1,6 @@
 /** Places of records that are only appended, whose ids count up from 1: eight bytes each, and no text. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import type { SortedMap } from "../../lib/store/sorted_map.ts";
+import type { SortedMap } from "../../lib/store/engine/sorted_map.ts";
 
 /** An empty sequence. `set` takes the next id, or one that is there; nothing is ever deleted. */
 export function sequence(): SortedMap<number> {

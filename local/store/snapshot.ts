@@ -1,6 +1,6 @@
 /** `state.json`: a readable picture of the store, kept with lowdb. The journal is the truth; losing this loses nothing. */
 import { type Adapter, Low } from "lowdb";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import { StoreDamaged } from "./damage.ts";
 import { type Files, readFile, replaceFile } from "./files.ts";
 

@@ -1,6 +1,6 @@
 /** Runs decisions one after another against what has been accepted; each resolves when what it read and wrote is durable. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import { draft, type Versions } from "../../lib/store/draft.ts";
+import { draft, type Versions } from "../../lib/store/engine/write_set.ts";
 import { StoreUnavailable, type Tx } from "../../lib/store/store.ts";
 import type { Journal } from "./journal.ts";
 import type { Overlay } from "./overlay.ts";

@@ -1,7 +1,7 @@
 import { describe, onTestFinished } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import { type LambdaHandler, lambdaHandler } from "../../lib/hosts/lambda/handler.ts";
-import { routed } from "../../lib/routed.ts";
+import { routed } from "../../lib/http/router.ts";
 import { context, eventOf, responseOf, type Source } from "../lib/hosts/lambda_events.ts";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { client } from "../support/client.ts";

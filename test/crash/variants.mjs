@@ -44,7 +44,7 @@ export const VARIANTS = [
     "    await files.rename(aside, path);",
     `await files.rm(aside); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
   ],
-  ["forgets idempotency keys", "duplicated", "lib/governance/unit.ts", "      if (kept) return kept;", ""],
+  ["forgets idempotency keys", "duplicated", "lib/governance/transaction.ts", "      if (kept) return kept;", ""],
   [
     "starts in three seconds",
     "slow",

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { NOTIFICATION_TYPES } from "../../lib/pulse/notifications.ts";
-import { keyOf, signatureOf } from "../../lib/pulse/webhook_signature.ts";
+import { keyOf, signatureOf } from "../../lib/kit/webhook_signature.ts";
 
 const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
 

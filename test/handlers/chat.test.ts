@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { chatAnswer } from "../../lib/chat/reply.ts";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { chatService, memoriesIn } from "../lib/chat/fixture.ts";
 import { failingStore } from "../support/failing_store.ts";
@@ -71,7 +71,7 @@ test("each message triggers a cycle, and the answer has its tick", async () => {
 
 test("a cycle that cannot end does not hold the reply", async () => {
   const service = await chatService();
-  void service.deps.turns("cycle", () => new Promise(() => {}));
+  void service.deps.mutex("cycle", () => new Promise(() => {}));
   const { status, body } = await service.say("help");
   expect([status, body.tick]).toEqual([200, 0]);
 });

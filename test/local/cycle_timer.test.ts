@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import { cycleTimer } from "../../local/cycle_timer.ts";
 
 beforeEach(() => vi.useFakeTimers());

@@ -4,7 +4,7 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Log } from "../../lib/deps.ts";
+import type { Log } from "../../lib/kit/platform.ts";
 import { acquireLock } from "../../local/lock.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type Running } from "../../local/start.ts";

@@ -1,9 +1,9 @@
 /** Holds every answer that passes to what all answers have in common, so that no single test need say it. */
 import { expect } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
-import type { ErrorCode } from "../../lib/errors.ts";
-import { statusOf } from "../../lib/errors.ts";
-import type { Endpoint } from "../../lib/endpoint.ts";
+import type { ErrorCode } from "../../lib/kit/errors.ts";
+import { statusOf } from "../../lib/kit/errors.ts";
+import type { Endpoint } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
 /** What any endpoint may answer beside the codes it declares. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/deps.ts";
+import type { Clock } from "../../lib/kit/platform.ts";
 
 export const START = "2026-01-02T03:04:05.678Z";
 export const SECOND = 1000;

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
-import type { DynamoDbAccess } from "../../lib/store/dynamodb_client.ts";
+import type { DynamoDbAccess } from "../../lib/store/dynamodb/client.ts";
 
 /** A running emulator. */
 export interface DynamoDbServer {

@@ -1,4 +1,4 @@
-import type { Ids } from "../../lib/deps.ts";
+import type { Ids } from "../../lib/kit/platform.ts";
 
 /** Valid UUIDv7s that count upwards, whatever the clock says. */
 export function countedIds(): Ids {

@@ -1,6 +1,6 @@
 /** Many instances of the service on one store: what they do at once, and what must be true of it afterwards. */
 import { expect } from "vitest";
-import { risingIds } from "../../lib/ids.ts";
+import { risingIds } from "../../lib/kit/ids.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Client } from "./client.ts";
 import { opened } from "./deps.ts";

@@ -1,5 +1,5 @@
-import type { Change } from "../../lib/governance/change.ts";
-import type { AdapterResult, HostState, ProductAdapter, Validation } from "../../lib/governance/adapter.ts";
+import type { Change } from "../../lib/governance/rules/change.ts";
+import type { AdapterResult, HostState, ProductAdapter, Validation } from "../../lib/governance/adapters/port.ts";
 
 type Step = "validate" | "apply" | "verify" | "rollback";
 

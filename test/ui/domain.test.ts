@@ -1,11 +1,11 @@
 /** What the console works out by itself: it must say what the service will say. */
 import { expect, test } from "vitest";
-import { loadIntent } from "../../lib/governance/intent.ts";
-import { requiredApprovers, tierOf } from "../../lib/governance/policy.ts";
-import { propose } from "../../lib/governance/propose.ts";
-import { KINDS, RISKS, TIERS } from "../../lib/governance/change.ts";
-import { allowedActions } from "../../lib/governance/transitions.ts";
-import { STATUSES } from "../../lib/governance/change.ts";
+import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { requiredApprovers, tierOf } from "../../lib/governance/rules/policy.ts";
+import { propose } from "../../lib/governance/rules/propose.ts";
+import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
+import { allowedActions } from "../../lib/governance/rules/transitions.ts";
+import { STATUSES } from "../../lib/governance/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";

@@ -1,5 +1,5 @@
 /** The log of a Worker: one JSON object a line on the console, which Workers Logs takes apart into fields. */
-import type { Log } from "../../deps.ts";
+import type { Log } from "../../kit/platform.ts";
 
 type Level = "info" | "warn" | "error";
 

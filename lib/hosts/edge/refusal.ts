@@ -1,5 +1,6 @@
 /** What a Worker answers when the service behind it cannot. */
-import { AppError, errorResponse } from "../../errors.ts";
+import { AppError } from "../../kit/errors.ts";
+import { errorResponse } from "../../http/error_response.ts";
 import * as start from "../cannot_start.ts";
 
 /** 503: the service could not be opened. */

@@ -1,12 +1,15 @@
 /** The service inside one Durable Object. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
-import { maintainCheckpoint } from "../../audit/maintain.ts";
-import { createDeps, portableSha256, systemClock } from "../../compose.ts";
-import type { Clock, Deps, Ids } from "../../deps.ts";
-import type { Handler } from "../../endpoint.ts";
-import type { ProductAdapter } from "../../governance/adapter.ts";
+import { maintainCheckpoint } from "../../audit/anchor.ts";
+import { createDeps } from "../../compose.ts";
+import { portableSha256, systemClock } from "../../kit/platform.ts";
+import type { Deps } from "../../deps.ts";
+import type { Clock, Ids } from "../../kit/platform.ts";
+import type { Handler } from "../../http/endpoint.ts";
+import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { openProduct } from "../../governance/open.ts";
-import { createBell, ringing } from "../../pulse/bell.ts";
+import { createCommitSignal } from "../../kit/commit_signal.ts";
+import { signalling } from "../../store/signalling.ts";
 import { type CycleReport, runCycle } from "../../pulse/cycle.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { depsOf, readSettings } from "../settings.ts";
@@ -67,14 +70,14 @@ export async function openService(
   const { SVC_AUDIT_KEY_PEM: pem } = env;
   const checkpointSigner = typeof pem === "string" && pem !== "" ? await loadAuditKey(pem) : undefined;
   const given = depsOf(settings, { sha256: portableSha256, clock, adapter });
-  const bell = createBell();
+  const commits = createCommitSignal();
   const deps = createDeps({
     ...given,
-    store: ringing(durableObjectStore(storage), bell),
+    store: signalling(durableObjectStore(storage), commits),
     clock,
     ...(ids && { ids }),
     log: consoleLog,
-    bell,
+    commits,
     checkpointSigner,
     capabilities: [
       ...(given.capabilities ?? []),

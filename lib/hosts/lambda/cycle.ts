@@ -1,5 +1,5 @@
 /** The scheduled function: a cycle, and a checkpoint when one is due. */
-import { maintainCheckpoint } from "../../audit/maintain.ts";
+import { maintainCheckpoint } from "../../audit/anchor.ts";
 import type { Deps } from "../../deps.ts";
 import { type CycleReport, runCycle } from "../../pulse/cycle.ts";
 import { agentParts } from "./agent.ts";

@@ -1,7 +1,7 @@
 /** HTTP events of Lambda as a `Request`: API Gateway's HTTP API and REST API, and Function URLs. */
 import * as z from "zod";
-import { AppError, invalidField } from "../../errors.ts";
-import { once } from "../../once.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
+import { once } from "../../kit/once.ts";
 
 /** The payload format, and so the shape of the answer: 1.0 (REST API) or 2.0 (HTTP API, Function URL). */
 export type Payload = "1.0" | "2.0";

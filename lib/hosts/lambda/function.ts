@@ -1,6 +1,6 @@
 /** Functions: endpoints as a Lambda handler that is composed once for each instance. */
-import type { Endpoint, Handler } from "../../endpoint.ts";
-import { routed } from "../../routed.ts";
+import type { Endpoint, Handler } from "../../http/endpoint.ts";
+import { routed } from "../../http/router.ts";
 import { basePathOf } from "./environment.ts";
 import { type Access, accessOf, type Group, groupOf } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";

@@ -1,5 +1,5 @@
 /** Which function answers which endpoint, so that each has the rights it needs and no others. */
-import type { Declaration } from "../../endpoint.ts";
+import type { Declaration } from "../../http/endpoint.ts";
 
 /** `docs` needs no store, `health` and `read` read it; `product` and `agent` write to it. */
 export const GROUPS = ["docs", "health", "read", "product", "agent"] as const;

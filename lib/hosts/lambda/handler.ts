@@ -1,7 +1,8 @@
 /** The seam between Lambda and a fetch-style handler: event to `Request`, `Response` to result, errors to JSON. */
-import type { Log } from "../../deps.ts";
-import type { Handler } from "../../endpoint.ts";
-import { AppError, errorResponse, toAppError } from "../../errors.ts";
+import type { Log } from "../../kit/platform.ts";
+import type { Handler } from "../../http/endpoint.ts";
+import { AppError } from "../../kit/errors.ts";
+import { errorResponse, toAppError } from "../../http/error_response.ts";
 import { cannotStart } from "../cannot_start.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
 import { type LambdaResult, resultOf } from "./result.ts";

@@ -1,6 +1,6 @@
 /** The log of a function: one JSON object a line, with the ids that Lambda gives. */
 import type { Logger } from "@aws-lambda-powertools/logger";
-import type { Log } from "../../deps.ts";
+import type { Log } from "../../kit/platform.ts";
 
 /** A log that can be told of the invocation it speaks in. */
 export interface LambdaLog extends Log {

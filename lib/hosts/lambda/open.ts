@@ -1,11 +1,13 @@
 /** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
 import { verifyTail } from "../../audit/verify.ts";
-import { createDeps, portableSha256, systemClock } from "../../compose.ts";
-import type { Deps, Log, Sha256 } from "../../deps.ts";
-import type { ProductAdapter } from "../../governance/adapter.ts";
+import { createDeps } from "../../compose.ts";
+import { portableSha256, systemClock } from "../../kit/platform.ts";
+import type { Deps } from "../../deps.ts";
+import type { Log, Sha256 } from "../../kit/platform.ts";
+import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
 import type { Identity } from "../../governance/runtime.ts";
-import { dynamoDbStore } from "../../store/dynamodb.ts";
+import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../edge/audit_key.ts";
 import { depsOf, type HostSettings, readSettings, tokenCapability } from "../settings.ts";
 import { capabilitiesOf } from "./capabilities.ts";

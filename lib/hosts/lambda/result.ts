@@ -1,5 +1,5 @@
 /** A `Response` as the result of a Lambda function, whole. */
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../kit/errors.ts";
 import type { Payload } from "./event.ts";
 
 /** What API Gateway and Function URLs make an HTTP response of. */

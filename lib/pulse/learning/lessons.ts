@@ -1,10 +1,10 @@
 /** Lessons: what the closed changes have in common, for each dimension. Text for people; nothing reads it back. */
 import type { Deps } from "../../deps.ts";
-import type { Outcome, OutcomeRecord } from "../../governance/outcome.ts";
+import type { Outcome, OutcomeRecord } from "../../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
-import { RECORD_ITEMS, recordOf } from "../record_keeping.ts";
+import { RECORD_ITEMS, recordOf } from "../../follow/record_keeping.ts";
 import type { Dimension } from "../tasks.ts";
 
 const LOOKED_AT = 200;

@@ -1,12 +1,12 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import { entriesOf } from "../../audit/page.ts";
 import type { Deps } from "../../deps.ts";
-import type { Change } from "../../governance/change.ts";
-import type { Outcome, OutcomeRecord } from "../../governance/outcome.ts";
+import type { Change } from "../../governance/rules/change.ts";
+import type { Outcome, OutcomeRecord } from "../../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
-import { recordOf } from "../record_keeping.ts";
+import { recordOf } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted } from "../reports/markdown.ts";
-import { movementOf } from "../tally_steps.ts";
+import { movementOf } from "../../follow/tally_steps.ts";
 
 const ENTRIES_SHOWN = 100;
 

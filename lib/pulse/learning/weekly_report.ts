@@ -1,11 +1,11 @@
 import type { Deps } from "../../deps.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
-import type { Week } from "../days.ts";
+import type { Week } from "../../kit/days.ts";
 import type { Values } from "../evaluate.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
 import { goalsOf } from "../goals.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
-import { sum, type Tally, tallyDays } from "../tally.ts";
+import { sum, type Tally, tallyDays } from "../../follow/tally.ts";
 import { countsOf } from "../trend.ts";
 
 const PROPOSALS_COUNTED = 10_000;

@@ -1,9 +1,9 @@
 import { outcomes } from "../../governance/views.ts";
 import type { Deps } from "../../deps.ts";
-import { type KpiState, roundDelta } from "../../governance/kpi.ts";
-import { dayOf, DAY_MS } from "../days.ts";
+import { type KpiState, roundDelta } from "../../governance/rules/kpi.ts";
+import { dayOf, DAY_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
-import { movementOf } from "../tally_steps.ts";
+import { movementOf } from "../../follow/tally_steps.ts";
 import { code, list, page, share, table } from "./markdown.ts";
 
 const OUTCOMES_SHOWN = 10;

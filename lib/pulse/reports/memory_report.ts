@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
-import { RECORD_ITEMS } from "../record_keeping.ts";
+import { RECORD_ITEMS } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
 
 /** M: what is missing on the record of closed changes, and where. */

@@ -1,8 +1,8 @@
 import type { Deps } from "../../deps.ts";
 import type { DriftEpisode } from "../../governance/drift.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
-import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../aging.ts";
-import { HOUR_MS } from "../days.ts";
+import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../overdue.ts";
+import { HOUR_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
 import { staleKpis } from "../need.ts";
 import { type TaskRecord } from "../tasks.ts";

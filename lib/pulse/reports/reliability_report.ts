@@ -2,7 +2,7 @@ import { entriesOf } from "../../audit/page.ts";
 import type { Deps } from "../../deps.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
-import { growthPage } from "../growth_log.ts";
+import { growthPage } from "../../follow/growth_log.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
 
 const SHOWN = 10;

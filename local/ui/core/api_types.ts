@@ -1,11 +1,11 @@
 /** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
 import type * as z from "zod";
-import type { holdAgainst } from "../../../lib/audit/hold_against.ts";
+import type { holdAgainst } from "../../../lib/governance/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
-import type { Recalled } from "../../../lib/chat/memory.ts";
+import type { Recalled } from "../../../lib/memory/memories.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
 import type { driftSchema } from "../../../lib/governance/drift.ts";
-import type { Intent } from "../../../lib/governance/intent.ts";
+import type { Intent } from "../../../lib/governance/rules/intent.ts";
 import type { intentSummary } from "../../../lib/governance/intent_view.ts";
 import type { identitySchema } from "../../../lib/governance/runtime.ts";
 import type { approvals, changeDetail, ChangePage } from "../../../lib/governance/views.ts";
@@ -14,7 +14,7 @@ import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
 import type { ActionName, ActionRecord } from "../../../lib/pulse/actions.ts";
 import type { capabilitySchema } from "../../../lib/pulse/capabilities.ts";
-import type { GrowthRow } from "../../../lib/pulse/growth_log.ts";
+import type { GrowthRow } from "../../../lib/follow/growth_log.ts";
 import type { Phase } from "../../../lib/pulse/phases.ts";
 import type { EvolvedFile } from "../../../lib/pulse/ports.ts";
 import type { Task, taskStatsSchema } from "../../../lib/pulse/tasks.ts";
@@ -22,10 +22,10 @@ import type { trendSchema } from "../../../lib/pulse/trend.ts";
 
 export type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
 export type { AuditPage } from "../../../lib/audit/page.ts";
-export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/change.ts";
-export type { Gate } from "../../../lib/governance/gates.ts";
-export type { Outcome, Verdict } from "../../../lib/governance/outcome.ts";
-export type { Action } from "../../../lib/governance/transitions.ts";
+export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/rules/change.ts";
+export type { Gate } from "../../../lib/governance/rules/gates.ts";
+export type { Outcome, Verdict } from "../../../lib/governance/rules/outcome.ts";
+export type { Action } from "../../../lib/governance/rules/transitions.ts";
 export type { State } from "../../../lib/pulse/state.ts";
 export type {
   ActionName,

@@ -5,7 +5,7 @@ import { auditProof } from "../../../handlers/product/audit_proof.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { type CheckpointSigner, currentCheckpoint, parseCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { base64Bytes, isSignedBy, parseNote } from "../../../lib/audit/note.ts";
-import type { Log } from "../../../lib/deps.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type ChainHead, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { type AuditEntry, entryHash } from "../../../lib/audit/entry.ts";
-import { portableSha256 } from "../../../lib/compose.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import type { Store, Tx } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { restarted } from "../../support/deps.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { portableSha256 } from "../../../lib/compose.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH } from "../../../lib/audit/entry.ts";
 import { sha256 as nodeSha256 } from "../../../local/node_ports.ts";
 import { hashOf } from "../../support/independent_chain.ts";

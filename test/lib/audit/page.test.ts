@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { auditExport, auditPage } from "../../../lib/audit/page.ts";
 import { type ChainHead, createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
-import { portableSha256 } from "../../../lib/compose.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { countedIds } from "../../support/ids.ts";

@@ -1,5 +1,5 @@
 /** A service to talk to. */
-import type { Memory } from "../../../lib/chat/memory.ts";
+import type { Memory } from "../../../lib/memory/memories.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reply } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
-import { openAiLlm } from "../../../lib/chat/llm_openai.ts";
-import { remember } from "../../../lib/chat/memory.ts";
-import type { Change } from "../../../lib/governance/change.ts";
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import { remember } from "../../../lib/memory/memories.ts";
+import type { Change } from "../../../lib/governance/rules/change.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";
 import { provider, type Said } from "./provider.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { MEMORIES, remember } from "../../../lib/chat/memory.ts";
-import { recall } from "../../../lib/chat/recall.ts";
+import { MEMORIES, remember } from "../../../lib/memory/memories.ts";
+import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { START, testClock } from "../../support/clock.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openLlm } from "../../../lib/chat/llm_open.ts";
-import { openAiLlm } from "../../../lib/chat/llm_openai.ts";
-import type { Log } from "../../../lib/deps.ts";
+import { openLlm } from "../../../lib/llm/open.ts";
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
 import type { TestOptions } from "../../support/deps.ts";
 import { chatService } from "./fixture.ts";
 import { provider, type Received, type Said, type Script } from "./provider.ts";

@@ -1,6 +1,6 @@
 /** A process that stops in the middle of an operation: the next start asks the host, and settles it. */
 import { expect, test } from "vitest";
-import type { HostState } from "../../../lib/governance/adapter.ts";
+import type { HostState } from "../../../lib/governance/adapters/port.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";

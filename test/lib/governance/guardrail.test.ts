@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
-import { rollBackCondemned } from "../../../lib/pulse/guardrail_rollback.ts";
+import { rollBackCondemned } from "../../../lib/governance/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";

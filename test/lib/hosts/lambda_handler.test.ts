@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Log } from "../../../lib/deps.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
 import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
 import { SettingRefused } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { portableSha256 } from "../../../lib/compose.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { capabilitiesOf } from "../../../lib/hosts/lambda/capabilities.ts";
 import { basePathOf } from "../../../lib/hosts/lambda/environment.ts";
 import { depsOf, readSettings, SettingRefused, tokenCapability } from "../../../lib/hosts/settings.ts";

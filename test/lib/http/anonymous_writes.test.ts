@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { converseWith } from "../../../lib/chat/reply.ts";
-import { openAiLlm } from "../../../lib/chat/llm_openai.ts";
-import type { Call } from "../../../lib/endpoint.ts";
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import type { Call } from "../../../lib/http/endpoint.ts";
 import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { portableSha256 } from "../../../lib/compose.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { requireSameSite, requireToken } from "../../../lib/http/guards.ts";
 import { ORIGIN } from "../../support/requests.ts";
 

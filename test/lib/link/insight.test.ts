@@ -3,7 +3,7 @@ import { reconnectDelay } from "../../../lib/link/backoff.ts";
 import { evidenceOf } from "../../../lib/link/evidence.ts";
 import { checkIdentity } from "../../../lib/link/handshake.ts";
 import { type Insight, insightOf, summaryOf } from "../../../lib/link/insight.ts";
-import { relationOf, replaces, trustOf } from "../../../lib/link/pair.ts";
+import { relationOf, replaces, trustOf } from "../../../lib/link/trust.ts";
 import { identity } from "./ends.ts";
 
 const insight = (over: Partial<Insight> = {}): Insight => ({

@@ -1,13 +1,14 @@
 import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
-import { type Bell, createBell, ringing } from "../../../lib/pulse/bell.ts";
+import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
+import { signalling } from "../../../lib/store/signalling.ts";
 import { eventsAfter, parseCursor } from "../../../lib/pulse/event_cursor.ts";
 import { eventStream } from "../../../lib/pulse/event_stream.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { fetchOf, pulse } from "./pulse_service.ts";
 
-/** A time that no test lives to see: what arrives was woken by the bell. */
+/** A time that no test lives to see: what arrives was woken by a commit. */
 const NEVER = 1e9;
 
 interface Received {
@@ -47,12 +48,12 @@ function reader(stream: ReadableStream<Uint8Array>) {
   };
 }
 
-/** A service whose commits ring a bell, listening on a real port. */
-async function listening(bell: Bell = createBell()) {
-  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+/** A service whose commits are signalled, listening on a real port. */
+async function listening(commits: CommitSignal = createCommitSignal()) {
+  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
   const server = await serveHttp(fetchOf(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
   onTestFinished(async () => {
-    bell.close();
+    commits.close();
     await server.stop();
   });
   const open = async (query = "", headers: Record<string, string> = {}) => {
@@ -60,7 +61,7 @@ async function listening(bell: Bell = createBell()) {
     const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: away.signal });
     return { response, away, ...reader(response.body!) };
   };
-  return { ...service, bell, open };
+  return { ...service, commits, open };
 }
 
 test("an event for each entry, growth row and tick, as they happen", async () => {
@@ -121,8 +122,8 @@ test("each id is a place to go on from", async () => {
 });
 
 test("a sleeping stream is woken by a commit of its process, not by the clock", async () => {
-  const bell = createBell();
-  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+  const commits = createCommitSignal();
+  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
   const { next, leave } = reader(
     eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
       heartbeat: NEVER,
@@ -136,16 +137,16 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   await leave();
 });
 
-test("a ring between the look and the wait is not missed", async () => {
-  const bell = createBell();
-  const { rings } = bell;
-  bell.ring();
-  await bell.wait(rings, NEVER);
-  const later = bell.wait(bell.rings, NEVER);
-  bell.ring();
+test("a commit between the look and the wait is not missed", async () => {
+  const commits = createCommitSignal();
+  const { count } = commits;
+  commits.notify();
+  await commits.wait(count, NEVER);
+  const later = commits.wait(commits.count, NEVER);
+  commits.notify();
   await later;
-  bell.close();
-  await bell.wait(bell.rings, NEVER);
+  commits.close();
+  await commits.wait(commits.count, NEVER);
 });
 
 test("what another process wrote to a shared store is found by looking now and then", async () => {
@@ -179,12 +180,12 @@ test("while nothing happens a comment keeps the connection, and after its lifeti
 
 test("a client that goes frees its place; a stopping process ends every stream", async () => {
   const left: (() => void)[] = [];
-  const bell = createBell();
+  const commits = createCommitSignal();
   let readers = 0;
-  const watched: Bell = Object.create(bell, {
+  const watched: CommitSignal = Object.create(commits, {
     join: {
       value: (most: number) => {
-        const leave = bell.join(most);
+        const leave = commits.join(most);
         readers++;
         return () => {
           leave?.();
@@ -202,14 +203,14 @@ test("a client that goes frees its place; a stopping process ends every stream",
   away.abort();
   await gone;
   expect(readers).toBe(1);
-  bell.close();
+  commits.close();
   expect(await staying.next()).toBeUndefined();
   expect(readers).toBe(0);
 });
 
 test("no more than 64 readers at a time", async () => {
-  const bell = createBell();
-  const service = await pulse({ bell });
+  const commits = createCommitSignal();
+  const service = await pulse({ commits });
   const fetch = fetchOf(service.deps);
   const ask = () => fetch(new Request("http://127.0.0.1/api/events"));
   const streams = await Promise.all(Array.from({ length: 64 }, ask));
@@ -218,16 +219,16 @@ test("no more than 64 readers at a time", async () => {
   expect(await refused.json()).toMatchObject({ code: "too_many_streams" });
   await streams[0]!.body!.cancel();
   expect((await ask()).status).toBe(200);
-  bell.close();
+  commits.close();
 });
 
 test("a reader whose stream failed with the store does not count any more", async () => {
-  const bell = createBell();
+  const commits = createCommitSignal();
   const base = memoryStore();
   let broken = false;
   const read = <T>(work: () => Promise<T>): Promise<T> => (broken ? Promise.reject(new Error("no database")) : work());
   const service = await pulse({
-    bell,
+    commits,
     store: {
       ...base,
       get: (collection, id) => read(() => base.get(collection, id)),
@@ -242,12 +243,12 @@ test("a reader whose stream failed with the store does not count any more", asyn
   for (const stream of streams) await expect(stream.read()).rejects.toThrow("no database");
   broken = false;
   expect((await ask()).status).toBe(200);
-  bell.close();
+  commits.close();
 });
 
 test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
-  const bell = createBell();
-  const service = await pulse({ store: ringing(memoryStore(), bell), bell });
+  const commits = createCommitSignal();
+  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
   const stream = eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }).getReader();
   await stream.read();
   for (let made = 0; made < 250; made++) await service.propose();

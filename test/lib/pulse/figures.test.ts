@@ -1,9 +1,9 @@
 /** The rules behind M, R, N and the levels, one by one. */
 import { describe, expect, test } from "vitest";
-import type { Change } from "../../../lib/governance/change.ts";
-import type { Outcome } from "../../../lib/governance/outcome.ts";
-import { levelOf } from "../../../lib/pulse/levels.ts";
-import { recordOf } from "../../../lib/pulse/record_keeping.ts";
+import type { Change } from "../../../lib/governance/rules/change.ts";
+import type { Outcome } from "../../../lib/governance/rules/outcome.ts";
+import { levelOf } from "../../../lib/governance/rules/autonomy_level.ts";
+import { recordOf } from "../../../lib/follow/record_keeping.ts";
 import { reliabilityOf, wilson } from "../../../lib/pulse/reliability.ts";
 import { pulse } from "./pulse_service.ts";
 

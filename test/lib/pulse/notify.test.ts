@@ -3,10 +3,11 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
-import { createBell, ringing } from "../../../lib/pulse/bell.ts";
+import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
+import { signalling } from "../../../lib/store/signalling.ts";
 import { type NotifyTimes, startNotifier } from "../../../lib/pulse/notify.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/pulse/notifications.ts";
-import { keyOf, signatureOf } from "../../../lib/pulse/webhook_signature.ts";
+import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -61,10 +62,10 @@ async function receiver(...manners: Manner[]) {
   };
 }
 
-/** A service with a bell over its store. */
+/** A service whose commits are signalled. */
 async function service(options: TestOptions = {}): Promise<PulseService> {
-  const bell = createBell();
-  return pulse({ ...options, bell, store: ringing(options.store ?? memoryStore(), bell) });
+  const commits = createCommitSignal();
+  return pulse({ ...options, commits, store: signalling(options.store ?? memoryStore(), commits) });
 }
 
 /** Notifies from the next event on, and stops with the test. */
@@ -280,7 +281,7 @@ test("a store that cannot be read holds the next notification back, and loses no
   await svc.propose();
   await arrived(1);
   broken = true;
-  svc.deps.bell!.ring();
+  svc.deps.commits!.notify();
   await refusal;
   broken = false;
   await svc.propose({ target: "ui.colour" });

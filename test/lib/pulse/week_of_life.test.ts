@@ -1,7 +1,7 @@
 /** A week of a product's life, and the figures that follow from it, worked out by hand. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { admit } from "../../../lib/governance/admit.ts";
-import type { Call } from "../../../lib/endpoint.ts";
+import { admit } from "../../../lib/governance/submit_proposal.ts";
+import type { Call } from "../../../lib/http/endpoint.ts";
 import { testClock } from "../../support/clock.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { filesInMemory, pulse, type PulseService } from "./pulse_service.ts";

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, expect, test } from "vitest";
-import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb.ts";
-import { dynamoDbClient } from "../../../lib/store/dynamodb_client.ts";
-import type { Item } from "../../../lib/store/dynamodb_items.ts";
-import { createTable } from "../../../lib/store/dynamodb_table.ts";
-import { type Chance, OutcomeUnknown } from "../../../lib/store/group_commit.ts";
+import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb/store.ts";
+import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
+import type { Item } from "../../../lib/store/dynamodb/items.ts";
+import { createTable } from "../../../lib/store/dynamodb/table.ts";
+import { type Chance, OutcomeUnknown } from "../../../lib/store/engine/group_commit.ts";
 import { type Store, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
 import { put } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";

@@ -1,8 +1,8 @@
 /** A process that may only read beside one that writes more than one request can hold. */
 import { afterAll, expect, test } from "vitest";
-import { dynamoDbStore } from "../../../lib/store/dynamodb.ts";
-import { createTable } from "../../../lib/store/dynamodb_table.ts";
-import { realChance } from "../../../lib/store/group_commit.ts";
+import { dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { createTable } from "../../../lib/store/dynamodb/table.ts";
+import { realChance } from "../../../lib/store/engine/group_commit.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 

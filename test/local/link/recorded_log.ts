@@ -1,4 +1,4 @@
-import type { Log } from "../../../lib/deps.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
 
 export interface Line {
   level: "info" | "warn" | "error";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import type { Log } from "../../../lib/deps.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
 import { type FileStore, type FileStoreOptions, openFileStore } from "../../../local/store/file_store.ts";
 
 /** One line of a log. */

@@ -1,7 +1,7 @@
 /** The small parts whose edges no whole store reaches in a test's time. */
 import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
-import type { Version, View } from "../../../lib/store/draft.ts";
+import type { Version, View } from "../../../lib/store/engine/write_set.ts";
 import { newOverlay } from "../../../local/store/overlay.ts";
 import { fileOf, offsetOf, placeOf } from "../../../local/store/place.ts";
 import { sequence } from "../../../local/store/sequence.ts";

@@ -1,0 +1,152 @@
+/** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
+import type { CommitSignal } from "../kit/commit_signal.ts";
+import { step } from "../kit/time_limit.ts";
+import { readHead } from "./chain.ts";
+import {
+  type CheckpointAnchor,
+  type CheckpointDeps,
+  continuedHead,
+  currentCheckpoint,
+  lastCheckpoint,
+  parseCheckpoint,
+} from "./checkpoint.ts";
+import { reportBreach } from "./verify.ts";
+
+const MOST_BEHIND = 64;
+const LONGEST_BEHIND_MS = 60_000;
+const ANCHOR_AGAIN_MS = 60_000;
+
+/** `meta/anchor`: what was anchored last, and why the newest could not be. */
+export interface Anchored {
+  length: number;
+  note: string;
+  /** When the anchor was last tried. */
+  at: string;
+  last_error: string | null;
+}
+
+/** Runs until the signal is closed: a checkpoint is at most 64 entries and a minute behind the log. */
+export async function keepCheckpoints(
+  deps: CheckpointDeps,
+  commits: Pick<CommitSignal, "count" | "wait" | "closed">,
+): Promise<void> {
+  const stopping = new AbortController();
+  const whileOpen = async (run: () => Promise<void>): Promise<void> => {
+    while (!commits.closed) {
+      const { count } = commits;
+      await run();
+      await commits.wait(count, LONGEST_BEHIND_MS);
+    }
+  };
+  // Side by side: an anchor takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
+  await Promise.all([
+    whileOpen(() => makeWhenDue(deps)),
+    whileOpen(() => tryAnchor(deps, stopping.signal)),
+    whileOpen(async () => {}).then(() => stopping.abort()),
+  ]);
+}
+
+/** Makes a checkpoint when one is due, and anchors the newest. It never rejects: what fails is logged and tried again the next time. */
+export async function maintainCheckpoint(deps: CheckpointDeps): Promise<void> {
+  await makeWhenDue(deps);
+  await tryAnchor(deps);
+}
+
+const makeWhenDue = (deps: CheckpointDeps): Promise<void> =>
+  tried(deps.log, "no checkpoint could be made", async () => {
+    if (await isDue(deps)) await currentCheckpoint(deps);
+  });
+
+const tryAnchor = (deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> =>
+  tried(deps.log, "the anchor was not looked after", () => deps.mutex("anchor", () => anchorNewest(deps, stopping)));
+
+const tried = (log: CheckpointDeps["log"], failure: string, run: () => Promise<void>): Promise<void> =>
+  run().catch((error: unknown) => log.warn(failure, { error: String(error) }));
+
+async function isDue({ store, clock, integrity }: CheckpointDeps): Promise<boolean> {
+  const log = await readHead(store);
+  if (!log || integrity.breach) return false;
+  const last = await lastCheckpoint({ store });
+  const behind = log.length - (last?.length ?? 0);
+  if (behind === 0) return false;
+  return !last || behind >= MOST_BEHIND || isPast(last.at, LONGEST_BEHIND_MS, clock.now());
+}
+
+/** Whether a moment is that long ago, or to come: a clock that was set back must not put things off until it caught up. */
+function isPast(at: string, milliseconds: number, now: number): boolean {
+  const age = now - Date.parse(at);
+  return age < 0 || age >= milliseconds;
+}
+
+async function anchorNewest(
+  { store, clock, log, anchor, integrity }: CheckpointDeps,
+  stopping?: AbortSignal,
+): Promise<void> {
+  // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
+  const checkpoint = anchor && !integrity.breach && (await lastCheckpoint({ store }));
+  if (!checkpoint) return;
+  const before = (await store.get<Anchored>("meta", "anchor"))?.value ?? {
+    length: 0,
+    note: "",
+    at: "",
+    last_error: null,
+  };
+  const { note, length } = checkpoint;
+  const now = clock.now();
+  const waits = before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now);
+  if (waits) return;
+  const at = new Date(now).toISOString();
+  const problem = await keep(anchor, note, stopping).then(() => null, messageOf);
+  // Given up, not failed: the next start tries it at once.
+  if (problem !== null && stopping?.aborted) return;
+  if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });
+  const after: Anchored =
+    problem === null ? { length, note, at, last_error: null } : { ...before, at, last_error: problem };
+  await store.transact((tx) => tx.put("meta", "anchor", after));
+}
+
+/** By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it. */
+function keep(anchor: CheckpointAnchor, note: string, stopping: AbortSignal | undefined): Promise<void> {
+  return step((signal) => {
+    const either = new AbortController();
+    const abort = (): void => either.abort();
+    for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
+    return anchor.keep(note, either.signal).finally(() => stopping?.removeEventListener("abort", abort));
+  });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Holds the log against the checkpoint its anchor kept last, before anything is served: a store that was rewritten or
+ * set back to an older copy shows here. What does not hold is reported as a breach, so that writes are refused.
+ */
+export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
+  const { anchor, store, integrity, log } = deps;
+  const head = await readHead(store);
+  if (!anchor || !head || integrity.breach) return;
+  const note = await lastNote(deps, anchor);
+  if (note === undefined) return;
+  const kept = note === null ? undefined : parseCheckpoint(note);
+  if (note !== null && !kept)
+    log.warn("the last line of the anchor is not a checkpoint; the log was not held against it");
+  const { breach } = kept ? await continuedHead(deps, head, kept) : {};
+  if (breach) return reportBreach({ integrity, log }, { ...breach, reason: `against the anchor: ${breach.reason}` });
+  await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));
+}
+
+/** Another anchor than before, or one that lost what it kept, is given the newest checkpoint again. */
+async function forgetAnchored(store: CheckpointDeps["store"], note: string | null): Promise<void> {
+  const before = (await store.get<Anchored>("meta", "anchor"))?.value;
+  if (!before || before.note === "" || before.note === note) return;
+  await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" } satisfies Anchored));
+}
+
+async function lastNote({ log }: CheckpointDeps, anchor: CheckpointAnchor): Promise<string | null | undefined> {
+  try {
+    return await anchor.last();
+  } catch (error) {
+    log.warn("the anchor cannot be read; the log was not held against it", { error: String(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,26 @@
+import type { Change } from "../rules/change.ts";
+
+/** What the host product shows of a change: `unknown` when it holds something that is neither. */
+export type HostState = "applied" | "rolled_back" | "absent" | "unknown";
+
+/** What an adapter did; `result` is a word for people and programs (`applied`, `rolled_back`, `superseded`). */
+export interface AdapterResult {
+  result: string;
+  detail?: unknown;
+}
+
+/** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */
+export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
+
+/**
+ * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
+ * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets.
+ * `validate` and `verify` touch nothing.
+ */
+export interface ProductAdapter {
+  readonly name: string;
+  validate(change: Change, signal: AbortSignal): Promise<Validation>;
+  apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
+  verify(change: Change, signal: AbortSignal): Promise<HostState>;
+  rollback(change: Change, signal: AbortSignal): Promise<AdapterResult>;
+}

@@ -1,0 +1,142 @@
+/** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
+import type { Deps } from "../deps.ts";
+import { changeSchema } from "./rules/change.ts";
+import type { ChangeRecord } from "./records.ts";
+import type { Store } from "../store/store.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { differences, foldEntry, type Told } from "./rules/fold.ts";
+import type { Integrity } from "../audit/integrity.ts";
+
+const SLICE = 500;
+const MOST_LISTED = 100;
+const TRIES = 3;
+/** An answer this young is given again; one that took long is kept ten times as long as it took. */
+const FRESH_MS = 5000;
+
+/** A change whose record is not what the log says. */
+export interface StateMismatch {
+  change_id: string;
+  /** The fields that differ; `record` when it is missing or no record, `log` when the log does not tell of it, or skips a step. */
+  fields: string[];
+}
+
+/** What the comparison found. */
+export interface StateReport {
+  /** Changes compared. */
+  compared: number;
+  mismatched: number;
+  /** The first hundred of them. */
+  mismatches: StateMismatch[];
+  /** Changes that moved each time they were looked at. */
+  unsettled: number;
+}
+
+/** What is remembered of the last comparison. */
+export interface RefoldMemory {
+  running?: Promise<StateReport>;
+  last?: { report: StateReport; ended: number; took: number };
+}
+
+/** What the comparison needs. */
+export type RefoldDeps = Pick<Deps, "store" | "sha256" | "clock"> & {
+  integrity: Integrity & { refold?: RefoldMemory };
+};
+
+/** Compares every change with the log, in slices, never twice at once; a young answer is given again. */
+export function refold(deps: RefoldDeps): Promise<StateReport> {
+  const memory = (deps.integrity.refold ??= {});
+  const { last } = memory;
+  const age = last ? deps.clock.now() - last.ended : Infinity;
+  if (last && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took)) return Promise.resolve(last.report);
+  memory.running ??= pass(deps)
+    .then(({ report, started }) => {
+      const ended = deps.clock.now();
+      memory.last = { report, ended, took: ended - started };
+      return report;
+    })
+    .finally(() => {
+      delete memory.running;
+    });
+  return memory.running;
+}
+
+async function pass({ store, sha256, clock }: RefoldDeps): Promise<{ report: StateReport; started: number }> {
+  const started = clock.now();
+  const log = foldedLog(store, sha256);
+  const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
+  const note = (change_id: string, fields: string[] | undefined): void => {
+    report.compared++;
+    if (fields === undefined) report.unsettled++;
+    else if (fields.length > 0 && ++report.mismatched <= MOST_LISTED) report.mismatches.push({ change_id, fields });
+  };
+
+  await log.catchUp();
+  const unseen = new Set(log.changes());
+  for (let after = "", more = true; more; await pause()) {
+    const page = await store.list<ChangeRecord>("changes", { after, limit: SLICE });
+    for (const { id, value } of page) {
+      unseen.delete(id);
+      const fields = log.compare(id, value);
+      note(id, fields?.length === 0 ? fields : await settle(store, log, id));
+    }
+    after = page.at(-1)?.id ?? after;
+    more = page.length === SLICE;
+  }
+  for (const id of unseen) note(id, await settle(store, log, id));
+  return { report, started };
+}
+
+/** A record that differs may have moved since the log was read: it is read again after the log, before it is judged. */
+async function settle(store: Store, log: FoldedLog, id: string): Promise<string[] | undefined> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const record = (await store.get<ChangeRecord>("changes", id))?.value;
+    const fields = log.compare(id, record);
+    if (fields) return fields;
+    await log.catchUp();
+    if (log.length < record!.audit.at(-1)!) return ["audit"];
+  }
+  return undefined;
+}
+
+type FoldedLog = ReturnType<typeof foldedLog>;
+
+/** The log folded as far as it was read. */
+function foldedLog(store: Store, sha256: Deps["sha256"]) {
+  const told = new Map<string, Told | undefined>();
+  let length = 0;
+  return {
+    get length() {
+      return length;
+    },
+    changes: () => told.keys(),
+    /** Reads on to the log's end. */
+    async catchUp(): Promise<void> {
+      const end = (await readHead(store))?.length ?? 0;
+      while (length < end) {
+        const slice = await store.list<AuditEntry>("audit", {
+          after: entryKey(length),
+          limit: Math.min(SLICE, end - length),
+        });
+        for (const { value: entry } of slice)
+          if (entry.change_id !== "") told.set(entry.change_id, foldEntry(told.get(entry.change_id), entry, sha256));
+        length += slice.length;
+        if (slice.length === 0) throw new Error(`audit entry ${length + 1} is missing from the store`);
+        await pause();
+      }
+    },
+    /** The fields that differ; undefined when the record is ahead of what was read of the log. */
+    compare(id: string, record: ChangeRecord | undefined): string[] | undefined {
+      if (!record || !isWhole(record)) return ["record"];
+      if ((record.audit.at(-1) ?? 0) > length) return undefined;
+      const known = told.get(id);
+      return known ? differences(known, record, sha256) : ["log"];
+    },
+  };
+}
+
+/** A record that was edited by hand may not even have the shape of one. */
+const isWhole = ({ change, audit }: ChangeRecord): boolean =>
+  changeSchema.safeParse(change).success && Array.isArray(audit);
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -1,0 +1,83 @@
+/** A ChangeProposal: its fields and the digest that consent is bound to. */
+import * as z from "zod";
+import type { Sha256 } from "../../kit/platform.ts";
+import { canonicalJson } from "../../kit/canonical_json.ts";
+
+export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
+export const TIERS = ["minor", "standard", "major"] as const;
+export const RISKS = ["low", "medium", "high"] as const;
+export const STATUSES = ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"] as const;
+export const RESOLUTIONS = ["denied", "withdrawn", "expired"] as const;
+
+export type Kind = (typeof KINDS)[number];
+export type Tier = (typeof TIERS)[number];
+export type Risk = (typeof RISKS)[number];
+export type Status = (typeof STATUSES)[number];
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+const time = z.iso.datetime();
+
+/** One consent given: distinct names count. */
+export const approvalSchema = z.object({ approver: z.string(), note: z.string(), at: time });
+export type Approval = z.infer<typeof approvalSchema>;
+
+/** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
+export const changeSchema = z.object({
+  change_id: z.string(),
+  tenant_id: z.string(),
+  kind: z.enum(KINDS),
+  target: z.string(),
+  /** What `target` is set to, any JSON; absent when the change sets nothing. */
+  value: z.unknown().optional(),
+  summary: z.string(),
+  rationale: z.string(),
+  expected_delta_k: z.number().nullable(),
+  affected_users: z.number().int().nullable(),
+  reversible: z.boolean(),
+  tier: z.enum(TIERS),
+  risk: z.enum(RISKS),
+  /** The KPI that `expected_delta_k` is about. */
+  kpi: z.string().nullable(),
+  proposer: z.string().nullable(),
+  status: z.enum(STATUSES),
+  /** Why a `denied` change ended; `null` otherwise. */
+  resolution: z.enum(RESOLUTIONS).nullable(),
+  created_at: time,
+  /** Who decided last, and the note given with it. */
+  approver: z.string().nullable(),
+  approval_note: z.string().nullable(),
+  approvals: z.array(approvalSchema),
+  required_approvers: z.number().int(),
+  decided_at: time.nullable(),
+  applied_at: time.nullable(),
+  rolled_back_at: time.nullable(),
+  /** SHA-256 of the content that consent is given to. */
+  digest: z.string(),
+  /** Rises with every step; the ETag. */
+  revision: z.number().int(),
+});
+export type Change = z.infer<typeof changeSchema>;
+
+const DIGESTED = [
+  "tenant_id",
+  "kind",
+  "target",
+  "value",
+  "summary",
+  "rationale",
+  "expected_delta_k",
+  "affected_users",
+  "reversible",
+  "tier",
+  "risk",
+  "kpi",
+  "proposer",
+] as const;
+
+/** The part of a change that consent is given to. */
+export type Content = Pick<Change, (typeof DIGESTED)[number]>;
+
+/** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
+export function digestOf(content: Content, sha256: Sha256): string {
+  return sha256(canonicalJson(Object.fromEntries(DIGESTED.map((field) => [field, content[field]]))));
+}

@@ -1,0 +1,71 @@
+/** The intent's rules, each a pure question. */
+import { AppError } from "../../kit/errors.ts";
+import { type Approval, type Change, type Kind, type Risk, RISKS, type Tier } from "./change.ts";
+import type { Policy } from "./intent.ts";
+import { matchesAny, sameName } from "./names.ts";
+
+/** What a proposer states about a change's reach; absent is "not stated". */
+export interface Claimed {
+  kind: Kind;
+  target: string;
+  tier?: Tier | undefined;
+  affected_users?: number | undefined;
+  risk?: Risk | undefined;
+  reversible?: boolean | undefined;
+}
+
+/** The tier a proposal gets: minor only where the intent covers everything the proposer itself stated. */
+export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
+  if (claimed.tier === "major" || claimed.reversible === false || claimed.risk === "high") return "major";
+  return claimed.tier === "minor" && isMinor(claimed, policy, minorToday) ? "minor" : "standard";
+}
+
+function isMinor(claimed: Claimed, { minor }: Policy, minorToday: number): boolean {
+  const { affected_users, risk, reversible } = claimed;
+  if (!minor || affected_users === undefined || risk === undefined || reversible !== true) return false;
+  return (
+    minor.kinds.includes(claimed.kind) &&
+    matchesAny(claimed.target, minor.targets) &&
+    affected_users <= (minor.max_affected_users ?? Infinity) &&
+    RISKS.indexOf(risk) <= RISKS.indexOf(minor.max_risk) &&
+    minorToday < (minor.max_per_day ?? Infinity)
+  );
+}
+
+/** How many distinct consents a tier needs; a minor change has the intent's own. */
+export const requiredApprovers = (tier: Tier, policy: Policy): number =>
+  tier === "minor" ? 0 : policy.required_approvers[tier];
+
+/** 403 `forbidden_target`. */
+export function refuseForbiddenTarget(target: string, policy: Policy): void {
+  if (!matchesAny(target, policy.forbidden_targets)) return;
+  throw new AppError(
+    "forbidden_target",
+    `${target} is under the intent's forbidden_targets; it cannot be changed through this service`,
+  );
+}
+
+/** 403 unless this person may consent to this change under the intent. */
+export function requireApprover(change: Change, approver: string, policy: Policy): void {
+  if (!mayDecide(approver, policy))
+    throw new AppError("not_an_approver", `${approver} is not among the intent's approvers`);
+  if (approvesOwn(change, approver, policy))
+    throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
+}
+
+/** Whether the intent lets this person decide at all. */
+export const mayDecide = (approver: string, policy: Policy): boolean =>
+  policy.approvers === undefined || policy.approvers.includes(sameName(approver));
+
+const approvesOwn = (change: Change, approver: string, policy: Policy): boolean =>
+  !policy.self_approval && change.proposer !== null && sameName(change.proposer) === sameName(approver);
+
+/** The consents of a change that still count under today's intent. */
+export const standingApprovals = (change: Change, policy: Policy): Approval[] =>
+  change.approvals.filter(({ approver }) => mayDecide(approver, policy) && !approvesOwn(change, approver, policy));
+
+/** Whether a pending change has waited longer than the intent lets it. */
+export function isExpired(change: Change, policy: Policy, now: number): boolean {
+  if (policy.consent_ttl_hours === undefined || change.status !== "pending_consent") return false;
+  return now - Date.parse(change.created_at) > policy.consent_ttl_hours * 3600 * 1000;
+}

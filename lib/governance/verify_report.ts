@@ -1,0 +1,75 @@
+import type { Deps } from "../deps.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import { type AuditEntry, FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { refold, type StateReport } from "./reconcile.ts";
+import { type Verified, verifyChain } from "../audit/verify.ts";
+
+/** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
+export interface Kept {
+  expected_length?: number | undefined;
+  expected_head?: string | undefined;
+}
+
+/** What verification found; `state` tells how the stored changes compare with what the log says of them. */
+export interface VerifyReport {
+  valid: boolean;
+  length: number;
+  head: string;
+  /** `null` also where the chain holds and only the changes differ from it. */
+  first_invalid: number | null;
+  reason: string | null;
+  not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
+  state: StateReport | null;
+}
+
+/** Verifies the log against what was kept of it, then the stored changes against the log. */
+export async function holdAgainst(deps: Deps, kept: Kept): Promise<VerifyReport> {
+  const chain = await chainAgainst(deps, kept);
+  if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
+  const state = await refold(deps);
+  if (state.mismatched === 0) return { ...chain, state };
+  const reason = `state_mismatch: ${state.mismatched} changes are not what the log says of them`;
+  return { ...chain, valid: false, reason, state };
+}
+
+/** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
+async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
+  const { length, head, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
+  const at = expected_length ?? length;
+  // Every log begins with nothing, so having kept that shows nothing.
+  const keptLength = expected_length !== undefined && at > 0;
+  const keptHead = expected_head !== undefined && at > 0;
+  const report = {
+    valid: !breach,
+    length,
+    head,
+    first_invalid: breach?.first_invalid ?? null,
+    reason: breach?.reason ?? null,
+    not_checked: [
+      ...(keptLength || keptHead ? [] : (["tail_truncation"] as const)),
+      ...(keptHead ? [] : (["full_rewrite"] as const)),
+    ],
+  };
+  if (breach) return report;
+  const broken = (first_invalid: number, reason: string) => ({ ...report, valid: false, first_invalid, reason });
+  if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
+  if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;
+  return broken(
+    at,
+    expected_length === undefined
+      ? "the head is not expected_head; give the expected_length it belongs to if the log has grown since"
+      : `entry ${at} is not the one that was kept: the log was rewritten`,
+  );
+}
+
+/** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
+async function verifiedUntilNow(deps: Deps): Promise<Verified> {
+  const now = (await readHead(deps.store))?.length ?? 0;
+  const shared = await verifyChain(deps);
+  return shared.breach || shared.length >= now ? shared : verifyChain(deps);
+}
+
+async function hashAt({ store }: Deps, id: number): Promise<string | undefined> {
+  if (id === 0) return FIRST_PREVIOUS_HASH;
+  return (await store.get<AuditEntry>("audit", entryKey(id)))?.value.current_hash;
+}

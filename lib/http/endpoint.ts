@@ -1,0 +1,185 @@
+/**
+ * Declares a handler. The declaration stays readable on it, so that router, documentation and deployment templates come
+ * from the same place, and the checks run in one order: method, runtime, same site, token, body, then the handler.
+ */
+import type * as z from "zod";
+import type { Deps } from "../deps.ts";
+import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
+import { errorResponse, toAppError } from "./error_response.ts";
+import { parseInput } from "./form.ts";
+import type { Answer } from "./answer.ts";
+import { bodyFormat, parseBody, readBody } from "./body.ts";
+import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
+
+/** What a handler is, apart from what it does. */
+export interface Declaration<I extends z.ZodType = z.ZodType> {
+  method: "GET" | "POST";
+  /** As mounted by `app`; `:name` is a path parameter. */
+  path: string;
+  summary: string;
+  /** Part of the product runtime: 503 without an intent. */
+  product?: boolean;
+  /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
+  token?: true | "protect_all";
+  /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
+  input: I | ((deps: Deps) => I);
+  /** Form fields whose text is itself JSON. */
+  jsonFields?: readonly string[];
+  /** The success body. */
+  output: z.ZodType;
+  success?: 200 | 201;
+  /** Further statuses that carry the success body. */
+  also?: readonly number[];
+  /** The error codes of its own, beside those every endpoint may answer. */
+  errors?: readonly ErrorCode[];
+}
+
+/** One request on its way through a handler. */
+export interface Call {
+  deps: Deps;
+  request: Request;
+  /** The person a trusted proxy names. */
+  person: string | undefined;
+  idempotency: IdempotencyKey | undefined;
+}
+
+/** A fetch-style handler. */
+export type Handler = (request: Request) => Promise<Response>;
+
+/** A declared handler: call it with what it needs, and it answers requests. */
+export type Endpoint = ((deps: Deps) => Handler) & Declaration;
+
+/** Makes an endpoint of a declaration and the few lines that are its own. */
+export function endpoint<I extends z.ZodType>(
+  declaration: Declaration<I>,
+  handle: (input: z.output<I>, call: Call) => Promise<Answer | Response>,
+): Endpoint {
+  const parameters = pathParameters(declaration.path);
+  const methods = declaration.method === "GET" ? ["GET", "HEAD"] : [declaration.method];
+
+  const mount = (deps: Deps): Handler => {
+    const schema = declaration.input;
+    const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
+    return (request) =>
+      answering(deps, request, async () => {
+        if (!methods.includes(request.method)) throw methodNotAllowed(methods);
+        if (declaration.product && !deps.product) throw runtimeDisabled();
+        const write = declaration.method === "POST";
+        if (write) {
+          requireSameSite(request, deps.allowedHosts);
+          refuseAnonymousWrites(deps);
+        }
+        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
+        const person = deps.identityHeader ? (request.headers.get(deps.identityHeader) ?? "") : undefined;
+        if (!write)
+          return handle(parseInput(input, { ...query(request), ...parameters(request) }), {
+            deps,
+            request,
+            person,
+            idempotency: undefined,
+          });
+        if (declaration.product) refuseQuery(request);
+        const format = bodyFormat(request);
+        const body = await readBody(request);
+        const fields = parseBody(format, body, declaration.jsonFields ?? []);
+        const idempotency = idempotencyKey(request, person, body, deps.sha256);
+        return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
+      });
+  };
+  return Object.assign(mount, declaration) as Endpoint;
+}
+
+/** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
+export async function answering(
+  deps: Deps,
+  request: Request,
+  handle: () => Promise<Answer | Response>,
+): Promise<Response> {
+  const ResponseType = deps.Response ?? Response;
+  const requestId = requestIdOf(request, deps);
+  let response: Response;
+  try {
+    const answered = await handle();
+    if (answered instanceof Response) {
+      answered.headers.set("x-request-id", requestId);
+      response = answered;
+    } else {
+      response = new ResponseType(answered.text, {
+        status: answered.status,
+        headers: {
+          "content-type": "application/json",
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+          "x-request-id": requestId,
+          ...answered.headers,
+        },
+      });
+    }
+  } catch (error) {
+    const told = toAppError(error);
+    if (told.status >= 500 && told !== error)
+      deps.log.error("request failed", {
+        request_id: requestId,
+        path: new URL(request.url).pathname,
+        error: String(error),
+        stack: (error as Error | undefined)?.stack,
+      });
+    response = errorResponse(told, requestId, ResponseType);
+  }
+  return request.method === "HEAD"
+    ? new ResponseType(null, { status: response.status, headers: response.headers })
+    : response;
+}
+
+/** 405 with `Allow`. */
+export function methodNotAllowed(methods: readonly string[]): AppError {
+  const allow = methods.join(", ");
+  return new AppError("method_not_allowed", `this path answers ${allow} only`, {}, { allow });
+}
+
+const runtimeDisabled = () =>
+  new AppError("product_runtime_disabled", "product runtime disabled; start the service with --product-intent PATH");
+
+/** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
+function requestIdOf(request: Request, deps: Deps): string {
+  const given = request.headers.get("x-request-id");
+  return given !== null && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : deps.ids.uuid(deps.clock.now());
+}
+
+/** Reads `:name` parameters by their place from the end, so that a handler works under any prefix. */
+function pathParameters(path: string): (request: Request) => Record<string, string> {
+  const segments = path.split("/").reverse();
+  const places = segments.flatMap((segment, place) =>
+    segment.startsWith(":") ? [{ name: segment.slice(1), place }] : [],
+  );
+  if (places.length === 0) return () => ({});
+  return (request) => {
+    const actual = new URL(request.url).pathname.replace(/\/+$/, "").split("/").reverse();
+    return Object.fromEntries(places.map(({ name, place }) => [name, decodeSegment(actual[place] ?? "")]));
+  };
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new AppError("not_found", "the path is not well-formed");
+  }
+}
+
+/** `?dry_run=1` beside an empty body must not apply. */
+function refuseQuery(request: Request): void {
+  for (const key of Object.keys(query(request))) throw invalidField(key, "belongs in the body, not in the address");
+}
+
+function query(request: Request): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  const start = request.url.indexOf("?");
+  if (start === -1) return fields;
+  for (const [key, value] of new URL(request.url).searchParams) {
+    if (key in fields) throw invalidField(key, "is given more than once");
+    fields[key] = value;
+  }
+  return fields;
+}

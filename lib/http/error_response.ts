@@ -1,0 +1,39 @@
+/** Errors as answers. */
+import { AppError } from "../kit/errors.ts";
+import { RevisionConflict, StoreBusy, StoreUnavailable } from "../store/store.ts";
+
+/** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof StoreUnavailable)
+    return new AppError("store_unavailable", "the store cannot write; nothing was changed; see the service's log");
+  if (error instanceof StoreBusy || error instanceof RevisionConflict)
+    return new AppError(
+      "store_busy",
+      "the store is contended; nothing was changed; try again",
+      {},
+      { "retry-after": "1" },
+    );
+  return new AppError("internal", "internal error; the service's log has it under this request_id");
+}
+
+/** The error as a JSON response: `{ error, code, status, request_id, … }`. */
+export function errorResponse(error: AppError, requestId: string, ResponseType: typeof Response = Response): Response {
+  const body = {
+    error: error.message,
+    code: error.code,
+    status: error.status,
+    request_id: requestId,
+    ...error.details,
+  };
+  return new ResponseType(JSON.stringify(body), {
+    status: error.status,
+    headers: {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+      ...error.headers,
+    },
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * Input fields, the same from a form (text) and from JSON (typed). Numbers follow the JSON grammar and are finite:
+ * zod's coercion would read "" as 0 and "false" as true.
+ */
+import * as z from "zod";
+import { invalidField, invalidFields } from "../kit/errors.ts";
+import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
+
+/** Text of a name or id is one line: controls and invisible characters would make two equal-looking names differ. */
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+const rule = (message: string) => ({
+  error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : message),
+});
+
+/** Free text up to `max` characters; may be empty. */
+export const freeText = (max: number) =>
+  z
+    .string(rule("must be text"))
+    .max(max, `must have at most ${max} characters`)
+    .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
+
+/** One visible line of 1 to `max` characters. */
+export const line = (max: number) =>
+  freeText(max)
+    .refine((text) => text.trim() !== "", "must not be empty")
+    .refine((text) => !INVISIBLE.test(text), "must not hold control or invisible characters");
+
+/** A person's or agent's name: trimmed, NFKC, at most 200 characters; the service's own prefixes are refused. */
+export const personName = line(200)
+  .transform((name) => name.normalize("NFKC").trim())
+  .refine(
+    (name) => !/^(llm|policy):/i.test(name),
+    "must not begin with llm: or policy:; those names are the service's own",
+  );
+
+/** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}` */
+export const target = z
+  .string(rule("must be text"))
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/,
+    "must be 1 to 200 characters of A-Z a-z 0-9 . _ : / - and begin with a letter or digit",
+  );
+
+/** An id as the service makes them. */
+export const changeId = z
+  .string(rule("must be text"))
+  .min(1, "must not be empty")
+  .max(200, "must have at most 200 characters")
+  .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
+
+const numeric = (message: string, fits: (value: number) => boolean) =>
+  z.union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message)).refine(fits, message);
+
+/** A finite number. */
+export const finiteNumber = numeric("must be a finite number", Number.isFinite);
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+  const fits = (value: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
+  const bounds = max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max };
+  return numeric(`must be a whole number ${range}`, fits).meta({ type: "integer", minimum: min, ...bounds });
+}
+
+/** `true`, `false`, `1` or `0`. */
+export const flag = z.union(
+  [z.boolean(), z.enum(["true", "false", "1", "0"]).transform((text) => text === "true" || text === "1")],
+  rule("must be true or false"),
+);
+
+/** One of a few words. */
+export const word = <const T extends readonly [string, ...string[]]>(words: T) =>
+  z.enum(words, rule(`must be one of ${words.join(", ")}`));
+
+/** Decodes a form strictly: a repeated key, broken percent-encoding or broken UTF-8 is an error, not a guess. */
+export function parseForm(body: string): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  for (const pair of body.split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const key = decode(equals === -1 ? pair : pair.slice(0, equals));
+    if (key in fields) throw invalidField(key, "is given more than once");
+    fields[key] = equals === -1 ? "" : decode(pair.slice(equals + 1));
+  }
+  return fields;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw invalidField("body", "is not a well-formed form: percent-encoded UTF-8 is expected");
+  }
+}
+
+/** A JSON object body; `jsonFields` names the form fields whose text is itself JSON. */
+export function parseJsonObject(body: string): Record<string, unknown> {
+  const value = strict(body, "body");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalidField("body", "must be a JSON object");
+  return value as Record<string, unknown>;
+}
+
+/** Parses one form field's text as JSON. */
+export const parseJsonField = (field: string, text: string): unknown => strict(text, field);
+
+function strict(text: string, field: string): unknown {
+  try {
+    return parseStrictJson(text);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw invalidField(field, error.message);
+    throw error;
+  }
+}
+
+/** Holds raw fields to a schema; 400 `invalid_field` names every field that does not fit. */
+export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  throw invalidFields(
+    parsed.error.issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys"
+        ? issue.keys.map((key) => ({ field: key, message: "is not a field of this request" }))
+        : [{ field: issue.path.join(".") || "body", message: issue.message }],
+    ),
+  );
+}

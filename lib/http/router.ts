@@ -1,0 +1,42 @@
+/** One fetch over endpoints. */
+import { IttyRouter } from "itty-router";
+import type { Deps } from "../deps.ts";
+import { answering, type Endpoint, type Handler, methodNotAllowed } from "./endpoint.ts";
+import { AppError } from "../kit/errors.ts";
+
+/** How endpoints are mounted. */
+export interface RouteOptions {
+  /** What stands before every path, as `/governance`; nothing by default. */
+  base?: string;
+}
+
+/**
+ * Routes by path and method: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. A
+ * GET answers HEAD too. Errors: `TypeError` when `base` is no path.
+ */
+export function routed(endpoints: readonly Endpoint[], deps: Deps, { base = "" }: RouteOptions = {}): Handler {
+  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
+    throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
+  const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
+  const router = IttyRouter({ base });
+  for (const [path, methods] of byPath(endpoints, deps))
+    router.all(
+      path,
+      (request) => methods[request.method]?.(request) ?? refused(request, methodNotAllowed(Object.keys(methods))),
+    );
+  return async (request) =>
+    ((await router.fetch(request)) as Response | undefined) ??
+    refused(request, new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`));
+}
+
+function byPath(endpoints: readonly Endpoint[], deps: Deps): Map<string, Record<string, Handler>> {
+  const paths = new Map<string, Record<string, Handler>>();
+  for (const endpoint of endpoints) {
+    const handler = endpoint(deps);
+    const methods = paths.get(endpoint.path) ?? (Object.create(null) as Record<string, Handler>);
+    methods[endpoint.method] = handler;
+    if (endpoint.method === "GET") methods["HEAD"] = handler;
+    paths.set(endpoint.path, methods);
+  }
+  return paths;
+}

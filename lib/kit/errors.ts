@@ -1,0 +1,75 @@
+/** Errors are data: a stable code with its status, a sentence for people, and what helps to mend it. */
+const STATUS = {
+  invalid_field: 400,
+  illegal_transition: 400,
+  already_decided: 400,
+  task_not_completed: 400,
+  adapter_rejected: 400,
+  unauthorized: 401,
+  host_not_allowed: 403,
+  cross_site: 403,
+  identity_mismatch: 403,
+  self_approval_forbidden: 403,
+  not_an_approver: 403,
+  not_the_proposer: 403,
+  forbidden_target: 403,
+  not_found: 404,
+  change_not_found: 404,
+  task_not_found: 404,
+  method_not_allowed: 405,
+  approval_stale: 409,
+  target_conflict: 409,
+  operation_in_progress: 409,
+  too_many_attempts: 409,
+  version_mismatch: 412,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  internal: 500,
+  adapter_failed: 502,
+  product_runtime_disabled: 503,
+  store_unavailable: 503,
+  store_busy: 503,
+  too_many_streams: 503,
+  too_many_tasks: 503,
+  chain_broken: 503,
+  clock_behind: 503,
+  cannot_start: 503,
+  interrupted: 503,
+} as const;
+
+/** The stable word a program may act on. */
+export type ErrorCode = keyof typeof STATUS;
+
+/** One input field and what is wrong with it. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+/** An error whose every word is meant for the client. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly status: number;
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: Record<string, unknown> = {},
+    readonly headers: Record<string, string> = {},
+  ) {
+    super(message);
+    this.status = STATUS[code];
+  }
+}
+
+/** The status that goes with a code. */
+export const statusOf = (code: ErrorCode): number => STATUS[code];
+
+/** 400 `invalid_field`: one sentence over all fields, and each field by itself. */
+export function invalidFields(fields: FieldError[]): AppError {
+  const sentence = fields.map(({ field, message }) => `${field} ${message}`).join("; ");
+  return new AppError("invalid_field", sentence, { fields });
+}
+
+/** 400 `invalid_field` for a single field. */
+export const invalidField = (field: string, message: string): AppError => invalidFields([{ field, message }]);

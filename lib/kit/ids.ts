@@ -1,0 +1,39 @@
+/** UUIDv7s that rise strictly. */
+import { v7 } from "uuid";
+import type { Ids } from "./platform.ts";
+
+/** Random bytes are drawn for 256 ids at once: one draw costs as much as the rest of an id. */
+const DRAWN_AT_ONCE = 256;
+const SEQUENCE_END = 0x1_0000_0000;
+
+/**
+ * Ids that rise also within one millisecond and when the clock steps back: each then continues the sequence of the
+ * latest moment seen.
+ */
+export function risingIds(random: () => number = Math.random): Ids {
+  const pool = new Uint8Array(DRAWN_AT_ONCE * 16);
+  let used = pool.length;
+  let moment = -1;
+  let sequence = 0;
+
+  const randomBytes = (): Uint8Array => {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    return pool.subarray(used, (used += 16));
+  };
+
+  return {
+    uuid(now) {
+      if (now > moment) {
+        moment = now;
+        sequence = Math.floor(random() * (SEQUENCE_END / 2));
+      } else if (++sequence === SEQUENCE_END) {
+        moment++;
+        sequence = 0;
+      }
+      return v7({ msecs: moment, seq: sequence, random: randomBytes() });
+    },
+  };
+}

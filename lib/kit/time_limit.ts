@@ -1,0 +1,19 @@
+/** How long a step outside this process may take; milliseconds. */
+export const STEP_MS = 10_000;
+
+/** Runs one step; rejects after 10 s, also when the adapter ignores its signal. */
+export async function step<T>(run: (signal: AbortSignal) => Promise<T>, limitMs = STEP_MS): Promise<T> {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${limitMs / 1000} s`));
+      controller.abort();
+    }, limitMs);
+  });
+  try {
+    return await Promise.race([run(controller.signal), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,68 @@
+/** A client for Anthropic's messages. */
+import * as z from "zod";
+import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
+import { postJson } from "./http.ts";
+
+const MAX_TOKENS = 2048;
+
+const textBlock = z.object({ type: z.literal("text"), text: z.string() });
+const toolBlock = z.object({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.unknown() });
+/** Further kinds of blocks come with models and are passed over. */
+const answerSchema = z.object({
+  content: z.array(z.union([textBlock, toolBlock, z.object({ type: z.string() })])),
+});
+
+/** A model of Anthropic's. */
+export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic.com/v1" }: LlmAccess): Llm {
+  const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
+  return {
+    model,
+    async complete({ system, messages, tools, signal }) {
+      const body = {
+        model,
+        max_tokens: MAX_TOKENS,
+        system,
+        messages: messages.map(wireMessage),
+        ...(tools.length > 0
+          ? {
+              tools: tools.map(({ name, description, parameters }) => ({
+                name,
+                description,
+                input_schema: parameters,
+              })),
+            }
+          : {}),
+      };
+      const url = `${baseUrl.replace(/\/+$/, "")}/messages`;
+      const parsed = answerSchema.safeParse(await postJson(url, headers, body, signal));
+      if (!parsed.success) throw new LlmFailed("its answer is not a message");
+      const { content } = parsed.data;
+      return {
+        text: content.map((block) => ("text" in block ? block.text : "")).join(""),
+        toolCalls: content.flatMap((block) =>
+          "name" in block ? [{ id: block.id, name: block.name, input: block.input }] : [],
+        ),
+      };
+    },
+  };
+}
+
+function wireMessage(message: LlmMessage): unknown {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: message.text };
+    case "assistant":
+      return {
+        role: "assistant",
+        content: [
+          ...(message.text ? [{ type: "text", text: message.text }] : []),
+          ...(message.toolCalls ?? []).map(({ id, name, input }) => ({ type: "tool_use", id, name, input })),
+        ],
+      };
+    case "tool":
+      return {
+        role: "user",
+        content: message.results.map(({ id, text }) => ({ type: "tool_result", tool_use_id: id, content: text })),
+      };
+  }
+}

@@ -1,0 +1,54 @@
+/** The conversation with a language model: its wishes for tools are answered until it answers, within a time and a number of rounds. */
+import { type Llm, LlmFailed, type LlmMessage, type Toolbox } from "./port.ts";
+
+/** How long a model may take for one reply, all rounds together, in milliseconds. */
+export const LLM_LIMIT_MS = 20_000;
+
+const ROUNDS = 5;
+const CALLS_A_ROUND = 8;
+const LONGEST_REPLY = 8000;
+
+/** The model's text. Errors: `LlmFailed`; after it nothing more is done for the model. */
+export async function converse(
+  llm: Llm,
+  system: string,
+  opening: readonly LlmMessage[],
+  tools: Toolbox,
+  limitMs: number = LLM_LIMIT_MS,
+): Promise<string> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      controller.abort();
+      reject(new LlmFailed("no answer in time"));
+    }, limitMs);
+  });
+  timeUp.catch(() => undefined);
+  const messages = [...opening];
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const answer = await Promise.race([llm.complete({ system, messages, tools: tools.specs, signal }), timeUp]);
+      if (answer.toolCalls.length === 0) return textOf(answer.text);
+      const toolCalls = answer.toolCalls.slice(0, CALLS_A_ROUND);
+      const results: { id: string; text: string }[] = [];
+      for (const call of toolCalls) {
+        if (signal.aborted) throw new LlmFailed("no answer in time");
+        results.push({ id: call.id, text: await tools.use(call) });
+      }
+      messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
+    }
+    throw new LlmFailed("it asked for tools without end");
+  } finally {
+    clearTimeout(timer);
+    controller.abort();
+  }
+}
+
+/** What a model said, cut where it is too long to be kept. Errors: `LlmFailed` when it said nothing. */
+export function textOf(text: string): string {
+  const said = text.trim().toWellFormed();
+  if (said === "") throw new LlmFailed("it said nothing");
+  return said.length > LONGEST_REPLY ? `${said.slice(0, LONGEST_REPLY).toWellFormed()}…` : said;
+}

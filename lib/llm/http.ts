@@ -1,0 +1,43 @@
+/** One JSON exchange with a provider. */
+import { cappedText } from "../kit/capped_text.ts";
+import { LlmFailed } from "./port.ts";
+
+/** The largest answer that is read, in bytes. */
+const ANSWER_LIMIT = 1024 * 1024;
+
+/**
+ * Posts JSON and returns the JSON answered. Errors: `LlmFailed`, whose words never come from the provider: its messages
+ * repeat prompts and keys. A redirect is an error, since the key would follow it.
+ */
+export async function postJson(
+  url: string,
+  headers: Record<string, string>,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json", ...headers },
+    body: JSON.stringify(body),
+    redirect: "error",
+    signal,
+  }).catch((error: unknown) => {
+    throw failed(error, signal, "unreachable");
+  });
+  if (!response.ok) {
+    await response.body?.cancel().catch(() => undefined);
+    throw new LlmFailed(`it answered HTTP ${response.status}`);
+  }
+  const text = await cappedText(response, ANSWER_LIMIT).catch((error: unknown) => {
+    throw failed(error, signal, "its answer broke off");
+  });
+  if (text === undefined) throw new LlmFailed("its answer is too large");
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new LlmFailed("its answer is not JSON");
+  }
+}
+
+const failed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
+  error instanceof LlmFailed ? error : new LlmFailed(signal.aborted ? "no answer in time" : reason);

@@ -1,0 +1,80 @@
+/** A client for OpenAI's chat completions, and for the many servers that speak the same. */
+import * as z from "zod";
+import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
+import { postJson } from "./http.ts";
+
+const completion = z.object({
+  choices: z
+    .array(
+      z.object({
+        message: z.object({
+          content: z.string().nullish(),
+          tool_calls: z
+            .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+            .nullish(),
+        }),
+      }),
+    )
+    .min(1),
+});
+
+/** The model behind an OpenAI-compatible server. */
+export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }: LlmAccess): Llm {
+  const base = new URL(baseUrl).pathname === "/" ? `${new URL(baseUrl).origin}/v1` : baseUrl.replace(/\/+$/, "");
+  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
+  return {
+    model,
+    async complete({ system, messages, tools, signal }) {
+      const body = {
+        model,
+        messages: [{ role: "system", content: system }, ...messages.flatMap(wireMessages)],
+        ...(tools.length > 0 ? { tools: tools.map((tool) => ({ type: "function", function: tool })) } : {}),
+      };
+      const parsed = completion.safeParse(await postJson(`${base}/chat/completions`, headers, body, signal));
+      if (!parsed.success) throw new LlmFailed("its answer is not a chat completion");
+      const { content, tool_calls } = parsed.data.choices[0]!.message;
+      return {
+        text: content ?? "",
+        toolCalls: (tool_calls ?? []).map(({ id, function: { name, arguments: input } }) => ({
+          id,
+          name,
+          input: parseArguments(input),
+        })),
+      };
+    },
+  };
+}
+
+function wireMessages(message: LlmMessage): unknown[] {
+  switch (message.role) {
+    case "user":
+      return [{ role: "user", content: message.text }];
+    case "assistant":
+      return [
+        {
+          role: "assistant",
+          content: message.text,
+          ...(message.toolCalls?.length
+            ? {
+                tool_calls: message.toolCalls.map(({ id, name, input }) => ({
+                  id,
+                  type: "function",
+                  function: { name, arguments: JSON.stringify(input ?? {}) },
+                })),
+              }
+            : {}),
+        },
+      ];
+    case "tool":
+      return message.results.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text }));
+  }
+}
+
+/** Arguments that are not JSON reach the tool as the text they are, and it refuses them. */
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text === "" ? "{}" : text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,57 @@
+/** The port to a language model. What it answers is text and wishes; nothing happens unless a tool here does it. */
+
+/** A tool as the model is told of it; `parameters` is JSON Schema of an object. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+/** The model's wish to use a tool; `input` is whatever it sent, held to nothing yet. */
+export interface ToolCall {
+  id: string;
+  name: string;
+  input: unknown;
+}
+
+/** One message of the conversation with the model. */
+export type LlmMessage =
+  | { role: "user"; text: string }
+  | { role: "assistant"; text: string; toolCalls?: readonly ToolCall[] }
+  | { role: "tool"; results: readonly { id: string; text: string }[] };
+
+/** What the model is asked. */
+export interface LlmRequest {
+  system: string;
+  messages: readonly LlmMessage[];
+  tools: readonly ToolSpec[];
+  signal: AbortSignal;
+}
+
+/** A language model. `complete` throws `LlmFailed`, or whatever an abort throws. */
+export interface Llm {
+  readonly model: string;
+  complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[] }>;
+  /** Why there was no usable answer last time; `null` when there was one, or none was asked for yet. */
+  problem?(): string | null;
+}
+
+/** How to reach a provider. */
+export interface LlmAccess {
+  model: string;
+  key?: string | undefined;
+  /** Up to what the protocol's own paths begin with; a bare origin is completed with `/v1`. */
+  baseUrl?: string | undefined;
+}
+
+/** The model gave no usable answer. The message is a few words for people and holds nothing that was sent or received. */
+export class LlmFailed extends Error {
+  override readonly name = "LlmFailed";
+}
+
+/** The tools of one reply: their descriptions, and the one way to use them. */
+export interface Toolbox {
+  specs: ToolSpec[];
+  /** Runs a tool and tells the model what came of it; an unknown name or unfit input is told, and does nothing. */
+  use(call: ToolCall): Promise<string>;
+}

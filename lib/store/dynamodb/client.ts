@@ -1,0 +1,167 @@
+/** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
+import { AwsV4Signer } from "aws4fetch";
+import { type Chance, pauseAfter } from "../engine/group_commit.ts";
+
+/** Keys of AWS; temporary ones have a session token. */
+export interface AwsCredentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | undefined;
+}
+
+/** Where the table is, and who asks. */
+export interface DynamoDbAccess {
+  table: string;
+  /** `eu-central-1` */
+  region: string;
+  /** A function is asked before each request, since keys of a role are renewed while the program runs. */
+  credentials: AwsCredentials | (() => AwsCredentials | Promise<AwsCredentials>);
+  /** For a server other than AWS's own: `http://127.0.0.1:8000`. */
+  endpoint?: string;
+  fetch?: typeof fetch;
+}
+
+/** How long to wait for what; milliseconds. */
+export interface DynamoDbLimits {
+  /** For one answer. */
+  answer: number;
+  /** For a request that may be repeated: all its tries. */
+  patience: number;
+  /** For a commit, whose outcome must be known. */
+  findOut: number;
+}
+
+/** What DynamoDB refused. `reasons` are those of a cancelled transaction, `None` where an item had none. */
+export class DynamoDbError extends Error {
+  override readonly name = "DynamoDbError";
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly reasons: readonly string[] = [],
+  ) {
+    super(`${code}: ${message}`);
+  }
+}
+
+/** No final answer in time. `lost`: a request may have been carried out without telling. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+  constructor(
+    message: string,
+    readonly lost: boolean,
+    options: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Speaks to one table. `patience`: how long a request is repeated that finds no answer; milliseconds. */
+export interface DynamoDbClient {
+  call<T = unknown>(operation: string, body: object, patience?: number): Promise<T>;
+  /** Table and region, for messages. */
+  place: string;
+  table: string;
+}
+
+/** Refused because of the load: nothing was done. */
+const THROTTLED = /^(Throttl|ProvisionedThroughputExceeded|RequestLimitExceeded)/;
+/** Not answered yet, or by a fault of the service: it may have been done. */
+const UNSURE = /^(TransactionInProgress|InternalServerError|InternalFailure|ServiceUnavailable)/;
+
+const CANCELLED = "TransactionCanceledException";
+
+/** Makes a client. */
+export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, chance: Chance): DynamoDbClient {
+  const { table, region, credentials, fetch: send = fetch } = access;
+  const url = access.endpoint ?? `https://dynamodb.${region}.amazonaws.com/`;
+  const place = `DynamoDB table ${table} in ${region}`;
+  const signingKeys = new Map<string, ArrayBuffer>();
+
+  const ask = async (operation: string, body: string): Promise<unknown> => {
+    const keys = typeof credentials === "function" ? await credentials() : credentials;
+    const { accessKeyId, secretAccessKey, sessionToken } = keys;
+    const signer = new AwsV4Signer({
+      method: "POST",
+      url,
+      headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `DynamoDB_20120810.${operation}` },
+      body,
+      service: "dynamodb",
+      region,
+      cache: signingKeys,
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+    });
+    const { headers } = await signer.sign();
+    const response = await send(url, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
+      signal: AbortSignal.timeout(limits.answer),
+    });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text);
+    throw refusalOf(response.status, text);
+  };
+
+  return {
+    place,
+    table,
+    async call<T>(operation: string, body: object, patience = limits.patience) {
+      const text = JSON.stringify(body);
+      const end = chance.now() + patience;
+      let lost = false;
+      for (let tries = 1; ; tries++) {
+        try {
+          return (await ask(operation, text)) as T;
+        } catch (error) {
+          const refused = error instanceof DynamoDbError && !mayPass(error);
+          // After a lost answer a refusal is about this asking; only that a transaction was cancelled tells of the first too.
+          if (refused && (!lost || error.code === CANCELLED)) throw error;
+          lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
+          const pause = pauseAfter(tries, chance.random);
+          const again = !refused && chance.now() + pause < end;
+          if (again) await chance.sleep(pause);
+          // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
+          if (!again || chance.now() >= end)
+            throw new NoAnswer(`${operation} found no answer: ${sentenceOf(error)}`, lost, { cause: error });
+        }
+      }
+    },
+  };
+}
+
+/** Whether the same request may succeed when it is made again. */
+function mayPass({ code, reasons }: DynamoDbError): boolean {
+  if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);
+  const told = reasons.filter((reason) => reason !== "None");
+  return told.length > 0 && told.every((reason) => THROTTLED.test(reason));
+}
+
+interface Refusal {
+  __type?: string;
+  message?: string;
+  Message?: string;
+  CancellationReasons?: { Code?: string }[];
+}
+
+function refusalOf(status: number, text: string): DynamoDbError {
+  let body: Refusal = {};
+  try {
+    body = JSON.parse(text) as Refusal;
+  } catch {
+    // What stands between may answer without JSON; its status says enough.
+  }
+  const code = body["__type"]?.split("#").at(-1) ?? (status >= 500 ? "ServiceUnavailable" : `HTTP ${status}`);
+  const reasons = body.CancellationReasons?.map(({ Code = "None" }) => Code);
+  return new DynamoDbError(code, body.message ?? body.Message ?? `status ${status}`, reasons);
+}
+
+/** `fetch` keeps the reason of a lost connection one level deeper. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return `${error.message} (${cause.message || ("code" in cause ? String(cause.code) : cause.name)})`;
+}

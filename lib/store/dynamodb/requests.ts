@@ -1,0 +1,91 @@
+/** The four requests that the store makes, each until it has all that was asked for. */
+import { type DynamoDbClient, DynamoDbError } from "./client.ts";
+import { binary, type Item, nameOf, type Operation } from "./items.ts";
+import { Contended } from "../engine/group_commit.ts";
+
+const MOST_KEYS = 100;
+
+/** One item. */
+export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promise<Item | undefined> {
+  const { Item } = await call<{ Item?: Item }>("GetItem", { TableName: table, Key, ConsistentRead: true });
+  return Item;
+}
+
+/** Items by `nameOf` their key; what there is not is absent. The keys are all different. */
+export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<Map<string, Item>> {
+  const found = new Map<string, Item>();
+  const pages: Item[][] = [];
+  for (let from = 0; from < keys.length; from += MOST_KEYS) pages.push(keys.slice(from, from + MOST_KEYS));
+  await Promise.all(
+    pages.map(async (page) => {
+      for (const item of await batchGet(client, page)) found.set(nameOf(item), item);
+    }),
+  );
+  return found;
+}
+
+interface BatchAnswer {
+  Responses?: Record<string, Item[]>;
+  UnprocessedKeys?: Record<string, { Keys: Item[] }>;
+}
+
+/** What does not fit in 16 MB is left for the next request. */
+async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let left = keys; left.length > 0;) {
+    const RequestItems = { [table]: { Keys: left, ConsistentRead: true } };
+    const { Responses, UnprocessedKeys } = await call<BatchAnswer>("BatchGetItem", { RequestItems });
+    items.push(...(Responses?.[table] ?? []));
+    left = UnprocessedKeys?.[table]?.Keys ?? [];
+  }
+  return items;
+}
+
+/** A page of a partition, in order of the sort key; `after` is exclusive. */
+export async function query(
+  { call, table }: DynamoDbClient,
+  partition: string,
+  { after, limit, reverse = false }: { after?: Uint8Array; limit: number; reverse?: boolean },
+): Promise<Item[]> {
+  // A sort key has one byte at least: before the first there is nothing, and beyond it everything.
+  if (limit === 0 || (reverse && after?.length === 0)) return [];
+  const beyond = after !== undefined && after.length > 0;
+  const items: Item[] = [];
+  let start: Item | undefined;
+  do {
+    const answer = await call<{ Items?: Item[]; LastEvaluatedKey?: Item }>("Query", {
+      TableName: table,
+      ConsistentRead: true,
+      KeyConditionExpression: `pk = :pk${beyond ? ` and sk ${reverse ? "<" : ">"} :after` : ""}`,
+      ExpressionAttributeValues: { ":pk": { S: partition }, ...(beyond && { ":after": binary(after) }) },
+      ScanIndexForward: !reverse,
+      ...(limit - items.length < 100_000 && { Limit: limit - items.length }),
+      ...(start && { ExclusiveStartKey: start }),
+    });
+    items.push(...(answer.Items ?? []));
+    start = answer.LastEvaluatedKey;
+  } while (start && items.length < limit);
+  return items;
+}
+
+/**
+ * Writes all or nothing; false when a condition does not hold. With a token the same may be sent again within ten minutes
+ * and is done once. Errors: `Contended` when another writes the same items at this moment.
+ */
+export async function write(
+  { call, place }: DynamoDbClient,
+  TransactItems: readonly Operation[],
+  { token, patience }: { token?: string; patience?: number } = {},
+): Promise<boolean> {
+  try {
+    const body = { TransactItems, ...(token !== undefined && { ClientRequestToken: token }) };
+    await call("TransactWriteItems", body, patience);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DynamoDbError)) throw error;
+    if (error.reasons.includes("ConditionalCheckFailed")) return false;
+    if (error.reasons.includes("TransactionConflict"))
+      throw new Contended(`${place}: another writes at this moment`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+/** Connections of a pool, borrowed so that one that breaks is neither reused nor the end of the process. */
+import type { Pool, PoolClient } from "pg";
+import { storeError } from "./errors.ts";
+
+/** A connection that was borrowed; it goes back once, by either way. */
+export interface Connection {
+  client: PoolClient;
+  /** Hands it back as it is. */
+  release(): void;
+  /** Undoes what is open and hands it back; closes it when that fails. */
+  giveUp(): Promise<void>;
+}
+
+// A connection that breaks between two statements tells it by an event, which ends the process when nobody listens.
+const ignore = (): void => undefined;
+
+/**
+ * A connection that is listened to from the first moment: the server's last word may lie in the same packet as its welcome,
+ * and a promise would hand the connection over after it.
+ */
+const connect = (pool: Pool): Promise<PoolClient> =>
+  new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on("error", ignore);
+      if (client) resolve(client);
+      else reject(error ?? new Error("no connection"));
+    });
+  });
+
+/** Borrows a connection. Errors: `StoreUnavailable`. */
+export async function borrow(pool: Pool, place: string): Promise<Connection> {
+  const client = await connect(pool).catch((error: unknown) => {
+    throw storeError(error, place);
+  });
+  let held = true;
+  const release = (broken = false): void => {
+    if (!held) return;
+    held = false;
+    client.off("error", ignore);
+    client.release(broken);
+  };
+  return {
+    client,
+    release: () => release(),
+    async giveUp() {
+      if (!held) return;
+      await client.query("rollback").then(
+        () => release(),
+        () => release(true),
+      );
+    },
+  };
+}
+
+/** Does what may be done again on a connection of its own. Errors: `Contended`, `StoreUnavailable`. */
+export async function withConnection<T>(
+  pool: Pool,
+  place: string,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const { client, release, giveUp } = await borrow(pool, place);
+  try {
+    const result = await work(client);
+    release();
+    return result;
+  } catch (error) {
+    await giveUp();
+    throw storeError(error, place, "first use");
+  }
+}

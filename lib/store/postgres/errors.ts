@@ -1,0 +1,50 @@
+/** What an error of Postgres, or of the way to it, says about the transaction. */
+import { Contended } from "../engine/group_commit.ts";
+import { StoreUnavailable } from "../store.ts";
+
+interface ServerError extends Error {
+  /** Five characters, the SQLSTATE. */
+  code: string;
+  severity: string;
+}
+
+/** lock_not_available, query_canceled (a time limit), serialization_failure, deadlock_detected: never the end of a connection. */
+const CONTENDED: unknown[] = ["55P03", "57014", "40001", "40P01"];
+
+/** Whether the server itself refused the statement and goes on: then the transaction is undone, beyond doubt. */
+export function isRefusal(error: unknown): error is ServerError {
+  if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return false;
+  return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) && error.severity === "ERROR";
+}
+
+/** Whether the connection broke, so that another may do. One whose server does not answer in time is not broken. */
+const isBroken = (error: unknown): boolean =>
+  !isRefusal(error) && !(error instanceof Error && error.message === "Query read timeout");
+
+/**
+ * The error as the port has it: `Contended`, or `StoreUnavailable` with a sentence that names the database. At its first use
+ * a connection may turn out to have died unnoticed, say since the server was started anew: then there are others.
+ */
+export function storeError(error: unknown, place: string, use?: "first use"): Error {
+  if (error instanceof Contended || error instanceof StoreUnavailable) return error;
+  const text = sentenceOf(error);
+  // By the code alone: the word for the severity is in the server's language.
+  const contended = error instanceof Error && "code" in error && CONTENDED.includes(error.code);
+  if (contended || (use === "first use" && isBroken(error)))
+    return new Contended(`${place}: ${text}`, { cause: error });
+  return new StoreUnavailable(`${place}: ${text}`, { cause: error });
+}
+
+/** A refused connection is an error without a message that holds one error for each address. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+/** A database's address without its user and password, for messages. */
+export function placeOf(url: string): string {
+  if (!URL.canParse(url))
+    throw new TypeError("the address of the database must read postgres://user@host:port/database");
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}

@@ -1,0 +1,74 @@
+/** The tables of the Postgres store, made and brought up to date by whoever opens it first. */
+import type { PoolClient } from "pg";
+import { StoreUnavailable } from "../store.ts";
+
+/**
+ * One step a version; a step that was released is never edited. Ids are bytes (see `record_key.ts`), values the JSON text
+ * as it was put. Deleted records stay, for their revision; the partial index keeps them out of pages, and `deleted` is a
+ * column of its own so that replacing a value touches no index.
+ */
+const STEPS = [
+  `create table countersign_records (
+     store text collate "C" not null,
+     collection text collate "C" not null,
+     id bytea not null,
+     revision bigint not null,
+     deleted boolean not null,
+     value text,
+     primary key (store, collection, id),
+     check (deleted = (value is null))
+   ) with (fillfactor = 80);
+   create index countersign_live on countersign_records (store, collection, id) where not deleted`,
+];
+
+/** Any number that is the same in every process: two that open an empty database take turns. */
+const MIGRATION_LOCK = "4850194026871223041";
+
+/**
+ * Makes the tables or brings them up to date. Errors: `StoreUnavailable` when they are of a later version, or the encoding
+ * is not UTF-8.
+ */
+export async function migrate(client: Pick<PoolClient, "query">, place: string): Promise<void> {
+  const { rows: settings } = await client.query<{ encoding: string }>(
+    "select current_setting('server_encoding') as encoding",
+  );
+  const encoding = settings[0]!.encoding;
+  if (encoding !== "UTF8")
+    throw new StoreUnavailable(`${place}: the database has the encoding ${encoding}; make one with encoding UTF8`);
+  if ((await versionOf(client)) === STEPS.length) return;
+  await client.query("begin isolation level read committed read write");
+  try {
+    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    await step(client, place);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function step(client: Pick<PoolClient, "query">, place: string): Promise<void> {
+  // Not asked by `to_regclass`, which may still know from before the lock that there was none.
+  await client.query("create table if not exists countersign_schema (version integer not null)");
+  const version = await versionIn(client);
+  if (version > STEPS.length)
+    throw new StoreUnavailable(
+      `${place}: its tables are of version ${version}, this program knows ${STEPS.length}: install a newer one`,
+    );
+  for (const sql of STEPS.slice(version)) await client.query(sql);
+  await client.query("delete from countersign_schema");
+  await client.query("insert into countersign_schema values ($1)", [STEPS.length]);
+}
+
+/** 0 when there are no tables yet. */
+async function versionOf(client: Pick<PoolClient, "query">): Promise<number> {
+  const { rows } = await client.query<{ made: boolean }>(
+    "select to_regclass('countersign_schema') is not null as made",
+  );
+  return rows[0]!.made ? versionIn(client) : 0;
+}
+
+async function versionIn(client: Pick<PoolClient, "query">): Promise<number> {
+  const { rows } = await client.query<{ version: number }>("select version from countersign_schema");
+  return rows[0]?.version ?? 0;
+}

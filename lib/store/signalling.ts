@@ -1,0 +1,16 @@
+import type { CommitSignal } from "../kit/commit_signal.ts";
+import type { Store } from "./store.ts";
+
+/** A store that count after every transaction that was committed. */
+export function signalling(store: Store, commits: CommitSignal): Store {
+  return {
+    get: (collection, id) => store.get(collection, id),
+    list: (collection, options) => store.list(collection, options),
+    close: () => store.close(),
+    async transact(decide) {
+      const result = await store.transact(decide);
+      commits.notify();
+      return result;
+    },
+  };
+}

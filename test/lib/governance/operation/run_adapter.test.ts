@@ -1,0 +1,91 @@
+/** Each step has 10 s. Time is the timers', not the tests'. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Change } from "../../../../lib/governance/rules/change.ts";
+import { applyToHost, rollBackHost } from "../../../../lib/governance/operation/run_adapter.ts";
+import { step } from "../../../../lib/kit/time_limit.ts";
+import { hangs, scriptedAdapter, type Script } from "../../../support/scripted_adapter.ts";
+
+const change = { change_id: "chg_1" } as Change;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Runs while time passes; gives the result and how many seconds it took. */
+async function elapsed<T>(run: Promise<T>): Promise<[T, seconds: number]> {
+  const start = Date.now();
+  let end = start;
+  const done = run.finally(() => (end = Date.now()));
+  done.catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(120_000);
+  return [await done, (end - start) / 1000];
+}
+
+test("a step that answers leaves no timer behind", async () => {
+  expect(await step(async () => "done")).toBe("done");
+  await expect(step(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a step is told to stop when its time is over, and is not waited for", async () => {
+  let aborted = false;
+  const late = step((signal) => {
+    signal.addEventListener("abort", () => (aborted = true));
+    return new Promise(() => {});
+  }, 2000);
+  const failure = expect(late).rejects.toThrow("no answer within 2 s");
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(aborted).toBe(true);
+  await failure;
+});
+
+test.each([
+  ["validate", applyToHost, "validate", "absent", 10],
+  ["apply", applyToHost, "apply", "absent", 10],
+  ["verify", applyToHost, "verify", "unknown", 30],
+  ["rollback", rollBackHost, "rollback", "applied", 10],
+  ["verify", rollBackHost, "verify", "unknown", 10],
+] as const)("%s that never answers fails %o after its time", async (silent, run, stage, host, seconds) => {
+  const adapter = scriptedAdapter();
+  if (run === rollBackHost) adapter.host.set(change.change_id, "applied");
+  adapter.on(silent, hangs);
+  const [result, took] = await elapsed(run(adapter, change));
+  expect(result).toMatchObject({ ok: false, failure: { stage, host } });
+  expect(took).toBe(seconds);
+});
+
+test("an apply that is late but obeys its signal is undone", async () => {
+  const adapter = scriptedAdapter();
+  const obedient: Script = ({ change_id }, signal) => {
+    adapter.host.set(change_id, "applied");
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  adapter.on("apply", obedient);
+  const [result] = await elapsed(applyToHost(adapter, change));
+  expect(result).toMatchObject({
+    ok: false,
+    failure: { stage: "apply", host: "rolled_back", error: "no answer within 10 s" },
+  });
+});
+
+test("an adapter that throws before it returns a promise fails like any other", async () => {
+  const adapter = {
+    ...scriptedAdapter(),
+    apply: () => {
+      throw new Error("at once");
+    },
+  };
+  expect((await elapsed(applyToHost(adapter, change)))[0]).toMatchObject({ ok: false, failure: { error: "at once" } });
+});
+
+test("an error text is well-formed and bounded, whatever was thrown", async () => {
+  for (const thrown of [new Error(`\ud800${"x".repeat(5000)}`), "text", undefined]) {
+    const adapter = scriptedAdapter();
+    adapter.on("apply", () => Promise.reject(thrown));
+    const [result] = await elapsed(applyToHost(adapter, change));
+    const { error } = (result as { failure: { error: string } }).failure;
+    expect(error.isWellFormed()).toBe(true);
+    expect(error.length).toBeLessThanOrEqual(1000);
+  }
+});

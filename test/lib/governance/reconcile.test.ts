@@ -1,0 +1,192 @@
+import { expect, test } from "vitest";
+import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
+import { refold } from "../../../lib/governance/reconcile.ts";
+import type { Change } from "../../../lib/governance/rules/change.ts";
+import type { ChangeRecord } from "../../../lib/governance/records.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { DAY, HOUR } from "../../support/clock.ts";
+import { service, type TestService } from "../../support/service.ts";
+import { runCycle } from "../../../lib/pulse/cycle.ts";
+import { realLog } from "../../tamper/real_log.ts";
+
+const SOUND = { mismatched: 0, mismatches: [], unsettled: 0 };
+
+test("every change of a real log is what the log says of it", async () => {
+  const { deps } = await realLog();
+  const changes = await deps.store.list("changes", { limit: 1000 });
+  expect(await refold(deps)).toEqual({ ...SOUND, compared: changes.length });
+});
+
+test("so are minor, expired and half-approved changes, and those a guardrail rolled back", async () => {
+  const minor = { kinds: ["config"], targets: ["*"], max_risk: "low" };
+  const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
+  const api = await service({
+    intent: { policy: { minor, guardrails, consent_ttl_hours: 1, required_approvers: { major: 2 } } },
+  });
+  const { status } = await api.propose({ tier: "minor", risk: "low", affected_users: 1, reversible: true });
+  expect(status).toBe("approved");
+  await api.propose();
+  api.deps.clock.advance(2 * HOUR);
+  await runCycle(api.deps);
+  await api.must("approve", (await api.propose({ tier: "major" })).change_id);
+  await api.post("kpi", { csat: 4 });
+  await api.bring("applied", { kpi: "csat" });
+  await api.post("kpi", { csat: 1 });
+  expect((await runCycle(api.deps)).rolled_back).not.toBeNull();
+  expect(await refold(api.deps)).toEqual({ ...SOUND, compared: 4 });
+});
+
+/** Edits a stored record beside the log. */
+async function edit(api: TestService, id: string, by: (record: ChangeRecord) => unknown): Promise<void> {
+  const { store } = api.deps;
+  const { value } = (await store.get<ChangeRecord>("changes", id))!;
+  await store.transact((tx) => tx.put("changes", id, by(value)));
+}
+
+const withChange = (over: Partial<Change>) => (record: ChangeRecord) => ({
+  ...record,
+  change: { ...record.change, ...over },
+});
+
+test.each<[string, string[], (record: ChangeRecord) => unknown]>([
+  ["a status", ["status"], withChange({ status: "approved" })],
+  [
+    "a resolution",
+    ["approvals", "resolution"],
+    withChange({ resolution: "expired", approval_note: "n", approver: "ana" }),
+  ],
+  ["the content", ["content"], withChange({ value: { on: true } })],
+  ["the content and its digest", ["content", "digest"], withChange({ target: "billing.plan", digest: "0".repeat(64) })],
+  [
+    "an approver",
+    ["approvals"],
+    (record) => withChange({ approvals: [{ ...record.change.approvals[0]!, approver: "bo" }] })(record),
+  ],
+  [
+    "an approval's note",
+    ["approvals", "approval_note"],
+    (record) => withChange({ approvals: [{ ...record.change.approvals[0]!, note: "no" }] })(record),
+  ],
+  [
+    "an approval too many",
+    ["approvals"],
+    (record) => withChange({ approvals: [record.change.approvals[0]!, record.change.approvals[0]!] })(record),
+  ],
+  ["no approval", ["approvals", "approval_note"], withChange({ approvals: [] })],
+  ["the note shown", ["approval_note"], withChange({ approval_note: "other" })],
+  ["the name shown", ["approver"], withChange({ approver: "bo" })],
+  ["how many must consent", ["required_approvers"], withChange({ required_approvers: 2 })],
+  ["when it was applied", ["applied_at"], withChange({ applied_at: "2026-01-03T00:00:00.000Z" })],
+  ["when it was decided", ["decided_at"], withChange({ decided_at: null })],
+  ["when it was proposed", ["created_at"], withChange({ created_at: "2026-01-01T00:00:00.000Z" })],
+  ["when it was rolled back", ["rolled_back_at"], withChange({ rolled_back_at: "2026-01-03T00:00:00.000Z" })],
+  ["its revision", ["revision"], withChange({ revision: 9 })],
+  ["its entries", ["audit"], (record) => ({ ...record, audit: [1] })],
+  ["its entries, to some that are still to come", ["audit"], (record) => ({ ...record, audit: [...record.audit, 99] })],
+  ["its shape", ["record"], () => ({ change: null, audit: [] })],
+])("a record edited in %s does not hold", async (_, fields, by) => {
+  const api = await service();
+  await api.bring("denied");
+  const change_id = await api.bring("applied");
+  await edit(api, change_id, by);
+  const { mismatches, ...report } = await refold(api.deps);
+  expect(report).toMatchObject({ compared: 2, mismatched: 1 });
+  expect(mismatches.map(({ change_id, fields }) => [change_id, fields.toSorted()])).toEqual([
+    [change_id, fields.toSorted()],
+  ]);
+});
+
+test("a record that is missing, and one the log does not know", async () => {
+  const api = await service();
+  const [gone, model] = [await api.bring("applied"), await api.bring("denied")];
+  const { value } = (await api.deps.store.get<ChangeRecord>("changes", model))!;
+  await api.deps.store.transact((tx) => {
+    tx.delete("changes", gone);
+    tx.put("changes", "chg_forged", { ...value, change: { ...value.change, change_id: "chg_forged" } });
+  });
+  expect((await refold(api.deps)).mismatches).toEqual([
+    { change_id: "chg_forged", fields: ["log"] },
+    { change_id: gone, fields: ["record"] },
+  ]);
+});
+
+/** Appends an entry as the service would, whatever it says. */
+async function append(
+  api: TestService,
+  change_id: string,
+  event_type: "change_applied" | "consent_decision" | "change_proposed",
+  detail: object,
+) {
+  const { store, sha256, clock } = api.deps;
+  await store.transact(async (tx) => {
+    const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
+    tx.put("audit", entryKey(entry.id), entry);
+    tx.put("meta", "chain", head);
+    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    tx.put("changes", change_id, {
+      ...record,
+      audit: [...record.audit, entry.id],
+      change: { ...record.change, revision: record.change.revision + 1 },
+    });
+  });
+}
+
+test.each([
+  ["applied without consent", "change_applied", { status: "applied" }],
+  [
+    "decided for another content",
+    "consent_decision",
+    { decision: "approved", approver: "ana", note: "", digest: "0".repeat(64) },
+  ],
+  ["decided without saying how", "consent_decision", {}],
+  ["proposed twice", "change_proposed", { status: "pending_consent" }],
+] as const)("a log in which a change is %s is not believed", async (_, event, detail) => {
+  const api = await service();
+  const { change_id } = await api.propose();
+  await append(api, change_id, event, detail);
+  expect((await refold(api.deps)).mismatches).toEqual([{ change_id, fields: expect.arrayContaining(["log"]) }]);
+});
+
+test("changes that move meanwhile are no mismatch", async () => {
+  const api = await service();
+  const ids = [await api.bring("approved"), await api.bring("approved"), await api.bring("approved")];
+  const { store } = api.deps;
+  let once = 0;
+  const moving: Store = {
+    ...store,
+    // Between reading the log and reading the records, one change moves and one is made.
+    list: async <T>(collection: string, options: Parameters<Store["list"]>[1]) => {
+      if (collection === "changes" && once++ === 0) {
+        await api.must("apply", ids[1]!);
+        await api.propose();
+      }
+      return store.list<T>(collection, options);
+    },
+    // And the next moves right after its record was read.
+    get: async <T>(collection: string, id: string) => {
+      const stored = await store.get<T>(collection, id);
+      if (collection === "changes" && once++ === 1) await api.must("apply", ids[2]!);
+      return stored;
+    },
+  };
+  expect(await refold({ ...api.deps, store: moving, integrity: {} })).toEqual({ ...SOUND, compared: 4 });
+});
+
+test("a pass is shared, and its answer kept for a while", async () => {
+  const api = await service();
+  const change_id = await api.bring("applied");
+  const [one, two] = await Promise.all([refold(api.deps), refold(api.deps)]);
+  expect(one).toBe(two);
+  await edit(api, change_id, withChange({ status: "approved" }));
+  expect((await refold(api.deps)).mismatched).toBe(0);
+  api.deps.clock.advance(DAY);
+  expect((await refold(api.deps)).mismatched).toBe(1);
+});
+
+test("a pass that fails is not kept", async () => {
+  const api = await service();
+  await api.propose();
+  await api.deps.store.transact((tx) => tx.delete("audit", entryKey(1)));
+  await expect(refold(api.deps)).rejects.toThrow("audit entry 1");
+  await expect(refold(api.deps)).rejects.toThrow("audit entry 1");
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { createKeyedMutex } from "../../../lib/kit/keyed_mutex.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+
+test("one name's work runs one at a time, in order; other names go on", async () => {
+  const mutex = createKeyedMutex();
+  const hold = gate();
+  const order: string[] = [];
+  const first = mutex("a", () => hold.opened.then(() => order.push("a1")));
+  const second = mutex("a", async () => order.push("a2"));
+  await mutex("b", async () => order.push("b1"));
+  hold.open();
+  await Promise.all([first, second]);
+  expect(order).toEqual(["b1", "a1", "a2"]);
+});
+
+test("a turn that fails passes its error on, and the next one runs", async () => {
+  const mutex = createKeyedMutex();
+  const failed = mutex("a", () => Promise.reject(new Error("no")));
+  const next = mutex("a", async () => "yes");
+  await expect(failed).rejects.toThrow("no");
+  expect(await next).toBe("yes");
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { JsonRefused, parseStrictJson } from "../../../lib/kit/strict_json.ts";
+
+test.each([
+  '{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}',
+  '{"a":"\\"a\\":1,\\"a\\":2"}',
+  '{"a":"{","b":"[","c":",","d":"\\\\"}',
+  '{"a":["a","a","a"],"b":"a"}',
+  '{"":1,"\\u0000":2}',
+  '{"__proto__":1,"constructor":2}',
+  '["x","x"]',
+  '"text with , and { and ]"',
+  "-1.5e-3",
+  " [ ] ",
+])("%s is read as JSON.parse reads it", (text) => {
+  expect(parseStrictJson(text)).toEqual(JSON.parse(text));
+});
+
+test.each([
+  ['{"a":1,"a":1}', '"a"'],
+  ['{"a":1,"\\u0061":2}', '"a"'],
+  ['{"a":{"b":1},"a":2}', '"a"'],
+  ['{"a":{"b":1,"b":2}}', '"b"'],
+  ['[{"x":1},{"x":[{"y":1,"z":2,"y":3}]}]', '"y"'],
+  ['{"a\\"b":1,"a\\"b":2}', '"a\\"b"'],
+  ['{"a":[],"b":{},"a":null}', '"a"'],
+  ['{"__proto__":1,"__proto__":2}', '"__proto__"'],
+  ['{ "a" : 1 ,\n "a" : 2 }', '"a"'],
+])("%s repeats a member", (text, name) => {
+  expect(() => parseStrictJson(text)).toThrow(new JsonRefused(`repeats the member ${name}`));
+});
+
+test.each(["", "{", "{a:1}", "[1,]", "NaN", "undefined", "'x'", "1 2", "\u0000"])("%j is not JSON", (text) => {
+  expect(() => parseStrictJson(text)).toThrow(new JsonRefused("is not valid JSON"));
+});
+
+test.each(['"\\ud800"', '["x\\udc00"]', '{"a":{"b":"\\ud800\\ud800"}}', '{"\\udfff":1}'])(
+  "%s is not Unicode",
+  (text) => {
+    expect(() => parseStrictJson(text)).toThrow(JsonRefused);
+  },
+);
+
+test.each(["1e999", "-1e999", '{"a":[1e400]}'])("%s is beyond the range of numbers", (text) => {
+  expect(() => parseStrictJson(text)).toThrow(JsonRefused);
+});
+
+test.each([199, 1000, 30_000])("nesting %i deep is read or refused in words, and breaks nothing", (depth) => {
+  for (const text of ["[".repeat(depth) + "]".repeat(depth), `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`]) {
+    try {
+      parseStrictJson(text);
+    } catch (error) {
+      expect(error).toBeInstanceOf(JsonRefused);
+    }
+  }
+});
+
+test("a refusal shows nothing of the text but a member's name", () => {
+  for (const text of ['{"token":"secret","token":"secret"}', '{"token":"secret"', '{"token":"secret\\ud800"}'])
+    expect(() => parseStrictJson(text)).toThrow(
+      expect.not.objectContaining({ message: expect.stringMatching("secret") }),
+    );
+});
+
+test("pairs of surrogates are well-formed", () => {
+  expect(parseStrictJson('{"😀":["😀","\\ud83d\\ude00"]}')).toEqual({ "😀": ["😀", "😀"] });
+});

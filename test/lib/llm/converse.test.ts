@@ -1,0 +1,248 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { converse } from "../../../lib/llm/converse.ts";
+import { type Llm, LlmFailed, type LlmMessage } from "../../../lib/llm/port.ts";
+import { anthropicLlm } from "../../../lib/llm/anthropic.ts";
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import { openLlm } from "../../../lib/llm/open.ts";
+import type { Toolbox } from "../../../lib/llm/port.ts";
+import { provider, type Script } from "../chat/provider.ts";
+
+const KEY = "sk-very-secret";
+const QUESTION: LlmMessage = { role: "user", text: "how are we?" };
+
+/** An answer in both protocols, if it were not for its size. */
+const LARGE = {
+  choices: [{ message: { content: "hi" } }],
+  content: [{ type: "text", text: "hi" }],
+  padding: "x".repeat(1024 * 1024),
+};
+
+/** A toolbox of one tool that answers with what it was given. */
+const echo = (): Toolbox & { used: unknown[] } => {
+  const used: unknown[] = [];
+  return {
+    used,
+    specs: [{ name: "echo", description: "Says it again.", parameters: { type: "object" } }],
+    use: async ({ name, input }) => {
+      used.push([name, input]);
+      return JSON.stringify(input);
+    },
+  };
+};
+
+const PROTOCOLS: [string, (url: string) => Llm][] = [
+  ["OpenAI", (url) => openAiLlm({ model: "m1", key: KEY, baseUrl: url })],
+  ["Anthropic", (url) => anthropicLlm({ model: "m1", key: KEY, baseUrl: `${url}/v1` })],
+];
+
+const ask = (llm: Llm, tools: Toolbox = echo(), limitMs?: number) =>
+  converse(llm, "be brief", [QUESTION], tools, limitMs);
+
+describe.each(PROTOCOLS)("%s", (name, connect) => {
+  const asked = async (script: Script, limitMs?: number) => {
+    const { url, received } = await provider(script);
+    const tools = echo();
+    const reply = await ask(connect(url), tools, limitMs).then(
+      (text) => ({ text, error: undefined }),
+      (error: Error) => ({ text: undefined, error }),
+    );
+    return { ...reply, received, used: tools.used };
+  };
+  const raw =
+    (status: number, text: string) =>
+    () =>
+    (response: ServerResponse): void => {
+      response.statusCode = status;
+      response.end(text);
+    };
+
+  test("carries the question, the instructions and the tools, and brings back the text", async () => {
+    const { text, received } = await asked(() => ({ text: "All is well." }));
+    expect(text).toBe("All is well.");
+    const [{ path, headers, body }] = received as [(typeof received)[0]];
+    expect(body.model).toBe("m1");
+    expect(JSON.stringify(body)).toContain("be brief");
+    expect(JSON.stringify(body.tools)).toContain("Says it again.");
+    if (name === "OpenAI") {
+      expect(path).toBe("/v1/chat/completions");
+      expect(headers.authorization).toBe(`Bearer ${KEY}`);
+      expect(body.messages.at(-1)).toEqual({ role: "user", content: "how are we?" });
+    } else {
+      expect(path).toBe("/v1/messages");
+      expect(headers["x-api-key"]).toBe(KEY);
+      expect(headers["anthropic-version"]).toBe("2023-06-01");
+      expect(body.messages).toEqual([{ role: "user", content: "how are we?" }]);
+    }
+  });
+
+  test("answers the model's wishes for tools until it has its say", async () => {
+    const { text, used, received } = await asked((_, round) =>
+      round === 0
+        ? { text: "let me see", tools: [{ name: "echo", input: { a: 1 } }, { name: "echo" }] }
+        : { text: "seen" },
+    );
+    expect(text).toBe("seen");
+    expect(used).toEqual([
+      ["echo", { a: 1 }],
+      ["echo", {}],
+    ]);
+    const tail = received[1]!.body.messages.slice(name === "OpenAI" ? 2 : 1);
+    expect(tail).toEqual(
+      name === "OpenAI"
+        ? [
+            {
+              role: "assistant",
+              content: "let me see",
+              tool_calls: [
+                { id: "call_0", type: "function", function: { name: "echo", arguments: '{"a":1}' } },
+                { id: "call_1", type: "function", function: { name: "echo", arguments: "{}" } },
+              ],
+            },
+            { role: "tool", tool_call_id: "call_0", content: '{"a":1}' },
+            { role: "tool", tool_call_id: "call_1", content: "{}" },
+          ]
+        : [
+            {
+              role: "assistant",
+              content: [
+                { type: "text", text: "let me see" },
+                { type: "tool_use", id: "call_0", name: "echo", input: { a: 1 } },
+                { type: "tool_use", id: "call_1", name: "echo", input: {} },
+              ],
+            },
+            {
+              role: "user",
+              content: [
+                { type: "tool_result", tool_use_id: "call_0", content: '{"a":1}' },
+                { type: "tool_result", tool_use_id: "call_1", content: "{}" },
+              ],
+            },
+          ],
+    );
+  });
+
+  test.each<[string, Script, string]>([
+    ["an error that repeats the key", raw(401, `{"error":"bad key ${KEY}"}`), "it answered HTTP 401"],
+    ["an overload", raw(529, "overloaded"), "it answered HTTP 529"],
+    ["no JSON", raw(200, "<html>"), "its answer is not JSON"],
+    ["half an answer", raw(200, '{"choices":[{"mess'), "its answer is not JSON"],
+    ["another shape", raw(200, '{"choices":[],"content":"hello"}'), "its answer is not a"],
+    ["a number", raw(200, "42"), "its answer is not a"],
+    ["a fine answer of more than a megabyte", raw(200, JSON.stringify(LARGE)), "its answer is too large"],
+    ["an endless answer", () => flood, "its answer is too large"],
+    ["a connection that breaks off", () => breakOff, "its answer broke off"],
+    ["a dropped connection", () => (response) => void response.destroy(), "unreachable"],
+    ["a redirect", () => redirect, "unreachable"],
+    ["nothing", () => ({ text: "  \n" }), "it said nothing"],
+    ["tools without end", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
+  ])("fails on %s, and says so without repeating it", async (_, script, reason) => {
+    const { error, received } = await asked(script);
+    expect(error).toBeInstanceOf(LlmFailed);
+    expect(error!.message).toContain(reason);
+    expect(error!.message).not.toContain(KEY);
+    expect(received.length).toBeLessThan(10);
+  });
+
+  test("is not waited for beyond the limit, and its connection is closed", async () => {
+    const { error, received } = await asked(() => () => {}, 50);
+    expect(error!.message).toBe("no answer in time");
+    await received[0]!.closed;
+  });
+
+  test("is not waited for when it dribbles", async () => {
+    const { error, received } = await asked(() => (response) => void response.write('{"choices":'), 50);
+    expect(error!.message).toBe("no answer in time");
+    await received[0]!.closed;
+  });
+
+  test("says no more than eight thousand characters", async () => {
+    const { text } = await asked(() => ({ text: "long ".repeat(10_000) }));
+    expect(text).toHaveLength(8001);
+  });
+
+  test("may ask for eight tools a round", async () => {
+    const many = Array.from({ length: 100 }, () => ({ name: "echo" }));
+    const { used } = await asked((_, round) => (round === 0 ? { tools: many } : { text: "done" }));
+    expect(used).toHaveLength(8);
+  });
+});
+
+const flood = (response: ServerResponse): void => {
+  const more = (): void => {
+    while (!response.destroyed && response.write(Buffer.alloc(64 * 1024, "x")));
+    if (!response.destroyed) response.once("drain", more);
+  };
+  more();
+};
+
+const breakOff = (response: ServerResponse): void => {
+  response.setHeader("content-length", "1000");
+  response.write('{"choices":', () => response.destroy());
+};
+
+const redirect = (response: ServerResponse): void => {
+  response.writeHead(302, { location: "http://127.0.0.1:1/" });
+  response.end();
+};
+
+test("arguments that are not JSON reach the tool as text", async () => {
+  const { url } = await provider((_, round) =>
+    round === 0 ? { tools: [{ name: "echo", input: "{not json" }] } : { text: "done" },
+  );
+  const tools = echo();
+  await ask(openAiLlm({ model: "m1", baseUrl: url }), tools);
+  expect(tools.used).toEqual([["echo", "{not json"]]);
+});
+
+test("kinds of content that it does not know are passed over", async () => {
+  const content = [
+    { type: "thinking", thinking: "hm" },
+    { type: "text", text: "well" },
+  ];
+  const { url } = await provider(() => (response) => void response.end(JSON.stringify({ content })));
+  expect(await ask(anthropicLlm({ model: "m1", baseUrl: url }))).toBe("well");
+});
+
+test("after the limit no tool is used any more, also when the model ignores the abort", async () => {
+  let answer!: (said: { text: string; toolCalls: { id: string; name: string; input: unknown }[] }) => void;
+  const late = new Promise<Parameters<typeof answer>[0]>((resolve) => (answer = resolve));
+  const tools = echo();
+  await expect(ask({ model: "m1", complete: () => late }, tools, 20)).rejects.toThrow("no answer in time");
+  answer({ text: "", toolCalls: [{ id: "1", name: "echo", input: {} }] });
+  await late;
+  expect(tools.used).toEqual([]);
+});
+
+test("after the limit the tools that are left in a round are not used", async () => {
+  const call = (id: string) => ({ id, name: "slow", input: {} });
+  let limit!: AbortSignal;
+  const llm: Llm = {
+    model: "m1",
+    complete: async ({ signal }) => {
+      limit = signal;
+      return { text: "", toolCalls: [call("1"), call("2")] };
+    },
+  };
+  const used: string[] = [];
+  const tools: Toolbox = {
+    specs: [],
+    use: async ({ id }) => {
+      used.push(id);
+      await new Promise((resolve) => limit.addEventListener("abort", resolve));
+      return "late";
+    },
+  };
+  await expect(ask(llm, tools, 20)).rejects.toThrow("no answer in time");
+  expect(used).toEqual(["1"]);
+});
+
+test("a provider is chosen by name or by address", async () => {
+  const { url, received } = await provider(() => ({ text: "hello" }));
+  expect(await ask(await openLlm({ provider: url, model: "m1" }))).toBe("hello");
+  expect(await ask(await openLlm({ provider: `${url}/api/v2/`, model: "m1" }))).toBe("hello");
+  expect(received.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/api/v2/chat/completions"]);
+  expect(received[0]!.headers.authorization).toBeUndefined();
+  expect((await openLlm({ provider: "anthropic", model: "claude", key: KEY })).model).toBe("claude");
+  expect((await openLlm({ provider: "openai", model: "gpt", key: KEY })).model).toBe("gpt");
+});

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { type Document, searchIndex } from "../../../lib/memory/search_index.ts";
+
+const DAY = 24 * 3600 * 1000;
+const NOW = 1000 * DAY;
+
+const doc = (id: string, text: string, over: Partial<Document> = {}): Document => ({
+  id,
+  text,
+  at: NOW,
+  importance: 0,
+  ...over,
+});
+
+function indexOf(...documents: Document[]) {
+  const index = searchIndex();
+  for (const document of documents) index.add(document);
+  return {
+    index,
+    ids: (query: string, over = {}) => index.search({ query, limit: 10, now: NOW, ...over }).map(({ id }) => id),
+  };
+}
+
+test("a rarer term weighs more than a common one", () => {
+  const { ids } = indexOf(
+    doc("1", "price change of plan"),
+    doc("2", "banner change of plan"),
+    doc("3", "limit change of plan"),
+  );
+  expect(ids("change banner")[0]).toBe("2");
+});
+
+test("relevance comes before recency, and recency orders what is as relevant", () => {
+  const { ids } = indexOf(
+    doc("1", "banner banner on the start page", { at: NOW - 300 * DAY }),
+    doc("2", "banner in the footer of all pages", { at: NOW - 300 * DAY }),
+    doc("3", "banner in the footer of all pages", { at: NOW - 1 * DAY }),
+    doc("4", "nothing of the kind"),
+  );
+  expect(ids("banner start")).toEqual(["1", "3", "2"]);
+});
+
+test("importance orders what is as relevant and as recent", () => {
+  const { ids } = indexOf(
+    doc("1", "banner approved", { importance: 1 }),
+    doc("2", "banner approved", { importance: 0.2 }),
+    doc("3", "else"),
+  );
+  expect(ids("banner")).toEqual(["1", "2"]);
+});
+
+test("the best come first, as many as asked for; of equal ones the later", () => {
+  const { ids } = indexOf(...Array.from({ length: 20 }, (_, i) => doc(String(100 + i), "same words")));
+  expect(ids("same", { limit: 3 })).toEqual(["119", "118", "117"]);
+});
+
+test("coverage is the share of the terms that must be there, without the ignored ones", () => {
+  const { ids } = indexOf(doc("1", "alpha beta gamma"), doc("2", "alpha only"), doc("3", "none"));
+  expect(ids("alpha beta gamma delta", { coverage: 0.5 })).toEqual(["1"]);
+  expect(ids("alpha beta", { ignored: new Set(["beta", "alpha"]) })).toEqual([]);
+  expect(ids("what alpha", { coverage: 1, ignored: new Set(["what"]) })).toHaveLength(2);
+});
+
+test("dropped documents are not found, and what is left is found the same after compaction", () => {
+  const all = Array.from({ length: 4000 }, (_, i) =>
+    doc(String(10_000 + i), `word${i % 7} number${i}`, { at: NOW - i }),
+  );
+  const { index, ids } = indexOf(...all);
+  index.drop("13999");
+  expect(ids("number3999")).toEqual([]);
+  index.dropBefore("13000");
+  expect(index.size).toBe(999);
+  expect(ids("number2999")).toEqual([]);
+  expect(ids("number3000")).toEqual(["13000"]);
+  expect(ids("word3", { limit: 5000 })).toHaveLength(
+    all.slice(3000, 3999).filter((_, i) => (i + 3000) % 7 === 3).length,
+  );
+  index.add(doc("20000", "word3 fresh"));
+  expect(ids("fresh")).toEqual(["20000"]);
+});
+
+test("nothing is found by nothing, and an empty index has nothing", () => {
+  expect(indexOf(doc("1", "alpha")).ids("…")).toEqual([]);
+  expect(indexOf().ids("alpha")).toEqual([]);
+});

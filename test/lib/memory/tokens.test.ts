@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { queryTerms, textTerms } from "../../../lib/memory/tokens.ts";
+
+const meet = (text: string, query: string): string[] =>
+  queryTerms(query).filter((term) => textTerms(text).includes(term));
+
+test.each([
+  ["approve", "approved by ana"],
+  ["rollbacks", "a rollback"],
+  ["PRICES", "the price went up"],
+  ["cafe", "Café menu"],
+  ["ＫＰＩ", "kpi feed"],
+  ["crm.followup", "on crm.followup of t1"],
+  ["followup", "on crm.followup of t1"],
+  ["acme", "ana@acme.example"],
+  ["chg_0193", "chg_0193 applied"],
+  ["価格", "新しい価格を適用"],
+  ["データ", "データベースの変更"],
+  ["回滚", "已回滚该变更"],
+  ["价", "涨价"],
+  ["변경", "요금변경"],
+])("%s finds %s", (query, text) => {
+  expect(meet(text, query)).not.toEqual([]);
+});
+
+test.each([
+  ["回退", "已回滚该变更"],
+  ["approve", "applied by ana"],
+  ["cat", "category"],
+])("%s does not find %s", (query, text) => {
+  expect(meet(text, query)).toEqual([]);
+});
+
+test("a Chinese query is looked for by pairs of characters, a single one by itself", () => {
+  expect(queryTerms("价格变更")).toEqual(["价格", "格变", "变更"]);
+  expect(queryTerms("价")).toEqual(["价"]);
+});
+
+test("marks that a script needs are kept", () => {
+  expect(queryTerms("हिंदी")).toEqual(["हिंदी"]);
+  expect(queryTerms("ガ")).toEqual(["ガ"]);
+});
+
+test("a query holds each term once, and punctuation is none", () => {
+  expect(queryTerms("Why, why? … (why)")).toEqual(["why"]);
+  expect(queryTerms("?!… — ")).toEqual([]);
+});

@@ -1,0 +1,167 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { dynamoDbStore, type DynamoDbOptions } from "../../../../lib/store/dynamodb/store.ts";
+import { createTable } from "../../../../lib/store/dynamodb/table.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import { storeContract, type Subject } from "../../../contract/store_contract.ts";
+import { put } from "../../../contract/store_records.ts";
+import { type DynamoDbServer, startDynamoDb } from "../../../support/dynamodb_server.ts";
+import { expectOneChain, instance, writeAtOnce } from "../../../support/many_writers.ts";
+import { gate } from "../../../support/scripted_adapter.ts";
+
+const server = await startDynamoDb();
+afterAll(() => server?.stop());
+const there = server ? test : test.skip;
+let made = 0;
+
+async function freshTable(): Promise<DynamoDbOptions> {
+  const access = (server as DynamoDbServer).access(`table-${++made}`);
+  await createTable(access);
+  return access;
+}
+
+const operationOf = (init: RequestInit | undefined): string =>
+  new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
+
+async function subject(): Promise<Subject> {
+  const access = await freshTable();
+  let commits = 0;
+  let held: Promise<unknown> = Promise.resolve();
+  const watching: typeof fetch = async (url, init) => {
+    if (operationOf(init) === "TransactWriteItems") {
+      commits++;
+      await held;
+    }
+    return fetch(url, init);
+  };
+  const open = () => dynamoDbStore({ ...access, fetch: watching });
+  const stores = [open()];
+  return {
+    store: stores[0]!,
+    async reopen() {
+      await stores.at(-1)!.close();
+      stores.push(open());
+      return stores.at(-1)!;
+    },
+    stall() {
+      const { opened, open: release } = gate();
+      held = opened;
+      return release;
+    },
+    syncs: () => commits,
+    dispose: () => stores.at(-1)!.close(),
+  };
+}
+
+if (server) storeContract("the DynamoDB store", subject, ["reopen", "stall", "syncs"]);
+
+describe("several writers on one DynamoDB table", () => {
+  there("120 increments from 3 of them count to 120, each number once", async () => {
+    const access = await freshTable();
+    const stores = [1, 2, 3].map(() => dynamoDbStore(access));
+    const increment = (store: Store) =>
+      store.transact(async (tx) => {
+        const next = ((await tx.get<number>("counters", "n"))?.value ?? 0) + 1;
+        tx.put("counters", "n", next);
+        return next;
+      });
+    const numbers = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
+    expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
+  });
+
+  there("4 instances of the service write one chain, without a fork, a loss or a repeat", async () => {
+    const access = await freshTable();
+    const writers = await Promise.all([1, 2, 3, 4].map((number) => instance(dynamoDbStore(access), `node-${number}`)));
+    await expectOneChain(writers, await writeAtOnce(writers, 3));
+  });
+
+  there("a decision that only reads sees one moment, whatever is written meanwhile", async () => {
+    const access = await freshTable();
+    const [reader, writer] = [dynamoDbStore(access), dynamoDbStore(access)];
+    const both = (value: number) =>
+      writer.transact((tx) => (tx.put("things", "a", value), tx.put("things", "b", value)));
+    await both(1);
+    let runs = 0;
+    const seen = await reader.transact(async (tx) => {
+      const a = (await tx.get("things", "a"))?.value;
+      if (++runs === 1) await both(2);
+      return [a, (await tx.get("things", "b"))?.value, ...(await tx.list("things", { limit: 9 })).map((s) => s.value)];
+    });
+    expect(seen).toEqual([2, 2, 2, 2]);
+    expect(runs).toBe(2);
+  });
+
+  there("a refusal that was told from what is gone is taken back", async () => {
+    const access = await freshTable();
+    const [one, other] = [dynamoDbStore(access), dynamoDbStore(access)];
+    let runs = 0;
+    const done = one.transact(async (tx) => {
+      const missing = !(await tx.get("things", "a"));
+      if (++runs === 1) await put(other, "things", "a", 1);
+      if (missing) throw new Error("there is no a");
+      return "found";
+    });
+    expect(await done).toBe("found");
+  });
+});
+
+describe("the DynamoDB store", () => {
+  there("reads pages of more than the megabyte that one answer holds", async () => {
+    const store = dynamoDbStore(await freshTable());
+    for (let index = 0; index < 8; index++) await put(store, "things", `r${index}`, "x".repeat(300_000));
+    const page = await store.list<string>("things", { limit: 7, reverse: true });
+    expect(page.map(({ id }) => id)).toEqual(["r7", "r6", "r5", "r4", "r3", "r2", "r1"]);
+    expect(page.every(({ value }) => value.length === 300_000)).toBe(true);
+  });
+
+  there("refuses a record that no item can hold, and no other of the same commit", async () => {
+    const store = dynamoDbStore(await freshTable());
+    const [small, large] = await Promise.allSettled([
+      put(store, "things", "small", 1),
+      put(store, "things", "large", "é".repeat(250_000)),
+    ]);
+    expect(small.status).toBe("fulfilled");
+    expect(large).toMatchObject({
+      reason: new RangeError("things/large has 500002 bytes as JSON; a record in DynamoDB may have 405504"),
+    });
+    await put(store, "things", "largest", "x".repeat(405_502));
+    expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["largest", "small"]);
+  });
+
+  there("reads a page of live records without going through the deleted ones", async () => {
+    const access = await freshTable();
+    const answers: number[] = [];
+    const measuring: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      if (operationOf(init) === "Query") answers.push((await response.clone().text()).length);
+      return response;
+    };
+    const store = dynamoDbStore({ ...access, fetch: measuring });
+    const ids = Array.from({ length: 90 }, (_, index) => `q${index}`);
+    await store.transact((tx) => ids.forEach((id) => tx.put("queue", id, "x".repeat(1000))));
+    for (const half of [ids.slice(0, 45), ids.slice(45, 89)])
+      await store.transact((tx) => half.forEach((id) => tx.delete("queue", id)));
+    expect((await store.list("queue", { limit: 1 })).map(({ id }) => id)).toEqual(["q89"]);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toBeLessThan(2000);
+  });
+
+  there("asks for the keys before each request, and signs with a session token", async () => {
+    const access = await freshTable();
+    let asked = 0;
+    const sent: Headers[] = [];
+    const store = dynamoDbStore({
+      ...access,
+      credentials: async () => ({ accessKeyId: `key${++asked}`, secretAccessKey: "sesame", sessionToken: "token" }),
+      fetch: (url, init) => (sent.push(new Headers(init?.headers)), fetch(url, init)),
+    });
+    await put(store, "things", "a", 1);
+    const keys = sent.map((headers) => /Credential=(\w+)\//.exec(headers.get("authorization")!)?.[1]);
+    expect(keys.sort()).toEqual(sent.map((_, index) => `key${index + 1}`).sort());
+    for (const headers of sent) {
+      expect(headers.get("x-amz-security-token")).toBe("token");
+      expect(headers.get("authorization")).toMatch(
+        /SignedHeaders=[^,]*host;x-amz-date;x-amz-security-token;x-amz-target/,
+      );
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { checkKey, idOf, sortKey } from "../../../../lib/store/engine/record_key.ts";
+
+const CHARACTERS = [
+  "\u0000", "\u0001", " ", "0", "A", "a", "\u007f", "\u0080", "é", "\u07ff", "\u0800", "日", "\ud7ff", "\u{10000}", "🙂", "𝒳",
+  "\u{3ffff}", "\u{40000}", "\u{10ffff}", "\ue000", "\uefff", "\uf000", "\ufeff", "\ufffd", "\uffff",
+]; // prettier-ignore
+
+const TEXTS = CHARACTERS.flatMap((first) => [
+  first,
+  ...CHARACTERS.flatMap((second) => [first + second, `a${first}${second}`]),
+]);
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+test("an id comes back from its bytes, which are as many as its UTF-8 has", () => {
+  for (const text of TEXTS) {
+    expect(idOf(sortKey(text))).toBe(text);
+    expect(sortKey(text)).toHaveLength(Buffer.byteLength(text));
+  }
+});
+
+test("bytes sort as texts do by UTF-16 code units", () => {
+  const byText = [...new Set(TEXTS)].sort();
+  const byBytes = [...byText].sort((a, b) => Buffer.compare(sortKey(a), sortKey(b)));
+  expect(byBytes.map((text) => hex(sortKey(text)))).toEqual(byText.map((text) => hex(sortKey(text))));
+});
+
+test("an id without characters from U+E000 is plain UTF-8, so that people can read it in the database", () => {
+  for (const text of ["chg_0196", "ui.banner\nt1\n", "日本"]) expect(Buffer.from(sortKey(text)).toString()).toBe(text);
+});
+
+test("a record has a collection and an id of 1,000 bytes at most", () => {
+  expect(() => checkKey("things", "x".repeat(1000))).not.toThrow();
+  for (const [collection, id] of [
+    ["", "a"],
+    ["things", ""],
+    ["things", "\udc00"],
+    ["things", "é".repeat(501)],
+  ] as const)
+    expect(() => checkKey(collection, id)).toThrow(TypeError);
+});

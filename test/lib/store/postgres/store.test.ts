@@ -1,0 +1,204 @@
+import { Client, Pool, type QueryResult } from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { realChance } from "../../../../lib/store/engine/group_commit.ts";
+import { openPostgresStore } from "../../../../lib/store/postgres/store.ts";
+import { type Store, StoreUnavailable } from "../../../../lib/store/store.ts";
+import { storeContract, type Subject } from "../../../contract/store_contract.ts";
+import { put } from "../../../contract/store_records.ts";
+import { expectOneChain, instance, writeAtOnce } from "../../../support/many_writers.ts";
+import { startPostgres } from "../../../support/postgres_server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+let made = 0;
+const freshName = (): string => `store-${++made}`;
+
+/** Connections whose commits are counted and can be held. */
+class Watched extends Client {
+  static commits = 0;
+  static gate: Promise<unknown> = Promise.resolve();
+  // oxlint-disable-next-line no-explicit-any -- one of many overloads
+  override query(...given: any[]): any {
+    if (given[0] !== "commit") return super.query(...(given as [string]));
+    Watched.commits++;
+    return Watched.gate.then((): Promise<QueryResult> => super.query("commit"));
+  }
+}
+
+async function subject(url: string): Promise<Subject> {
+  const name = freshName();
+  const pool = new Pool({ connectionString: url, Client: Watched });
+  const stores = [await openPostgresStore({ pool, name })];
+  return {
+    store: stores[0]!,
+    async reopen() {
+      await stores.at(-1)!.close();
+      stores.push(await openPostgresStore({ pool, name }));
+      return stores.at(-1)!;
+    },
+    stall() {
+      let release = (): void => undefined;
+      Watched.gate = new Promise<void>((resolve) => (release = resolve));
+      return () => release();
+    },
+    syncs: () => Watched.commits,
+    async dispose() {
+      await stores.at(-1)!.close();
+      await pool.end();
+    },
+  };
+}
+
+test("a Postgres store is opened by an address or by connections, not by both or neither", async () => {
+  await expect(openPostgresStore({})).rejects.toThrow("give either url or pool");
+  await expect(openPostgresStore({ url: "postgres://127.0.0.1/", pool: new Pool() })).rejects.toThrow("either");
+});
+
+if (server) {
+  const { url, pool } = server;
+  const withStores = async (count: number, use: (stores: Store[]) => Promise<void>): Promise<void> => {
+    const name = freshName();
+    const stores = await Promise.all(Array.from({ length: count }, () => openPostgresStore({ url, name })));
+    await use(stores).finally(() => Promise.all(stores.map((store) => store.close())));
+  };
+
+  storeContract("the Postgres store", () => subject(url), ["reopen", "stall", "syncs"]);
+
+  describe("several writers on one Postgres store", () => {
+    test("400 increments from 4 of them count to 400, each number once", () =>
+      withStores(4, async (stores) => {
+        const increment = (store: Store) =>
+          store.transact(async (tx) => {
+            const next = ((await tx.get<number>("counters", "n"))?.value ?? 0) + 1;
+            tx.put("counters", "n", next);
+            return next;
+          });
+        const numbers = await Promise.all(Array.from({ length: 400 }, (_, index) => increment(stores[index % 4]!)));
+        expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
+      }));
+
+    test("what one has committed the others see at once", () =>
+      withStores(2, async ([one, other]) => {
+        for (let index = 0; index < 10; index++) {
+          await put(one!, "things", "a", index);
+          expect((await other!.get("things", "a"))?.value).toBe(index);
+          expect(await other!.transact(async (tx) => (await tx.get("things", "a"))?.value)).toBe(index);
+        }
+      }));
+
+    test("8 instances of the service write one chain, without a fork, a loss or a repeat", () =>
+      withStores(8, async (stores) => {
+        const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
+        await expectOneChain(writers, await writeAtOnce(writers, 5));
+      }));
+  });
+
+  describe("the Postgres store", () => {
+    test("keeps stores of different names in one database apart", async () => {
+      const [one, other] = [
+        await openPostgresStore({ url, name: "one" }),
+        await openPostgresStore({ url, name: "other" }),
+      ];
+      await put(one, "things", "a", 1);
+      expect(await other.get("things", "a")).toBeUndefined();
+      expect(await other.list("things", { limit: 9 })).toEqual([]);
+      await Promise.all([one.close(), other.close()]);
+    });
+
+    test("makes its tables once, when many open an empty database at the same moment", async () => {
+      await pool.query("create database empty");
+      const empty = url.replace(/[^/]*$/, "empty");
+      const stores = await Promise.all(Array.from({ length: 5 }, () => openPostgresStore({ url: empty })));
+      await put(stores[0]!, "things", "a", 1);
+      expect((await stores[4]!.get("things", "a"))?.value).toBe(1);
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    test("refuses tables of a later version, and says what to do", async () => {
+      await pool.query("create database later");
+      const later = url.replace(/[^/]*$/, "later");
+      await (await openPostgresStore({ url: later })).close();
+      const client = new Client(later);
+      await client.connect();
+      await client.query("update countersign_schema set version = 99");
+      await client.end();
+      const chance = { ...realChance, sleep: () => Promise.reject(new Error("trying again does not help")) };
+      const refused = openPostgresStore({ url: later, chance });
+      await expect(refused).rejects.toThrow(StoreUnavailable);
+      await expect(refused).rejects.toThrow(/^postgres:\/\/\S+\/later: .* of version 99.*install a newer one/);
+    });
+
+    test("refuses a database that is not in UTF-8", async () => {
+      await pool.query("create database latin encoding 'LATIN1' template template0");
+      const refused = openPostgresStore({ url: url.replace(/[^/]*$/, "latin") });
+      await expect(refused).rejects.toThrow(/encoding LATIN1; make one with encoding UTF8/);
+    });
+
+    test("names the database and never the password when it cannot open", async () => {
+      const wrong = url.replace(":password@", ":sesame-open@");
+      const refused = await openPostgresStore({ url: wrong }).catch((error: Error) => error as Error);
+      expect(refused).toBeInstanceOf(StoreUnavailable);
+      expect((refused as Error).message).toMatch(
+        /^postgres:\/\/127\.0\.0\.1:\d+\/postgres: password authentication failed/,
+      );
+      expect(String((refused as Error).stack)).not.toContain("sesame");
+      await expect(openPostgresStore({ url: "nonsense with sesame" })).rejects.not.toThrow(/sesame/);
+    });
+
+    test("leaves the connections of the host application open", async () => {
+      const own = new Pool({ connectionString: url });
+      const store = await openPostgresStore({ pool: own, name: freshName() });
+      await put(store, "things", "a", 1);
+      await store.close();
+      expect((await own.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+      await own.end();
+    });
+
+    test("waits for the disk also where the database is set not to", async () => {
+      await pool.query("create role hasty superuser login password 'password'");
+      await pool.query("alter role hasty set synchronous_commit = off");
+      const seen: string[] = [];
+      class Asking extends Client {
+        // oxlint-disable-next-line no-explicit-any -- one of many overloads
+        override query(...given: any[]): any {
+          if (given[0] !== "commit") return super.query(...(given as [string]));
+          return super.query("show synchronous_commit").then(({ rows }) => {
+            seen.push(rows[0].synchronous_commit);
+            return super.query("commit");
+          });
+        }
+      }
+      const own = new Pool({ connectionString: url.replace("postgres:password", "hasty:password"), Client: Asking });
+      const store = await openPostgresStore({ pool: own, name: freshName() });
+      await put(store, "things", "a", 1);
+      expect(seen.at(-1)).toBe("on");
+      await store.close();
+      await own.end();
+    });
+
+    test("holds ids that SQL text could not", async () => {
+      await withStores(1, async ([store]) => {
+        const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_records; --"];
+        await store!.transact((tx) => ids.forEach((id) => tx.put("odd", id, { id })));
+        for (const id of ids) expect((await store!.get("odd", id))?.value).toEqual({ id });
+        expect((await store!.list("odd", { limit: 9 })).map(({ id }) => id)).toEqual([...ids].sort());
+      });
+    });
+
+    test("reads a page of live records without going through the deleted ones", async () => {
+      await withStores(1, async ([store]) => {
+        const ids = Array.from({ length: 3000 }, (_, index) => `q${String(index).padStart(4, "0")}`);
+        await store!.transact((tx) => ids.forEach((id) => tx.put("queue", id, 1)));
+        await store!.transact((tx) => ids.slice(0, -1).forEach((id) => tx.delete("queue", id)));
+        expect((await store!.list("queue", { limit: 1 })).map(({ id }) => id)).toEqual(["q2999"]);
+        await pool.query("analyze countersign_records");
+        const { rows } = await pool.query(
+          `explain (analyze, format json) select id from countersign_records
+           where store = $1 and collection = 'queue' and not deleted order by id limit 1`,
+          [`store-${made}`],
+        );
+        expect(JSON.stringify(rows)).toContain("countersign_live");
+      });
+    });
+  });
+}
