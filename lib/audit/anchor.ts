@@ -12,6 +12,12 @@ import {
 } from "./checkpoint.ts";
 import { reportBreach } from "./verify.ts";
 
+declare module "../store/store.ts" {
+  interface Meta {
+    anchor: Anchored;
+  }
+}
+
 const MOST_BEHIND = 64;
 const LONGEST_BEHIND_MS = 60_000;
 const ANCHOR_AGAIN_MS = 60_000;
@@ -85,7 +91,7 @@ async function anchorNewest(
   // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
   const checkpoint = anchor && !integrity.breach && (await lastCheckpoint({ store }));
   if (!checkpoint) return;
-  const before = (await store.get<Anchored>("meta", "anchor"))?.value ?? {
+  const before = (await store.get("meta", "anchor"))?.value ?? {
     length: 0,
     note: "",
     at: "",
@@ -137,9 +143,9 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
 
 /** Another anchor than before, or one that lost what it kept, is given the newest checkpoint again. */
 async function forgetAnchored(store: CheckpointDeps["store"], note: string | null): Promise<void> {
-  const before = (await store.get<Anchored>("meta", "anchor"))?.value;
+  const before = (await store.get("meta", "anchor"))?.value;
   if (!before || before.note === "" || before.note === note) return;
-  await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" } satisfies Anchored));
+  await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));
 }
 
 async function lastNote({ log }: CheckpointDeps, anchor: CheckpointAnchor): Promise<string | null | undefined> {

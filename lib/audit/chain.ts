@@ -4,6 +4,15 @@ import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    audit: AuditEntry;
+  }
+  interface Meta {
+    chain: ChainHead;
+  }
+}
+
 /** The chain's end, kept beside it and read first by every governed decision. */
 export interface ChainHead {
   /** Names this log, so that entries of another cannot be spliced in. */
@@ -30,7 +39,7 @@ export const entryKey = (id: number): string => String(id).padStart(16, "0");
 
 /** The chain's head as the transaction sees it; undefined before the log is made. */
 export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHead | undefined> {
-  return (await reader.get<ChainHead>("meta", "chain"))?.value;
+  return (await reader.get("meta", "chain"))?.value;
 }
 
 /** Makes the log's origin, once: `<product_id>/audit/<random hex>`. */

@@ -24,6 +24,12 @@ import { rangeHash } from "./proofs.ts";
 import { type Grown, growTree, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./verify.ts";
 
+declare module "../store/store.ts" {
+  interface Meta {
+    checkpoint: KeptCheckpoint;
+  }
+}
+
 /** Signs checkpoints with Ed25519, wherever the private key is: a file, a key service. */
 export interface CheckpointSigner {
   /** The 32 bytes of RFC 8032. */
@@ -84,7 +90,7 @@ export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
 
 /** The last checkpoint made, if there is one. */
 export async function lastCheckpoint({ store }: Pick<Deps, "store">): Promise<Checkpoint | undefined> {
-  return opened(await store.get<KeptCheckpoint>("meta", "checkpoint"));
+  return opened(await store.get("meta", "checkpoint"));
 }
 
 const opened = (stored: Stored<KeptCheckpoint> | undefined): Checkpoint | undefined => {
@@ -105,7 +111,7 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
   for (let tries = 1; ; tries++) {
     const log = await readHead(deps.store);
     if (!log) throw new Error("a checkpoint needs an opened product runtime");
-    const stored = await deps.store.get<KeptCheckpoint>("meta", "checkpoint");
+    const stored = await deps.store.get("meta", "checkpoint");
     const last = opened(stored);
     if (stored && !last)
       reportBreach(deps, { first_invalid: 1, reason: "the last checkpoint in the store is no checkpoint" });

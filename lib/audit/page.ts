@@ -50,7 +50,7 @@ async function scan(store: Store, query: AuditQuery, length: number): Promise<Fo
   const looked = filtered ? SCANNED_A_PAGE : query.limit;
   const end = Math.min(query.before ?? Infinity, length + 1);
   const from = forward ? entryKey(query.after!) : entryKey(end);
-  const page = await store.list<AuditEntry>("audit", { after: from, limit: looked, reverse: !forward });
+  const page = await store.list("audit", { after: from, limit: looked, reverse: !forward });
   const matching = page.map(({ value }) => value).filter((entry) => entry.id < end && matches(entry, query));
   const entries = matching.slice(0, query.limit);
   const last = matching.length > query.limit ? entries.at(-1)!.id : page.at(-1)?.value.id;
@@ -59,7 +59,7 @@ async function scan(store: Store, query: AuditQuery, length: number): Promise<Fo
 }
 
 async function byChange(store: Store, query: AuditQuery, changeId: string): Promise<Found> {
-  const record = (await store.get<{ audit: number[] }>("changes", changeId))?.value;
+  const record = (await store.get("changes", changeId))?.value;
   const forward = query.after !== undefined;
   const ids = (record?.audit ?? []).filter((id) => id > (query.after ?? 0) && id < (query.before ?? Infinity));
   const chosen = forward ? ids.slice(0, query.limit) : ids.slice(-query.limit);
@@ -73,7 +73,7 @@ async function byChange(store: Store, query: AuditQuery, changeId: string): Prom
 
 /** The entries with these ids, in their order. */
 export async function entriesOf(store: Store, ids: readonly number[]): Promise<AuditEntry[]> {
-  const found = await Promise.all(ids.map((id) => store.get<AuditEntry>("audit", entryKey(id))));
+  const found = await Promise.all(ids.map((id) => store.get("audit", entryKey(id))));
   return found.flatMap((stored) => (stored ? [stored.value] : []));
 }
 
@@ -86,7 +86,7 @@ export function auditExport(store: Store, pageSize = 1000): ReadableStream<Uint8
   let after = 0;
   return new ReadableStream({
     async pull(controller) {
-      const page = await store.list<AuditEntry>("audit", { after: entryKey(after), limit: pageSize });
+      const page = await store.list("audit", { after: entryKey(after), limit: pageSize });
       if (page.length > 0)
         controller.enqueue(encoder.encode(page.map(({ value }) => `${JSON.stringify(value)}\n`).join("")));
       after = page.at(-1)?.value.id ?? after;

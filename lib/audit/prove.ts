@@ -1,7 +1,6 @@
 /** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
 import type { Deps } from "../deps.ts";
 import { entryKey } from "./chain.ts";
-import type { AuditEntry } from "./entry.ts";
 import { bytesOf } from "./merkle.ts";
 import { base64Of } from "./note.ts";
 import { consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./proofs.ts";
@@ -14,7 +13,7 @@ const encoded = (hash: string): string => base64Of(bytesOf(hash));
 /** That entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
 export async function proveInclusion(deps: Reading, id: number, length: number) {
   const node = nodeReader(deps);
-  const entry = (await deps.store.get<AuditEntry>("audit", entryKey(id)))?.value;
+  const entry = (await deps.store.get("audit", entryKey(id)))?.value;
   if (!entry) throw new Error(`audit entry ${id} is missing from the store`);
   return {
     kind: "inclusion" as const,

@@ -5,10 +5,19 @@
 import type { Deps } from "../deps.ts";
 import { RevisionConflict, type Store, type Stored } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
-import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
+import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
 import type { Breach } from "./integrity.ts";
 import { EMPTY_TREE, type Frontier, leafHash, nodeHash, withLeaf } from "./merkle.ts";
 import type { NodeReader } from "./proofs.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    merkle: Tile;
+  }
+  interface Meta {
+    merkle: StoredTree;
+  }
+}
 
 const TILE_HEIGHT = 6;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
@@ -39,7 +48,7 @@ const tileKey = (level: number, place: number): string => `${level}/${entryKey(p
 export async function growTree({ store, sha256 }: Pick<Deps, "store" | "sha256">): Promise<Grown> {
   for (let lost = 0; ;) {
     // The tree first: the log may grow between the two reads, and is never behind its tree.
-    const stored = await store.get<StoredTree>("meta", "merkle");
+    const stored = await store.get("meta", "merkle");
     const head = await readHead(store);
     const tree = stored?.value ?? { ...EMPTY_TREE, head: FIRST_PREVIOUS_HASH };
     if (!head) return { tree };
@@ -80,7 +89,7 @@ async function growSlice(
   from: StoredTree,
 ): Promise<{ tree: StoredTree; tiles: Map<string, Tile> } | { breach: Breach }> {
   const limit = Math.min(SLICE, log.length - from.length);
-  const slice = await store.list<AuditEntry>("audit", { after: entryKey(from.length), limit });
+  const slice = await store.list("audit", { after: entryKey(from.length), limit });
   const completed: { level: number; place: number; root: string }[] = [];
   let tree = from;
   for (const { value: entry } of slice) {
@@ -116,7 +125,7 @@ async function withRoots(
 }
 
 async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
-  const stored: Stored<Tile> | undefined = await store.get<Tile>("merkle", key);
+  const stored: Stored<Tile> | undefined = await store.get("merkle", key);
   if (!stored) throw new TreeIncomplete(`the audit tree's tile ${key} is missing from the store`);
   return stored.value;
 }
@@ -145,7 +154,7 @@ export function nodeReader({ store, sha256 }: Pick<Deps, "store" | "sha256">): N
 }
 
 async function leaves(store: Store, sha256: Deps["sha256"], start: number): Promise<Tile> {
-  const entries = await store.list<AuditEntry>("audit", { after: entryKey(start), limit: TILE_WIDTH });
+  const entries = await store.list("audit", { after: entryKey(start), limit: TILE_WIDTH });
   return entries.map(({ value }) => leafHash(value.current_hash, sha256));
 }
 

@@ -68,7 +68,7 @@ export async function verifyTail(
   count: number,
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
-  const before = start === 0 ? undefined : (await deps.store.get<AuditEntry>("audit", entryKey(start)))?.value;
+  const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
   const { breach } = await verifyFrom(deps.store, deps.sha256, from);
   if (breach) reportBreach(deps, breach);
@@ -119,14 +119,14 @@ async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
 /** A damaged record must not hide where it lies: a page that cannot be read is read entry by entry. */
 async function readSlice(store: Store, after: number, limit: number): Promise<(AuditEntry | undefined)[]> {
   try {
-    const page = await store.list<AuditEntry>("audit", { after: entryKey(after), limit });
+    const page = await store.list("audit", { after: entryKey(after), limit });
     if (page.length === limit) return page.map(({ value }) => value);
   } catch {
     // falls through to the single reads
   }
   const entries: (AuditEntry | undefined)[] = [];
   for (let id = after + 1; id <= after + limit; id++) {
-    const entry = await store.get<AuditEntry>("audit", entryKey(id)).catch(() => undefined);
+    const entry = await store.get("audit", entryKey(id)).catch(() => undefined);
     entries.push(entry?.value);
     if (!entry) break;
   }

@@ -7,11 +7,16 @@ import { liveOn } from "../governance/submit_proposal.ts";
 import { type Change, KINDS, RISKS } from "../governance/rules/change.ts";
 import { kpiNames } from "../governance/rules/intent.ts";
 import { propose } from "../governance/rules/propose.ts";
-import type { ChangeRecord } from "../governance/records.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
 import { governed, type Unit } from "../governance/transaction.ts";
 import { addGrowth } from "../follow/growth_log.ts";
 import type { Tx } from "../store/store.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    llm_drafts: true;
+  }
+}
 
 /** Open drafts at most: what nobody looks at must not pile up. */
 export const OPEN_DRAFTS = 5;
@@ -80,7 +85,7 @@ export async function fileDraft(deps: Deps, input: DraftInput, asked: Asked): Pr
 async function openDrafts(tx: Tx): Promise<string[]> {
   const open: string[] = [];
   for (const { id } of await tx.list("llm_drafts", { limit: OPEN_DRAFTS })) {
-    const status = (await tx.get<ChangeRecord>("changes", id))?.value.change.status;
+    const status = (await tx.get("changes", id))?.value.change.status;
     if (status === "pending_consent") open.push(id);
     else tx.delete("llm_drafts", id);
   }

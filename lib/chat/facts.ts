@@ -7,8 +7,7 @@ import { AppError } from "../kit/errors.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { driftReport, type DriftEpisode } from "../governance/drift.ts";
 import { intentView } from "../governance/intent_view.ts";
-import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
-import type { StatusCounts } from "../governance/records.ts";
+import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { approvals, changeDetail, changePage } from "../governance/views.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { stateView } from "../pulse/state.ts";
@@ -34,7 +33,7 @@ export async function overview(deps: Deps) {
     product: {
       identity: deps.product.identity,
       intent: await intentView(deps),
-      changes: (await deps.store.get<StatusCounts>("counts", "changes"))?.value ?? {},
+      changes: (await deps.store.get("counts", "changes"))?.value ?? {},
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
       drift: (await driftReport(deps)).result,
     },
@@ -47,7 +46,7 @@ export type Waiting = Awaited<ReturnType<typeof waiting>>;
 
 /** E and what each KPI adds to it. */
 export async function kpiStanding({ store, product }: Deps): Promise<Effect> {
-  const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   return effectOf(kpis, product!.intent);
 }
 

@@ -2,6 +2,16 @@
 import { invalidField } from "../kit/errors.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    chat: Turn;
+    chat_places: true;
+  }
+  interface Meta {
+    chat: { seq: number };
+  }
+}
+
 /** The oldest go first. */
 export const TURNS = 20_000;
 
@@ -33,7 +43,7 @@ const placeOf = (conversation: string, key: string): string => `${conversation}\
 
 /** Adds a message and resolves with it and its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
-  const kept = await tx.get<{ seq: number }>("meta", "chat");
+  const kept = await tx.get("meta", "chat");
   const seq = (kept?.value.seq ?? 0) + 1;
   const added: Turn = { message_id: `msg_${keyOf(seq)}`, ...turn };
   tx.put("meta", "chat", { seq }, kept?.revision ?? 0);
@@ -44,7 +54,7 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
 }
 
 async function forget(tx: Tx, key: string): Promise<void> {
-  const turn = (await tx.get<Turn>("chat", key))?.value;
+  const turn = (await tx.get("chat", key))?.value;
   if (!turn) return;
   tx.delete("chat", key);
   tx.delete("chat_places", placeOf(turn.conversation_id, key));
@@ -64,7 +74,7 @@ export async function turnsBefore(store: Store, query: TurnQuery): Promise<{ tur
   const options = { limit: query.limit + 1, before };
   const newestFirst =
     query.conversation_id === undefined
-      ? await store.list<Turn>("chat", { ...(before ? { after: before } : {}), limit: options.limit, reverse: true })
+      ? await store.list("chat", { ...(before ? { after: before } : {}), limit: options.limit, reverse: true })
       : await ofConversation(store, query.conversation_id, options);
   const turns = newestFirst.slice(0, query.limit).map(({ value }) => value);
   const next = newestFirst.length > query.limit ? turns.at(-1)!.message_id : null;
@@ -82,6 +92,6 @@ async function ofConversation(
     reverse: true,
   });
   const own = places.filter(({ id }) => id.startsWith(placeOf(conversation, "")));
-  const found = await Promise.all(own.map(({ id }) => store.get<Turn>("chat", id.slice(-16))));
+  const found = await Promise.all(own.map(({ id }) => store.get("chat", id.slice(-16))));
   return found.filter((turn) => turn !== undefined);
 }

@@ -1,5 +1,5 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
-import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { NO_KPIS } from "../governance/rules/kpi.ts";
 import type { Deps } from "../deps.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
@@ -80,7 +80,7 @@ async function citedIn({ store }: Deps, text: string, drafted: readonly Drafted[
       return exists ? [{ kind: memory ? "memory" : "change", id }] : [];
     }),
   );
-  const kpis = Object.keys(((await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS).values);
+  const kpis = Object.keys(((await store.get("kpi", "latest"))?.value ?? NO_KPIS).values);
   const fed = kpis.filter((kpi) => text.includes(kpi)).map((id) => ({ kind: "kpi", id }));
   return [...records.flat(), ...fed];
 }

@@ -1,6 +1,5 @@
 /** What was asked before in the same words: remembered too, but no answer to anything. */
 import type { Store } from "../store/store.ts";
-import type { Turn } from "./history.ts";
 import type { Recalled } from "../memory/memories.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";
 import { QUESTION_TERMS } from "./topics.ts";
@@ -21,6 +20,6 @@ export async function withoutEchoes(
 /** The words of a remembered message, without its author; undefined for every other memory. */
 async function saidIn(store: Pick<Store, "get">, { kind, ref, text }: Recalled): Promise<string | undefined> {
   if (kind !== "chat") return undefined;
-  const turn = ref === null ? undefined : await store.get<Turn>("chat", ref.slice("msg_".length));
+  const turn = ref === null ? undefined : await store.get("chat", ref.slice("msg_".length));
   return turn?.value.text ?? text;
 }

@@ -2,6 +2,16 @@
 import * as z from "zod";
 import type { Store, Tx } from "../store/store.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    growth: GrowthRow;
+    growth_kinds: true;
+  }
+  interface Meta {
+    growth: { seq: number };
+  }
+}
+
 /** The oldest rows go first. */
 export const GROWTH_ROWS = 10_000;
 
@@ -25,7 +35,7 @@ const kindKey = (kind: string, seq: number): string => `${kind}\n${growthKey(seq
 
 /** The number of the newest row, 0 before the first. */
 export const newestGrowth = async (reader: Pick<Store | Tx, "get">): Promise<number> =>
-  (await reader.get<{ seq: number }>("meta", "growth"))?.value.seq ?? 0;
+  (await reader.get("meta", "growth"))?.value.seq ?? 0;
 
 /** Adds a row in the transaction of what it tells of. */
 export async function addGrowth(
@@ -33,15 +43,15 @@ export async function addGrowth(
   row: Omit<GrowthRow, "seq" | "tick" | "ref"> & { ref?: string },
 ): Promise<void> {
   const seq = (await newestGrowth(tx)) + 1;
-  const tick = (await tx.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0;
+  const tick = (await tx.get("meta", "tick"))?.value.tick ?? 0;
   tx.put("meta", "growth", { seq });
-  tx.put("growth", growthKey(seq), { ref: null, ...row, seq, tick } satisfies GrowthRow);
+  tx.put("growth", growthKey(seq), { ref: null, ...row, seq, tick });
   tx.put("growth_kinds", kindKey(row.kind, seq), true);
   if (seq > GROWTH_ROWS) await forget(tx, seq - GROWTH_ROWS);
 }
 
 async function forget(tx: Tx, seq: number): Promise<void> {
-  const oldest = (await tx.get<GrowthRow>("growth", growthKey(seq)))?.value;
+  const oldest = (await tx.get("growth", growthKey(seq)))?.value;
   if (!oldest) return;
   tx.delete("growth", growthKey(seq));
   tx.delete("growth_kinds", kindKey(oldest.kind, seq));
@@ -60,7 +70,7 @@ export async function growthPage(
 }
 
 async function newestRows(store: Store, before: number, limit: number): Promise<GrowthRow[]> {
-  const page = await store.list<GrowthRow>("growth", { after: growthKey(before), limit, reverse: true });
+  const page = await store.list("growth", { after: growthKey(before), limit, reverse: true });
   return page.map(({ value }) => value);
 }
 
@@ -68,12 +78,12 @@ async function rowsOfKind(store: Store, kind: string, before: number, limit: num
   const prefix = kindKey(kind, 0).slice(0, -growthKey(0).length);
   const keys = await store.list("growth_kinds", { after: kindKey(kind, before), limit, reverse: true });
   const ids = keys.filter(({ id }) => id.startsWith(prefix)).map(({ id }) => id.slice(prefix.length));
-  const rows = await Promise.all(ids.map((id) => store.get<GrowthRow>("growth", id)));
+  const rows = await Promise.all(ids.map((id) => store.get("growth", id)));
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
 /** Rows after a number, oldest first. */
 export async function growthAfter(store: Store, seq: number, limit: number): Promise<GrowthRow[]> {
-  const page = await store.list<GrowthRow>("growth", { after: growthKey(seq), limit });
+  const page = await store.list("growth", { after: growthKey(seq), limit });
   return page.map(({ value }) => value);
 }

@@ -8,6 +8,12 @@ import type { Store, Tx } from "../store/store.ts";
 import type { Window } from "../kit/days.ts";
 import type { Tally } from "./tally.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    gaps: Gap;
+  }
+}
+
 export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
 export type RecordItem = (typeof RECORD_ITEMS)[number];
 
@@ -68,7 +74,7 @@ export function closingTally(change: Change, outcome: Outcome | null): Tally {
 export function keepGap(tx: Tx, change: Change, outcome: Outcome | null, closed_at: string): void {
   const { missing } = recordOf(change, outcome);
   const { change_id } = change;
-  if (missing.length > 0) tx.put("gaps", `${closed_at}:${change_id}`, { change_id, closed_at, missing } satisfies Gap);
+  if (missing.length > 0) tx.put("gaps", `${closed_at}:${change_id}`, { change_id, closed_at, missing });
 }
 
 /** Deletes gaps from before the window, a few at a time. */
@@ -79,7 +85,7 @@ export async function forgetOldGaps(tx: Tx, from: string): Promise<void> {
 /** M over a window: `present ÷ expected`, `null` when no change was closed. */
 export async function memoryOf(store: Pick<Store, "list">, tally: Tally, window: Window): Promise<Memory> {
   const { closed = 0, expected_items: expected = 0, present_items: present = 0 } = tally;
-  const newest = await store.list<Gap>("gaps", { limit: GAPS_SHOWN, reverse: true });
+  const newest = await store.list("gaps", { limit: GAPS_SHOWN, reverse: true });
   return {
     value: expected === 0 ? null : present / expected,
     ...window,

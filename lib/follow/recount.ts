@@ -2,8 +2,7 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
-import type { OutcomeRecord } from "../governance/rules/outcome.ts";
-import { type ChangeRecord, targetKey } from "../governance/records.ts";
+import { targetKey } from "../governance/records.ts";
 import type { Store } from "../store/store.ts";
 import { lastDays } from "../kit/days.ts";
 import { DAYS_KEPT, sum, type Tally, totalTally } from "./tally.ts";
@@ -26,7 +25,7 @@ interface Until {
 export async function compareTallies(deps: Deps): Promise<{ tallies_match: boolean; mismatches: string[] }> {
   const { store } = deps;
   const kept = await store.transact(async (tx) => {
-    const days = await tx.list<Tally>("tally_days", { limit: 2 * DAYS_KEPT });
+    const days = await tx.list("tally_days", { limit: 2 * DAYS_KEPT });
     const until = { length: (await readHead(tx))?.length ?? 0, at: new Date(deps.clock.now()).toISOString() };
     return { days, total: await totalTally(tx), until };
   });
@@ -55,7 +54,7 @@ export async function recountUntil(store: Store, until: Until): Promise<Recount>
   const drafts = new Map<string, ModelDraft>();
   const failedAttempts = new Set<string>();
   for (let after = 0; after < until.length;) {
-    const slice = await store.list<AuditEntry>("audit", { after: entryKey(after), limit: SLICE });
+    const slice = await store.list("audit", { after: entryKey(after), limit: SLICE });
     for (const { value: entry } of slice)
       if (entry.id <= until.length) await recountEntry(store, entry, { add, drafts, failedAttempts });
     after = slice.at(-1)?.value.id ?? until.length;
@@ -75,7 +74,7 @@ async function recountEntry(store: Store, entry: AuditEntry, { add, drafts, fail
   const { event_type, timestamp } = entry;
   if (event_type === "kpi_refreshed") return add(timestamp, { kpi_feeds: 1 });
   const facts = JSON.parse(entry.detail) as { status?: string; decision?: string; approver?: string; by?: string };
-  const { change } = (await store.get<ChangeRecord>("changes", entry.change_id))!.value;
+  const { change } = (await store.get("changes", entry.change_id))!.value;
 
   const attemptFailed = (cause: "rolled_back" | "drifted"): void => {
     const known = failedAttempts.has(change.change_id);
@@ -102,7 +101,7 @@ async function recountEntry(store: Store, entry: AuditEntry, { add, drafts, fail
     case "change_rolled_back": {
       attemptFailed("rolled_back");
       add(timestamp, facts.by === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 });
-      const outcome = (await store.get<OutcomeRecord>("outcomes", change.change_id))!.value.final;
+      const outcome = (await store.get("outcomes", change.change_id))!.value.final;
       return add(timestamp, closingTally(change, outcome));
     }
     case "change_rollback_failed":
@@ -115,10 +114,10 @@ async function recountEntry(store: Store, entry: AuditEntry, { add, drafts, fail
 
 async function recountClosings(store: Store, until: Until, add: Fold["add"]): Promise<void> {
   for (let after = ""; ;) {
-    const page = await store.list<OutcomeRecord>("outcomes", { after, limit: SLICE });
+    const page = await store.list("outcomes", { after, limit: SLICE });
     for (const { id, value } of page)
       if (value.final?.closed_by === "time" && value.final.as_of <= until.at) {
-        const { change } = (await store.get<ChangeRecord>("changes", id))!.value;
+        const { change } = (await store.get("changes", id))!.value;
         add(value.final.as_of, closingTally(change, value.final));
       }
     if (page.length < SLICE) return;

@@ -5,6 +5,18 @@
 import type { Store, Tx } from "../store/store.ts";
 import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    tally: Singles<Tallies>;
+    tally_days: Tally;
+  }
+}
+
+/** `tally/<name>` */
+export interface Tallies {
+  total: Tally;
+}
+
 /** What is counted; `attempts_*` on the day of the apply, everything else on its own day. */
 export const COUNTERS = [
   "attempts",
@@ -49,7 +61,7 @@ export const DAYS_KEPT = 400;
 
 /** Counts something on a day. */
 export async function bump(tx: Tx, day: string, by: Tally): Promise<void> {
-  const [ofDay, total] = await Promise.all([tx.get<Tally>("tally_days", day), tx.get<Tally>("tally", "total")]);
+  const [ofDay, total] = await Promise.all([tx.get("tally_days", day), tx.get("tally", "total")]);
   tx.put("tally_days", day, sum([ofDay?.value ?? {}, by]));
   tx.put("tally", "total", sum([total?.value ?? {}, by]));
 }
@@ -64,12 +76,12 @@ export function sum(tallies: readonly Tally[]): Tally {
 
 /** What happened since the service began. */
 export const totalTally = async (store: Pick<Store, "get">): Promise<Tally> =>
-  (await store.get<Tally>("tally", "total"))?.value ?? {};
+  (await store.get("tally", "total"))?.value ?? {};
 
 /** The buckets of a window, by day; a day on which nothing happened has none. */
 export async function tallyDays(store: Pick<Store, "list">, window: Window): Promise<Map<string, Tally>> {
   const after = dayOf(Date.parse(window.from) - DAY_MS);
-  const page = await store.list<Tally>("tally_days", { after, limit: daysOf(window).length });
+  const page = await store.list("tally_days", { after, limit: daysOf(window).length });
   return new Map(page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]));
 }
 

@@ -1,7 +1,7 @@
 /** Where governance counts what it does. Each is called in the transaction of the step that it counts. */
 import type { EventType } from "../audit/entry.ts";
 import type { Change } from "../governance/rules/change.ts";
-import type { OutcomeRecord } from "../governance/rules/outcome.ts";
+import type { OutcomeRecord, Verdict } from "../governance/rules/outcome.ts";
 import { type ChangeRecord, targetKey } from "../governance/records.ts";
 import type { Unit } from "../governance/transaction.ts";
 import type { Tx } from "../store/store.ts";
@@ -10,6 +10,16 @@ import { type ModelDraft, isModels, levelOf } from "../governance/rules/autonomy
 import { closingTally, keepGap } from "./record_keeping.ts";
 import { addGrowth } from "./growth_log.ts";
 import { bump } from "./tally.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    failed_attempts: true;
+    model_drafts: ModelDraft;
+    closings: string;
+    retrospectives_due: true;
+    verdicts: Verdict;
+  }
+}
 
 /** The name under which the intent's guardrails roll back. */
 export const POLICY_GUARDRAIL = "policy:guardrail";
@@ -59,11 +69,11 @@ async function proposed(tx: Tx, change: Change, day: string): Promise<void> {
     tx.put("model_drafts", targetKey(change), {
       change_id: change.change_id,
       at: change.created_at,
-    } satisfies ModelDraft);
+    });
 }
 
 async function decided(tx: Tx, change: Change, at: string): Promise<void> {
-  const draft = (await tx.get<ModelDraft>("model_drafts", targetKey(change)))?.value;
+  const draft = (await tx.get("model_drafts", targetKey(change)))?.value;
   await bump(tx, dayOf(at), {
     [`decided_${change.resolution ?? "approved"}`]: 1,
     [`level_${levelOf(change, draft)}`]: 1,
@@ -100,7 +110,7 @@ export async function tallySettled({ tx, at }: Unit, record: ChangeRecord, by: s
     detail: guarded ? "A guardrail of the intent ordered it." : "A person asked for it.",
     ref: change.change_id,
   });
-  const outcome = (await tx.get<OutcomeRecord>("outcomes", change.change_id))?.value.final ?? null;
+  const outcome = (await tx.get("outcomes", change.change_id))?.value.final ?? null;
   await closed(tx, change, outcome, at);
 }
 

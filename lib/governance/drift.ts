@@ -6,8 +6,16 @@ import { addGrowth } from "../follow/growth_log.ts";
 import type { HostState } from "./adapters/port.ts";
 import { step } from "../kit/time_limit.ts";
 import type { Change } from "./rules/change.ts";
-import type { ChangeRecord, Claim } from "./records.ts";
 import { governed } from "./transaction.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    drift: DriftEpisode;
+  }
+  interface Meta {
+    drift: DriftCheck;
+  }
+}
 
 const PER_CYCLE = 100;
 /** A host that answers slowly, or not at all, must not keep the rest of the cycle from its turn; milliseconds. */
@@ -45,7 +53,7 @@ export interface DriftCheck {
 /** Checks the next hundred owners, or as many as half a minute takes; an episode is audited once. */
 export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
   if (!deps.product?.adapter || !(await readHead(deps.store))) return undefined;
-  const last = (await deps.store.get<DriftCheck>("meta", "drift"))?.value;
+  const last = (await deps.store.get("meta", "drift"))?.value;
   const end = deps.clock.now() + LONGEST_MS;
   let cursor: string | null = last?.cursor ?? "";
   let checked = 0;
@@ -66,10 +74,10 @@ export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
 
 /** The newest applied change of the next target after `cursor`; ids of a target share the part up to the last line break. */
 async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: string; cursor: string } | undefined> {
-  const [first] = await store.list<string>("owners", { after: cursor, limit: 1 });
+  const [first] = await store.list("owners", { after: cursor, limit: 1 });
   if (!first) return undefined;
   const end = `${first.id.slice(0, first.id.lastIndexOf("\n") + 1)}\uffff`;
-  const [newest] = await store.list<string>("owners", { after: end, limit: 1, reverse: true });
+  const [newest] = await store.list("owners", { after: end, limit: 1, reverse: true });
   return { changeId: newest!.value, cursor: end };
 }
 
@@ -78,18 +86,18 @@ async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: s
  * noticed the same: what the host showed counts only for the change as it was before it was asked.
  */
 async function judge(deps: Deps, changeId: string): Promise<void> {
-  const record = (await deps.store.get<ChangeRecord>("changes", changeId))?.value;
-  if (record?.change.status !== "applied" || (await deps.store.get<Claim>("claims", changeId))) return;
+  const record = (await deps.store.get("changes", changeId))?.value;
+  if (record?.change.status !== "applied" || (await deps.store.get("claims", changeId))) return;
   const host = await askHost(deps, record.change);
   if (host === undefined) return;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
-  const seen = (await deps.store.get<DriftEpisode>("drift", changeId))?.value;
+  const seen = (await deps.store.get("drift", changeId))?.value;
   if (state === seen?.state) return;
   await governed<void>({ deps }, async (unit) => {
     const current = await unit.change(changeId);
     const { operations, change } = current;
     if (operations !== record.operations || change.revision !== record.change.revision) return;
-    const known = (await unit.tx.get<DriftEpisode>("drift", changeId))?.value;
+    const known = (await unit.tx.get("drift", changeId))?.value;
     if (state === undefined) return unit.tx.delete("drift", changeId);
     const { target, tenant_id } = change;
     const since = known?.since ?? unit.at;
@@ -100,7 +108,7 @@ async function judge(deps: Deps, changeId: string): Promise<void> {
       state,
       host,
       since,
-    } satisfies DriftEpisode);
+    });
     if (known) return;
     await unit.save(current, change, {
       event_type: "change_drifted",
@@ -128,8 +136,8 @@ async function askHost({ product, log }: Deps, change: Change): Promise<HostStat
 
 /** The episodes under way, and when the last check was. */
 export async function driftReport({ store }: Deps): Promise<z.infer<typeof driftSchema>> {
-  const check = (await store.get<DriftCheck>("meta", "drift"))?.value;
-  const episodes = (await store.list<DriftEpisode>("drift", { limit: 1000 })).map(({ value }) => value);
+  const check = (await store.get("meta", "drift"))?.value;
+  const episodes = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
   const drifted = episodes.filter(({ state }) => state === "drifted");
   const missing = episodes.filter(({ state }) => state === "missing");
   const result = missing.length > 0 ? "missing" : drifted.length > 0 ? "drifted" : check ? "in_sync" : null;

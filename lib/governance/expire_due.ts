@@ -34,7 +34,7 @@ async function dueNow({ store, clock, product }: Deps): Promise<string[]> {
   const due: string[] = [];
   for (const { id } of await store.list("live", { after: PENDING, limit: BATCH })) {
     const changeId = id.slice(PENDING.length);
-    const record = id.startsWith(PENDING) && (await store.get<ChangeRecord>("changes", changeId))?.value;
+    const record = id.startsWith(PENDING) && (await store.get("changes", changeId))?.value;
     if (!record || !isExpired(record.change, product!.intent.policy, clock.now())) break;
     due.push(changeId);
   }

@@ -6,7 +6,7 @@ import { closeDueOutcomes } from "../pulse/close_outcomes.ts";
 import { effectOf } from "./rules/effect.ts";
 import { tallyFeed } from "../follow/tally_steps.ts";
 import { judgeGuardrails } from "./guardrail.ts";
-import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
+import { feed, NO_KPIS } from "./rules/kpi.ts";
 import { governed } from "./transaction.ts";
 
 /** Feeds KPIs and answers whether any of them counts in E. Outcomes whose time is over are frozen first: this
@@ -14,7 +14,7 @@ import { governed } from "./transaction.ts";
 export async function feedKpis(call: Call, fed: Record<string, number>): Promise<Answer> {
   await closeDueOutcomes(call.deps);
   const fedAnswer = await governed(call, async (unit) => {
-    const before = (await unit.tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+    const before = (await unit.tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, unit.at, unit.nextEntryId());
     const effect = effectOf(after, unit.product.intent);
     const refreshed = effect.parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);

@@ -3,9 +3,14 @@ import { addGrowth } from "../follow/growth_log.ts";
 import type { Tx } from "../store/store.ts";
 import type { Guardrail, Intent } from "./rules/intent.ts";
 import { directionOf, roundDelta } from "./rules/kpi.ts";
-import type { OutcomeRecord } from "./rules/outcome.ts";
 import type { ChangeRecord, GuardrailEvidence } from "./records.ts";
 import type { Unit } from "./transaction.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    kpi_applied: Applied;
+  }
+}
 
 const WATCH_MS = 24 * 3600 * 1000;
 const WATCHED = 50;
@@ -33,7 +38,7 @@ export async function watch(tx: Tx, record: ChangeRecord, now: number): Promise<
   const { kpi, reversible, change_id } = record.change;
   if (kpi === null || !reversible) return;
   const changes = (await applied(tx, kpi)).filter(({ at }) => now - at <= WATCH_MS);
-  tx.put("kpi_applied", kpi, { changes: [...changes, { change_id, at: now }].slice(-WATCHED) } satisfies Applied);
+  tx.put("kpi_applied", kpi, { changes: [...changes, { change_id, at: now }].slice(-WATCHED) });
 }
 
 /** Ends the watch over a change that was rolled back. */
@@ -41,7 +46,7 @@ export async function unwatch(tx: Tx, record: ChangeRecord): Promise<void> {
   const { kpi, change_id } = record.change;
   if (kpi === null) return;
   const changes = (await applied(tx, kpi)).filter((watched) => watched.change_id !== change_id);
-  tx.put("kpi_applied", kpi, { changes } satisfies Applied);
+  tx.put("kpi_applied", kpi, { changes });
   tx.delete("guardrail_due", change_id);
 }
 
@@ -53,7 +58,7 @@ export async function judgeGuardrails(unit: Unit, fed: Record<string, number>): 
     if (value === undefined) continue;
     const newest = (await applied(unit.tx, guardrail.kpi)).at(-1);
     if (!newest || unit.now - newest.at > WATCH_MS) continue;
-    const baseline = (await unit.tx.get<OutcomeRecord>("outcomes", newest.change_id))?.value.baseline[guardrail.kpi];
+    const baseline = (await unit.tx.get("outcomes", newest.change_id))?.value.baseline[guardrail.kpi];
     if (baseline === undefined) continue;
     const evidence = evidenceOf(guardrail, baseline, value, intent, unit.at);
     if (evidence) await mark(unit, newest.change_id, evidence);
@@ -63,7 +68,7 @@ export async function judgeGuardrails(unit: Unit, fed: Record<string, number>): 
 async function mark(unit: Unit, changeId: string, evidence: GuardrailEvidence): Promise<void> {
   const record = await unit.change(changeId);
   if (record.guardrail?.action === "rollback" || record.guardrail?.action === evidence.action) return;
-  unit.tx.put("changes", changeId, { ...record, guardrail: evidence } satisfies ChangeRecord);
+  unit.tx.put("changes", changeId, { ...record, guardrail: evidence });
   if (evidence.action === "rollback") unit.tx.put("guardrail_due", changeId, evidence);
   await addGrowth(unit.tx, {
     at: unit.at,
@@ -78,4 +83,4 @@ async function mark(unit: Unit, changeId: string, evidence: GuardrailEvidence): 
 }
 
 const applied = async (tx: Tx, kpi: string): Promise<Applied["changes"]> =>
-  (await tx.get<Applied>("kpi_applied", kpi))?.value.changes ?? [];
+  (await tx.get("kpi_applied", kpi))?.value.changes ?? [];

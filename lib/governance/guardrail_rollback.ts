@@ -5,6 +5,12 @@ import type { GuardrailEvidence } from "./records.ts";
 import { addGrowth } from "../follow/growth_log.ts";
 import { POLICY_GUARDRAIL } from "../follow/tally_steps.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    guardrail_due: Due;
+  }
+}
+
 const TRIES = 5;
 
 /** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
@@ -12,7 +18,7 @@ type Due = GuardrailEvidence & { tries?: number };
 
 /** Rolls back the oldest change that a guardrail condemned and returns its id; one a cycle, five tries. */
 export async function rollBackCondemned(deps: Deps): Promise<string | null> {
-  const [due] = await deps.store.list<Due>("guardrail_due", { limit: 1 });
+  const [due] = await deps.store.list("guardrail_due", { limit: 1 });
   if (!due) return null;
   const { tries: _, ...evidence } = due.value;
   try {
@@ -29,11 +35,11 @@ export async function rollBackCondemned(deps: Deps): Promise<string | null> {
 /** Nothing is due any more where somebody else has rolled the change back meanwhile. */
 async function countFailure({ store, clock }: Deps, changeId: string, error: AppError): Promise<void> {
   await store.transact(async (tx) => {
-    const due = (await tx.get<Due>("guardrail_due", changeId))?.value;
+    const due = (await tx.get("guardrail_due", changeId))?.value;
     if (!due) return;
     const tries = (due.tries ?? 0) + 1;
     if (error.code !== "illegal_transition" && tries < TRIES)
-      return tx.put("guardrail_due", changeId, { ...due, tries } satisfies Due);
+      return tx.put("guardrail_due", changeId, { ...due, tries });
     tx.delete("guardrail_due", changeId);
     await addGrowth(tx, {
       at: new Date(clock.now()).toISOString(),

@@ -2,7 +2,6 @@
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
 import { policySchema } from "./rules/intent.ts";
-import type { KpiState } from "./rules/kpi.ts";
 
 export const intentSummary = z.object({
   product_id: z.string(),
@@ -23,7 +22,7 @@ export const intentSummary = z.object({
 /** The summary of today's intent. */
 export async function intentView({ store, product }: Deps): Promise<z.infer<typeof intentSummary>> {
   const { intent, manifest_hash, adapter } = product!;
-  const failure = adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
+  const failure = adapter && (await store.get("meta", "adapter"))?.value.last_error;
   return {
     product_id: intent.product_id,
     product_type: intent.product_type ?? null,
@@ -35,6 +34,6 @@ export async function intentView({ store, product }: Deps): Promise<z.infer<type
     adapter: adapter
       ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
       : null,
-    last_kpi_at: (await store.get<KpiState>("kpi", "latest"))?.value.last_at ?? null,
+    last_kpi_at: (await store.get("kpi", "latest"))?.value.last_at ?? null,
   };
 }

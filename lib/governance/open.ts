@@ -34,7 +34,7 @@ export async function openProduct(deps: Deps, { exclusive = false, tail = 10_000
   if (!product) return;
   await deps.store.transact(async (tx) => {
     const head = await readHead(tx);
-    const kept = (await tx.get<Identity>("meta", "identity"))?.value;
+    const kept = (await tx.get("meta", "identity"))?.value;
     if (kept && kept.product_id !== product.identity.product_id)
       throw new IdentityMismatch(
         `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,

@@ -4,7 +4,6 @@ import { changeSchema } from "./rules/change.ts";
 import type { ChangeRecord } from "./records.ts";
 import type { Store } from "../store/store.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
-import type { AuditEntry } from "../audit/entry.ts";
 import { differences, foldEntry, type Told } from "./rules/fold.ts";
 import type { Integrity } from "../audit/integrity.ts";
 
@@ -74,7 +73,7 @@ async function pass({ store, sha256, clock }: RefoldDeps): Promise<{ report: Sta
   await log.catchUp();
   const unseen = new Set(log.changes());
   for (let after = "", more = true; more; await pause()) {
-    const page = await store.list<ChangeRecord>("changes", { after, limit: SLICE });
+    const page = await store.list("changes", { after, limit: SLICE });
     for (const { id, value } of page) {
       unseen.delete(id);
       const fields = log.compare(id, value);
@@ -90,7 +89,7 @@ async function pass({ store, sha256, clock }: RefoldDeps): Promise<{ report: Sta
 /** A record that differs may have moved since the log was read: it is read again after the log, before it is judged. */
 async function settle(store: Store, log: FoldedLog, id: string): Promise<string[] | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const record = (await store.get<ChangeRecord>("changes", id))?.value;
+    const record = (await store.get("changes", id))?.value;
     const fields = log.compare(id, record);
     if (fields) return fields;
     await log.catchUp();
@@ -114,7 +113,7 @@ function foldedLog(store: Store, sha256: Deps["sha256"]) {
     async catchUp(): Promise<void> {
       const end = (await readHead(store))?.length ?? 0;
       while (length < end) {
-        const slice = await store.list<AuditEntry>("audit", {
+        const slice = await store.list("audit", {
           after: entryKey(length),
           limit: Math.min(SLICE, end - length),
         });

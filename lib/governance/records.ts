@@ -1,5 +1,28 @@
 /** What governance keeps in the store, by collection. */
 import type { Change } from "./rules/change.ts";
+import type { KpiState } from "./rules/kpi.ts";
+import type { OutcomeRecord } from "./rules/outcome.ts";
+import type { Identity } from "./runtime.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    changes: ChangeRecord;
+    claims: Claim;
+    counts: Singles<{ changes: StatusCounts; minor: MinorCount }>;
+    live: true;
+    live_by_target: true;
+    live_targets: LiveTarget;
+    outcomes: OutcomeRecord;
+    outcomes_open: true;
+    owners: string;
+    kpi: Singles<{ latest: KpiState }>;
+    kpi_days: Pick<KpiState, "values"> & { at: string };
+  }
+  interface Meta {
+    identity: Identity;
+    adapter: { last_error: string | null; at: string };
+  }
+}
 
 /** `changes/<change_id>` */
 export interface ChangeRecord {
@@ -42,6 +65,12 @@ export interface Claim {
 
 /** `counts/changes`: how many changes there are by status. */
 export type StatusCounts = Partial<Record<Change["status"], number>>;
+
+/** `counts/minor`: minor changes granted, by UTC day; only the newest day is kept. */
+export interface MinorCount {
+  day: string;
+  count: number;
+}
 
 /** `live_targets/<target and tenant>`: how many live changes are on it, and ten of them at most. */
 export interface LiveTarget {

@@ -9,12 +9,6 @@ import { propose, type ProposeInput } from "./rules/propose.ts";
 import { type LiveTarget, targetKey } from "./records.ts";
 import { governed, type Unit } from "./transaction.ts";
 
-/** Minor changes granted, by UTC day; only the newest day is kept. */
-interface MinorCount {
-  day: string;
-  count: number;
-}
-
 /** Admits a proposal and answers 201 with the change and its entry. A forbidden target leaves a growth row. */
 export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
   return governed(call, async (unit) => {
@@ -36,7 +30,7 @@ export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
       detail: decided.detail,
     });
     if (record.change.tier === "minor")
-      unit.tx.put("counts", "minor", { day, count: minorToday + 1 } satisfies MinorCount);
+      unit.tx.put("counts", "minor", { day, count: minorToday + 1 });
     return answer({ ...record.change, conflicts: context.live.ids, audit_entry: entry }, 201, {
       etag: etag(record.change.revision),
     });
@@ -71,7 +65,7 @@ async function refuseForbidden(unit: Unit, input: ProposeInput, refusal: AppErro
 }
 
 async function countMinor(tx: Tx, day: string): Promise<number> {
-  const kept = (await tx.get<MinorCount>("counts", "minor"))?.value;
+  const kept = (await tx.get("counts", "minor"))?.value;
   return kept?.day === day ? kept.count : 0;
 }
 
@@ -80,5 +74,5 @@ export async function liveOn(
   reader: Pick<Tx, "get">,
   place: { target: string; tenant_id: string },
 ): Promise<LiveTarget> {
-  return (await reader.get<LiveTarget>("live_targets", targetKey(place)))?.value ?? { count: 0, ids: [] };
+  return (await reader.get("live_targets", targetKey(place)))?.value ?? { count: 0, ids: [] };
 }

@@ -10,7 +10,7 @@ import { keepAnswer, replayed } from "../http/idempotency.ts";
 import { tallyStep } from "../follow/tally_steps.ts";
 import type { Tx } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
-import { type ChangeRecord, liveKey, type LiveTarget, type StatusCounts, targetKey } from "./records.ts";
+import { type ChangeRecord, liveKey, targetKey } from "./records.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** What a governed decision may use. */
@@ -90,7 +90,7 @@ function openUnit(
   };
 
   const change = async (changeId: string): Promise<ChangeRecord> => {
-    const stored = await tx.get<ChangeRecord>("changes", changeId);
+    const stored = await tx.get("changes", changeId);
     if (!stored) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
     return stored.value;
   };
@@ -123,7 +123,7 @@ const isLive = (change: Change | undefined): boolean =>
 
 /** Keeps the views that answer without a scan: counts by status, live changes, live changes by target. */
 async function moveViews(tx: Tx, before: Change | undefined, after: Change): Promise<void> {
-  const counts = (await tx.get<StatusCounts>("counts", "changes"))?.value ?? {};
+  const counts = (await tx.get("counts", "changes"))?.value ?? {};
   if (before) counts[before.status] = (counts[before.status] ?? 1) - 1;
   counts[after.status] = (counts[after.status] ?? 0) + 1;
   tx.put("counts", "changes", counts);
@@ -138,17 +138,17 @@ const LISTED = 10;
 async function moveTarget(tx: Tx, change: Change): Promise<void> {
   const target = targetKey(change);
   const place = target + change.change_id;
-  const { count, ids } = (await tx.get<LiveTarget>("live_targets", target))?.value ?? { count: 0, ids: [] };
+  const { count, ids } = (await tx.get("live_targets", target))?.value ?? { count: 0, ids: [] };
   if (isLive(change)) {
     tx.put("live_by_target", place, true);
     const listed = ids.length < LISTED ? [...ids, change.change_id] : ids;
-    return tx.put("live_targets", target, { count: count + 1, ids: listed } satisfies LiveTarget);
+    return tx.put("live_targets", target, { count: count + 1, ids: listed });
   }
   tx.delete("live_by_target", place);
   if (count <= 1) return tx.delete("live_targets", target);
   const rest = ids.filter((id) => id !== change.change_id);
   const listed = rest.length > 0 ? rest : await firstOf(tx, target, count - 1);
-  tx.put("live_targets", target, { count: count - 1, ids: listed } satisfies LiveTarget);
+  tx.put("live_targets", target, { count: count - 1, ids: listed });
 }
 
 async function firstOf(tx: Tx, target: string, count: number): Promise<string[]> {

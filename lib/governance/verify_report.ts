@@ -1,6 +1,6 @@
 import type { Deps } from "../deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
-import { type AuditEntry, FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
 import { refold, type StateReport } from "./reconcile.ts";
 import { type Verified, verifyChain } from "../audit/verify.ts";
 
@@ -71,5 +71,5 @@ async function verifiedUntilNow(deps: Deps): Promise<Verified> {
 
 async function hashAt({ store }: Deps, id: number): Promise<string | undefined> {
   if (id === 0) return FIRST_PREVIOUS_HASH;
-  return (await store.get<AuditEntry>("audit", entryKey(id)))?.value.current_hash;
+  return (await store.get("audit", entryKey(id)))?.value.current_hash;
 }

@@ -9,8 +9,8 @@ import type { Change, Status } from "./rules/change.ts";
 import { expireDue, expireOne } from "./expire_due.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
 import { type KpiState, NO_KPIS } from "./rules/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "./rules/outcome.ts";
-import type { ChangeRecord, Claim, StatusCounts } from "./records.ts";
+import { type Outcome, outcomeOf } from "./rules/outcome.ts";
+import type { ChangeRecord } from "./records.ts";
 import { allowedActions } from "./rules/transitions.ts";
 
 const SCANNED_A_PAGE = 5000;
@@ -32,7 +32,7 @@ export async function changePage(
   const { store } = deps;
   const filtered = query.status !== undefined || query.tenant_id !== undefined;
   const looked = filtered ? SCANNED_A_PAGE : query.limit + 1;
-  const page = await store.list<ChangeRecord>("changes", {
+  const page = await store.list("changes", {
     ...(query.before ? { after: query.before } : {}),
     limit: looked,
     reverse: true,
@@ -46,7 +46,7 @@ export async function changePage(
   const changes = matching.slice(0, query.limit);
   const cut =
     matching.length > query.limit ? changes.at(-1)?.change_id : page.length === looked ? page.at(-1)?.id : undefined;
-  const counts = (await store.get<StatusCounts>("counts", "changes"))?.value ?? {};
+  const counts = (await store.get("counts", "changes"))?.value ?? {};
   const total = query.status
     ? (counts[query.status] ?? 0)
     : Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -119,7 +119,7 @@ export async function outcomes(
   deps: Deps,
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; next: string | null }> {
-  const page = await deps.store.list<OutcomeRecord>("outcomes", {
+  const page = await deps.store.list("outcomes", {
     ...(query.before ? { after: query.before } : {}),
     limit: query.limit + 1,
     reverse: true,
@@ -130,7 +130,7 @@ export async function outcomes(
 }
 
 async function outcomeView(deps: Deps, changeId: string): Promise<Outcome | null> {
-  const record = (await deps.store.get<OutcomeRecord>("outcomes", changeId))?.value;
+  const record = (await deps.store.get("outcomes", changeId))?.value;
   if (!record) return null;
   const { kpis, at } = await outcomeBasis(deps);
   return outcomeOf(record, kpis, deps.product!.intent, at);
@@ -138,7 +138,7 @@ async function outcomeView(deps: Deps, changeId: string): Promise<Outcome | null
 
 async function outcomeBasis({ store, clock }: Deps): Promise<{ kpis: KpiState; at: string }> {
   return {
-    kpis: (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS,
+    kpis: (await store.get("kpi", "latest"))?.value ?? NO_KPIS,
     at: new Date(clock.now()).toISOString(),
   };
 }
@@ -148,7 +148,7 @@ async function gatesNow({ store, product }: Deps, record: ChangeRecord): Promise
   return gatesOf(change, {
     policy: product!.intent.policy,
     conflicts: (await liveOn(store, change)).ids.filter((id) => id !== change.change_id),
-    claimed: (await store.get<Claim>("claims", change.change_id)) !== undefined,
+    claimed: (await store.get("claims", change.change_id)) !== undefined,
     guardrail: record.guardrail,
   });
 }
@@ -162,14 +162,14 @@ async function live(
   const ids = (await store.list("live", { after: prefix + (query.after ?? ""), limit: query.limit + 1 }))
     .filter(({ id }) => id.startsWith(prefix))
     .map(({ id }) => id.slice(prefix.length));
-  const records = await Promise.all(ids.map((id) => store.get<ChangeRecord>("changes", id)));
+  const records = await Promise.all(ids.map((id) => store.get("changes", id)));
   return records.flatMap((stored: Stored<ChangeRecord> | undefined) =>
     stored?.value.change.status === status ? [stored.value] : [],
   );
 }
 
 async function findChange({ store }: Deps, changeId: string): Promise<ChangeRecord> {
-  const found = (await store.get<ChangeRecord>("changes", changeId))?.value;
+  const found = (await store.get("changes", changeId))?.value;
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
   return found;
 }

@@ -7,6 +7,12 @@ import { AppError, invalidField } from "../kit/errors.ts";
 import type { Tx } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    idempotency: Kept;
+  }
+}
+
 const KEPT_MS = 24 * 3600 * 1000;
 /** How far another instance's clock may be ahead: around midnight it keeps an answer under the next day. */
 const AHEAD_MS = 3600 * 1000;
@@ -49,7 +55,7 @@ const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${ke
 export async function replayed(tx: Tx, key: IdempotencyKey, now: number): Promise<Answer | undefined> {
   const ids = new Set([now, now - KEPT_MS, now + AHEAD_MS].map((moment) => recordId(key, moment)));
   for (const id of ids) {
-    const kept = (await tx.get<Kept>(COLLECTION, id))?.value;
+    const kept = (await tx.get(COLLECTION, id))?.value;
     if (!kept || now - kept.at > KEPT_MS) continue;
     if (kept.body !== key.body)
       throw new AppError(

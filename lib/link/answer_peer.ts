@@ -1,7 +1,7 @@
 /** What this node answers to an authenticated peer. */
 import type * as z from "zod";
 import { entryKey, readHead } from "../audit/chain.ts";
-import { type AuditEntry, FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
+import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -98,7 +98,7 @@ async function checkpointOf(
   const chain = await readHead(store);
   if (!chain) return undefined;
   const headAt = async (length: number) =>
-    length === 0 ? FIRST_PREVIOUS_HASH : (await store.get<AuditEntry>("audit", entryKey(length)))?.value.current_hash;
+    length === 0 ? FIRST_PREVIOUS_HASH : (await store.get("audit", entryKey(length)))?.value.current_hash;
   const newest = await checkpoint?.latest();
   const { origin, length } = newest ?? chain;
   const grew = from !== null && from > 0 && from < length;

@@ -3,6 +3,12 @@ import type { Store, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { KeptLog, LogState } from "./peer_log.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    peers: PeerRecord;
+  }
+}
+
 const COLLECTION = "peers";
 /** The longest unseen go first. */
 const KEPT_PEERS = 200;
@@ -21,12 +27,12 @@ export interface PeerRecord extends PeerIdentity {
 
 /** All kept peers, at most 200. */
 export async function listPeers(store: Store): Promise<PeerRecord[]> {
-  return (await store.list<PeerRecord>(COLLECTION, { limit: KEPT_PEERS })).map(({ value }) => value);
+  return (await store.list(COLLECTION, { limit: KEPT_PEERS })).map(({ value }) => value);
 }
 
 /** One peer's record. */
 export async function peerRecord(reader: Pick<Store | Tx, "get">, peerId: string): Promise<PeerRecord | undefined> {
-  return (await reader.get<PeerRecord>(COLLECTION, peerId))?.value;
+  return (await reader.get(COLLECTION, peerId))?.value;
 }
 
 /** The longest account that any peer gave of the log of this origin, and whose it is. */
@@ -48,9 +54,9 @@ export async function savePeer(tx: Tx, seen: PeerIdentity & Partial<PeerRecord>)
   const fresh = { address: "", last_seen_at: "", cursor: 0, kept_log: null, log: "unknown" as const, log_reason: null };
   const renamed = kept && NAMES.some((name) => kept[name] !== seen[name]);
   const again = renamed ? { cursor: 0 } : {};
-  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...again, ...seen } satisfies PeerRecord);
+  tx.put(COLLECTION, seen.peer_id, { ...fresh, ...kept, ...again, ...seen });
   if (kept) return;
-  const all = await tx.list<PeerRecord>(COLLECTION, { limit: KEPT_PEERS + 1 });
+  const all = await tx.list(COLLECTION, { limit: KEPT_PEERS + 1 });
   if (all.length <= KEPT_PEERS) return;
   const others = all.filter(({ id }) => id !== seen.peer_id);
   tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);

@@ -5,6 +5,15 @@ import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
 import { relationOf, trustOf } from "./trust.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    co_evolution: Insight;
+  }
+  interface Meta {
+    co_evolution: NotKept;
+  }
+}
+
 const COLLECTION = "co_evolution";
 /** How many insights are kept. */
 export const KEPT_INSIGHTS = 500;
@@ -66,7 +75,7 @@ export async function listInsights(store: Store, limit = KEPT_INSIGHTS): Promise
 
 /** What was not kept so far. */
 export const notKept = async (store: Store): Promise<NotKept> =>
-  (await store.get<NotKept>("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
+  (await store.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
 
 /** A peer speaks for itself only. */
 function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefined {
@@ -83,7 +92,7 @@ async function keep(
   own: Pick<Insight, "trust" | "received_at" | "peer_id">,
   acceptance: Acceptance,
 ): Promise<void> {
-  const before = (await tx.get<Insight>(COLLECTION, told.insight_id))?.value;
+  const before = (await tx.get(COLLECTION, told.insight_id))?.value;
   if (before && before.peer_id !== own.peer_id) {
     acceptance.refused.push({ insight_id: told.insight_id, reason: "another peer's insight has this id" });
     return;
@@ -99,15 +108,15 @@ async function keep(
 
 async function count(tx: Tx, { unrelated, refused }: Acceptance): Promise<void> {
   if (unrelated === 0 && refused.length === 0) return;
-  const before = (await tx.get<NotKept>("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
+  const before = (await tx.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
   tx.put("meta", COLLECTION, {
     unrelated: before.unrelated + unrelated,
     refused: before.refused + refused.length,
-  } satisfies NotKept);
+  });
 }
 
 const allKept = (reader: Pick<Store | Tx, "list">): Promise<Stored<Insight>[]> =>
-  reader.list<Insight>(COLLECTION, { limit: KEPT_INSIGHTS * 2 });
+  reader.list(COLLECTION, { limit: KEPT_INSIGHTS * 2 });
 
 /** Who holds most loses its oldest first, so that no peer pushes out the others. */
 async function forgetOldest(tx: Tx): Promise<void> {

@@ -1,13 +1,20 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
 import { entryKey, readHead } from "../audit/chain.ts";
-import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
-import { outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../governance/records.ts";
+import { NO_KPIS } from "../governance/rules/kpi.ts";
+import { outcomeOf } from "../governance/rules/outcome.ts";
 import type { Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { insightOf, type SharedInsight } from "./insight.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    insights_shared: SharedRecord;
+  }
+  interface Meta {
+    insights_shared: Counters;
+  }
+}
 
 const COLLECTION = "insights_shared";
 /** How many own insights are kept, and how many open outcomes are looked at, the newest changes first. */
@@ -37,7 +44,7 @@ export interface SharedPage {
 export async function sharedAfter(store: Store, self: PeerIdentity, after: number, limit: number): Promise<SharedPage> {
   const { last } = await counters(store);
   const from = after > last ? 0 : after;
-  const page = limit === 0 ? [] : await store.list<SharedRecord>(COLLECTION, { after: keyOf(from), limit });
+  const page = limit === 0 ? [] : await store.list(COLLECTION, { after: keyOf(from), limit });
   return {
     insights: page.map(({ value }) => spokenBy(self, value.insight)),
     next: page.length === 0 ? from : Number(page.at(-1)!.id),
@@ -47,7 +54,7 @@ export async function sharedAfter(store: Store, self: PeerIdentity, after: numbe
 
 /** The newest own insights, the newest first. */
 export async function newestShared(store: Store, limit: number): Promise<SharedInsight[]> {
-  return (await store.list<SharedRecord>(COLLECTION, { limit, reverse: true })).map(({ value }) => value.insight);
+  return (await store.list(COLLECTION, { limit, reverse: true })).map(({ value }) => value.insight);
 }
 
 /** An own insight under today's names: they may have changed with a restart, and a peer takes it only from whom it names. */
@@ -85,15 +92,15 @@ interface Changed {
 
 async function changedInsights(deps: SharedDeps, self: PeerIdentity, changeIds: readonly string[]): Promise<Changed[]> {
   const { store, sha256, product, clock } = deps;
-  const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   const at = new Date(clock.now()).toISOString();
-  const kept = await store.list<SharedRecord>(COLLECTION, { limit: SHARED_INSIGHTS });
+  const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
   const byChange = new Map(kept.map((stored) => [stored.value.change_id, stored]));
   const unfinished = kept.filter(({ value }) => !value.final).map(({ value }) => value.change_id);
   const changed: Changed[] = [];
   for (const changeId of new Set([...changeIds, ...unfinished])) {
-    const record = (await store.get<OutcomeRecord>("outcomes", changeId))?.value;
-    const change = (await store.get<ChangeRecord>("changes", changeId))?.value.change;
+    const record = (await store.get("outcomes", changeId))?.value;
+    const change = (await store.get("changes", changeId))?.value.change;
     if (!record || !change) continue;
     const outcome = outcomeOf(record, kpis, product!.intent, at);
     const before = byChange.get(changeId);
@@ -117,7 +124,7 @@ async function moved(store: Store, looked: number, length: number): Promise<stri
   if (looked === 0) return idsOf(await store.list("outcomes", { limit: SHARED_INSIGHTS, reverse: true }));
   const open = await store.list("outcomes_open", { limit: SHARED_INSIGHTS, reverse: true });
   const limit = Math.min(length - looked, SCANNED_ENTRIES);
-  const newest = await store.list<AuditEntry>("audit", { after: entryKey(length + 1), limit, reverse: true });
+  const newest = await store.list("audit", { after: entryKey(length + 1), limit, reverse: true });
   const rolledBack = newest.filter(({ value }) => value.event_type === "change_rolled_back");
   return [...idsOf(open), ...rolledBack.map(({ value }) => value.change_id)];
 }
@@ -139,7 +146,7 @@ async function keepChanged(store: Store, changed: readonly Changed[], looked: nu
       if (before) tx.delete(COLLECTION, before.id, before.revision);
       tx.put(COLLECTION, keyOf(++last), record, 0);
     }
-    tx.put("meta", COLLECTION, { last, looked } satisfies Counters);
+    tx.put("meta", COLLECTION, { last, looked });
     const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + changed.length });
     for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
   });
@@ -152,7 +159,7 @@ interface Counters {
 }
 
 const counters = async (reader: Pick<Store, "get">): Promise<Counters> =>
-  (await reader.get<Counters>("meta", COLLECTION))?.value ?? { last: 0, looked: 0 };
+  (await reader.get("meta", COLLECTION))?.value ?? { last: 0, looked: 0 };
 
 /** 16 digits, so that ids sort as numbers do. */
 const keyOf = (number: number): string => String(number).padStart(16, "0");

@@ -2,6 +2,15 @@
 import * as z from "zod";
 import type { Store, Tx } from "../store/store.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    memories: Memory;
+  }
+  interface Meta {
+    memories: Count;
+  }
+}
+
 /** The oldest go first. */
 export const MEMORIES = 20_000;
 
@@ -55,7 +64,7 @@ const keyOf = (seq: number): string => String(seq).padStart(16, "0");
 
 /** The record id of the newest memory; one before all others while there is none. */
 export const newestMemory = async (reader: Pick<Store | Tx, "get">): Promise<string> =>
-  keyOf((await reader.get<Count>("meta", "memories"))?.value.seq ?? 0);
+  keyOf((await reader.get("meta", "memories"))?.value.seq ?? 0);
 
 /**
  * Remembers something in the transaction of what it tells of; beyond the bound the oldest is forgotten. `replaces` is the
@@ -66,7 +75,7 @@ export async function remember(
   memory: Omit<Memory, "ref"> & { ref?: string | null },
   replaces?: string,
 ): Promise<string> {
-  const kept = await tx.get<Count>("meta", "memories");
+  const kept = await tx.get("meta", "memories");
   let { seq, count } = kept?.value ?? { seq: 0, count: 0 };
   if (replaces !== undefined && (await tx.get("memories", replaces))) {
     tx.delete("memories", replaces);
@@ -74,12 +83,12 @@ export async function remember(
   }
   const key = keyOf(++seq);
   const text = memory.text.slice(0, LONGEST).toWellFormed();
-  tx.put("memories", key, { ref: null, ...memory, text } satisfies Memory);
+  tx.put("memories", key, { ref: null, ...memory, text });
   if (++count > MEMORIES)
     for (const { id } of await tx.list("memories", { limit: count - MEMORIES })) {
       tx.delete("memories", id);
       count--;
     }
-  tx.put("meta", "memories", { seq, count } satisfies Count, kept?.revision ?? 0);
+  tx.put("meta", "memories", { seq, count }, kept?.revision ?? 0);
   return key;
 }

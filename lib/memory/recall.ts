@@ -4,7 +4,7 @@
  */
 import type { Deps } from "../deps.ts";
 import type { Store } from "../store/store.ts";
-import { IMPORTANCE, type Memory, memoryId, newestMemory, type Recalled } from "./memories.ts";
+import { IMPORTANCE, memoryId, newestMemory, type Recalled } from "./memories.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
 
 const PAGE = 500;
@@ -28,7 +28,7 @@ export async function recall(
   const hits = index.search({ ...search, now: clock.now() });
   const found = await Promise.all(
     hits.map(async ({ id, score }): Promise<Recalled | undefined> => {
-      const memory = (await store.get<Memory>("memories", id))?.value;
+      const memory = (await store.get("memories", id))?.value;
       if (!memory) return void index.drop(id);
       const { kind, text, at, ref } = memory;
       return { id: memoryId(id), kind, text, at, score: Number(score.toFixed(4)), ref };
@@ -53,7 +53,7 @@ async function caughtUp(store: Store): Promise<Kept> {
 async function readOn(store: Store, state: Kept): Promise<void> {
   const newest = await newestMemory(store);
   while (state.last < newest) {
-    const page = await store.list<Memory>("memories", { ...(state.last ? { after: state.last } : {}), limit: PAGE });
+    const page = await store.list("memories", { ...(state.last ? { after: state.last } : {}), limit: PAGE });
     for (const { id, value } of page.filter(({ id }) => id <= newest)) {
       const { kind, text, at } = value;
       state.index.add({ id, text, at: Date.parse(at), importance: IMPORTANCE[kind] });

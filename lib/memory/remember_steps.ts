@@ -3,10 +3,14 @@ import type { AuditEvent } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import type { Change } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
-import type { OutcomeRecord } from "../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../governance/records.ts";
 import type { Tx } from "../store/store.ts";
 import { type MemoryKind, remember } from "./memories.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    kpi_memory: { day: string; key: string };
+  }
+}
 
 type Detail = Partial<Record<"decision" | "progress" | "stage" | "error" | "host" | "state" | "by", string>>;
 
@@ -40,8 +44,8 @@ export async function rememberStep(
 
 /** Remembers the verdict on a change whose outcome has just become final; one without a KPI has none. */
 export async function rememberVerdict(tx: Tx, changeId: string): Promise<void> {
-  const final = (await tx.get<OutcomeRecord>("outcomes", changeId))?.value.final;
-  const change = (await tx.get<ChangeRecord>("changes", changeId))?.value.change;
+  const final = (await tx.get("outcomes", changeId))?.value.final;
+  const change = (await tx.get("changes", changeId))?.value.change;
   if (!final || final.kpi === null || !change) return;
   const moved = final.realised_delta === null ? "not fed since" : `${final.realised_delta} realised`;
   const text = `${named(change)}: ${final.verdict}; ${final.kpi} ${final.expected_delta_k ?? "nothing"} expected, ${moved}`;
@@ -51,7 +55,7 @@ export async function rememberVerdict(tx: Tx, changeId: string): Promise<void> {
 /** Remembers the KPIs of a day; a later feed of the same day replaces what an earlier one left. */
 export async function rememberKpis(tx: Tx, { values }: KpiState, effect: number | null, at: string): Promise<void> {
   const day = at.slice(0, 10);
-  const last = (await tx.get<{ day: string; key: string }>("meta", "kpi_memory"))?.value;
+  const last = (await tx.get("meta", "kpi_memory"))?.value;
   const fed = Object.entries(values).filter((entry) => entry[1].at.startsWith(day));
   const told = fed.map(([kpi, { value }]) => `${kpi} ${value}`).join(", ");
   const text = `KPIs of ${day}: ${told}${effect === null ? "" : `; E ${Number(effect.toFixed(3))}`}`;

@@ -12,6 +12,16 @@ import { compareTallies } from "../follow/recount.ts";
 import { runNextTask } from "./task_runner.ts";
 import { noticeVerdicts } from "./verdicts.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    actions: ActionRecord;
+    actions_running: Claim;
+  }
+  interface Meta {
+    actions: { seq: number };
+  }
+}
+
 export const ACTIONS = [
   "cycle",
   "verify_audit",
@@ -94,8 +104,8 @@ export async function runAction(deps: Deps, action: ActionName): Promise<ActionR
   });
   const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, deps.clock.now() - started) };
   await deps.store.transact(async (tx) => {
-    tx.put("actions", key, { ...done, result: keptResult(done.result) } satisfies ActionRecord);
-    const claim = (await tx.get<Claim>("actions_running", action))?.value;
+    tx.put("actions", key, { ...done, result: keptResult(done.result) });
+    const claim = (await tx.get("actions_running", action))?.value;
     if (claim?.action_id === done.action_id) tx.delete("actions_running", action);
   });
   return done;
@@ -110,7 +120,7 @@ function keptResult(result: unknown): unknown {
 async function begin({ store, clock, ids }: Deps, action: ActionName) {
   return store.transact(async (tx) => {
     const started = clock.now();
-    const claim = (await tx.get<Claim>("actions_running", action))?.value;
+    const claim = (await tx.get("actions_running", action))?.value;
     if (claim && started < claim.ends)
       throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, {
         action,
@@ -126,7 +136,7 @@ async function begin({ store, clock, ids }: Deps, action: ActionName) {
     };
     const key = await nextKey(tx);
     tx.put("actions", key, record);
-    tx.put("actions_running", action, { action_id: record.action_id, ends: started + CLAIM_MS } satisfies Claim);
+    tx.put("actions_running", action, { action_id: record.action_id, ends: started + CLAIM_MS });
     return { key, record, started };
   });
 }
@@ -134,7 +144,7 @@ async function begin({ store, clock, ids }: Deps, action: ActionName) {
 const keyOf = (seq: number): string => String(seq).padStart(16, "0");
 
 async function nextKey(tx: Tx): Promise<string> {
-  const seq = ((await tx.get<{ seq: number }>("meta", "actions"))?.value.seq ?? 0) + 1;
+  const seq = ((await tx.get("meta", "actions"))?.value.seq ?? 0) + 1;
   tx.put("meta", "actions", { seq });
   if (seq > ACTIONS_KEPT) tx.delete("actions", keyOf(seq - ACTIONS_KEPT));
   return keyOf(seq);
@@ -146,8 +156,8 @@ export async function actionHistory(
   limit: number,
 ): Promise<ActionRecord[]> {
   const [page, running] = await Promise.all([
-    store.list<ActionRecord>("actions", { limit, reverse: true }),
-    store.list<Claim>("actions_running", { limit: ACTIONS.length }),
+    store.list("actions", { limit, reverse: true }),
+    store.list("actions_running", { limit: ACTIONS.length }),
   ]);
   const alive = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
   return page.map(({ value }) =>

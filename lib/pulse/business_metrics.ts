@@ -31,8 +31,8 @@ export async function businessMetrics(deps: Deps): Promise<Family[]> {
     totalTally(store),
     taskCounts(store),
     readHead(store),
-    store.get<{ tick: number; at: string }>("meta", "tick"),
-    store.get<StatusCounts>("counts", "changes").then((stored) => stored?.value ?? {}),
+    store.get("meta", "tick"),
+    store.get("counts", "changes").then((stored) => stored?.value ?? {}),
   ]);
   return [
     ...dimensions(figures),

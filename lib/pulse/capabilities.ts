@@ -1,6 +1,5 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import * as z from "zod";
-import type { Anchored } from "../audit/anchor.ts";
 import type { Capability, Deps } from "../deps.ts";
 
 export const capabilitySchema = z.object({
@@ -16,8 +15,8 @@ export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
   const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
   const failure =
-    product?.adapter && (await store.get<{ last_error: string | null }>("meta", "adapter"))?.value.last_error;
-  const unanchored = anchor && (await store.get<Anchored>("meta", "anchor"))?.value.last_error;
+    product?.adapter && (await store.get("meta", "adapter"))?.value.last_error;
+  const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const unheard = notifier?.problem() ?? null;
   const own = [

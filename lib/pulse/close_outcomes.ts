@@ -1,9 +1,8 @@
 /** Outcomes whose 30 days are over: frozen, counted and reported, oldest first. */
 import { rememberVerdict } from "../memory/remember_steps.ts";
 import type { Deps } from "../deps.ts";
-import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
+import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { closeOutcome, isOver, type OutcomeRecord } from "../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../governance/records.ts";
 import type { Tx } from "../store/store.ts";
 import { closed, closingKey } from "../follow/tally_steps.ts";
 
@@ -13,7 +12,7 @@ const BATCH = 20;
 export async function closeDueOutcomes(deps: Deps, limit = 200): Promise<number> {
   let done = 0;
   while (done < limit) {
-    const [oldest] = await deps.store.list<string>("closings", { limit: 1 });
+    const [oldest] = await deps.store.list("closings", { limit: 1 });
     if (!oldest || !isOver(await outcomeIn(deps.store, oldest.value), deps.clock.now())) break;
     const frozen = await deps.store.transact((tx) => closeBatch(tx, deps));
     if (frozen === 0) break;
@@ -25,12 +24,12 @@ export async function closeDueOutcomes(deps: Deps, limit = 200): Promise<number>
 async function closeBatch(tx: Tx, { clock, product }: Deps): Promise<number> {
   const now = clock.now();
   const at = new Date(now).toISOString();
-  const kpis = (await tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
   let frozen = 0;
-  for (const { value: changeId } of await tx.list<string>("closings", { limit: BATCH })) {
+  for (const { value: changeId } of await tx.list("closings", { limit: BATCH })) {
     const outcome = await outcomeIn(tx, changeId);
     if (!isOver(outcome, now)) break;
-    const { change } = (await tx.get<ChangeRecord>("changes", changeId))!.value;
+    const { change } = (await tx.get("changes", changeId))!.value;
     const final = closeOutcome(outcome, "time", kpis, product!.intent, at);
     tx.put("outcomes", changeId, final);
     await rememberVerdict(tx, changeId);
@@ -43,4 +42,4 @@ async function closeBatch(tx: Tx, { clock, product }: Deps): Promise<number> {
 }
 
 const outcomeIn = async (reader: Pick<Tx, "get">, changeId: string): Promise<OutcomeRecord> =>
-  (await reader.get<OutcomeRecord>("outcomes", changeId))!.value;
+  (await reader.get("outcomes", changeId))!.value;

@@ -132,7 +132,7 @@ async function isLate(work: Promise<unknown>, ms: number): Promise<boolean> {
 function raiseTick({ store, clock }: Deps): Promise<number> {
   return store.transact(async (tx) => {
     await forgetOldAnswers(tx, clock.now());
-    const tick = ((await tx.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0) + 1;
+    const tick = ((await tx.get("meta", "tick"))?.value.tick ?? 0) + 1;
     tx.put("meta", "tick", { tick, at: new Date(clock.now()).toISOString() });
     return tick;
   });

@@ -9,6 +9,16 @@ import { staleKpis } from "./need.ts";
 import { forgetOldGaps } from "../follow/record_keeping.ts";
 import { DAYS_KEPT, forgetOldDays } from "../follow/tally.ts";
 
+declare module "../store/store.ts" {
+  interface Collections {
+    values_days: Values;
+  }
+  interface Meta {
+    values: Values;
+    noticed: Noticed;
+  }
+}
+
 /** E is told of again when it has moved by this much. */
 const NOTEWORTHY = 0.05;
 
@@ -47,7 +57,7 @@ export async function evaluate(deps: Deps, pages: number): Promise<Values> {
 }
 
 async function notice(tx: Tx, deps: Deps, { effect }: Figures, at: string): Promise<void> {
-  const before = (await tx.get<Noticed>("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
+  const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
   const stale = staleKpis(effect, deps.clock.now());
   const breach = deps.integrity.breach?.first_invalid ?? null;
   const moved = effect.value !== null && Math.abs(effect.value - (before.E ?? -1)) >= NOTEWORTHY;

@@ -32,7 +32,7 @@ export async function presentCursor(store: Pick<Store, "get">): Promise<EventCur
   const [head, growth, tick] = await Promise.all([
     readHead(store) as Promise<ChainHead | undefined>,
     newestGrowth(store),
-    store.get<{ tick: number }>("meta", "tick"),
+    store.get("meta", "tick"),
   ]);
   return { audit: head?.length ?? 0, growth, tick: tick?.value.tick ?? 0 };
 }
@@ -56,7 +56,7 @@ export async function eventsAfter(store: Store, cursor: EventCursor, limit: numb
   let at = cursor;
   const events: PulseEvent[] = [];
   const more = Math.min(limit, present.audit - at.audit);
-  const entries = more > 0 ? await store.list<AuditEntry>("audit", { after: entryKey(at.audit), limit: more }) : [];
+  const entries = more > 0 ? await store.list("audit", { after: entryKey(at.audit), limit: more }) : [];
   for (const { value } of entries) {
     at = { ...at, audit: value.id };
     events.push({ cursor: at, type: "audit", data: value });
@@ -70,7 +70,7 @@ export async function eventsAfter(store: Store, cursor: EventCursor, limit: numb
     events.push({ cursor: at, type: "growth", data: row });
   }
   if (events.length === limit || present.tick <= at.tick) return events;
-  const newest = (await store.get<{ tick: number; at: string }>("meta", "tick"))?.value;
+  const newest = (await store.get("meta", "tick"))?.value;
   if (newest)
     events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: { tick: newest.tick, at: newest.at } });
   return events;

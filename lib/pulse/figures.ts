@@ -27,7 +27,7 @@ export async function figuresOf(deps: Deps): Promise<Figures> {
   const now = clock.now();
   const window = lastDays(now, MEMORY_DAYS);
   const recent = lastDays(now, RELIABILITY_DAYS);
-  const [stored, days] = await Promise.all([store.get<KpiState>("kpi", "latest"), tallyDays(store, window)]);
+  const [stored, days] = await Promise.all([store.get("kpi", "latest"), tallyDays(store, window)]);
   const kpis = stored?.value ?? NO_KPIS;
   const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
   const [memory, need] = await Promise.all([memoryOf(store, sumWithin(days, window), window), needOf(deps, effect)]);

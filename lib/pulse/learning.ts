@@ -8,6 +8,12 @@ import { retrospectiveOf } from "./learning/retrospective.ts";
 import { weeklyReport } from "./learning/weekly_report.ts";
 import { DIMENSIONS } from "./tasks.ts";
 
+declare module "../store/store.ts" {
+  interface Meta {
+    reported: { week: string };
+  }
+}
+
 const BATCH = 20;
 
 /** Writes what is due and returns how many files; without a place for files what is due is dropped. */
@@ -29,11 +35,11 @@ async function writeRetrospectives({ evolved, ...deps }: Deps): Promise<number> 
 /** The report of the week that ended last, once it has. */
 async function reportLastWeek(deps: Deps): Promise<number> {
   const last = weekOf(deps.clock.now() - 7 * DAY_MS);
-  if (!deps.evolved || (await deps.store.get<{ week: string }>("meta", "reported"))?.value.week === last.name) return 0;
+  if (!deps.evolved || (await deps.store.get("meta", "reported"))?.value.week === last.name) return 0;
   const written = await writeReport(deps, last);
   await deps.store.transact(async (tx) => {
     // Another process may have written it on its own disk; that it was written is told once.
-    if ((await tx.get<{ week: string }>("meta", "reported"))?.value.week === last.name) return;
+    if ((await tx.get("meta", "reported"))?.value.week === last.name) return;
     tx.put("meta", "reported", { week: last.name });
     await addGrowth(tx, {
       at: new Date(deps.clock.now()).toISOString(),

@@ -1,7 +1,6 @@
 /** N, need: of what is open, how much is overdue. */
 import * as z from "zod";
 import type { Deps } from "../deps.ts";
-import type { StatusCounts } from "../governance/records.ts";
 import { type AgeClass, AGE_CLASSES, overdueOf } from "./overdue.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { Effect } from "../governance/rules/effect.ts";
@@ -33,7 +32,7 @@ export type Need = z.infer<typeof needSchema>;
 export async function needOf(deps: Deps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
   const [statuses, tasks, drift, ...aged] = await Promise.all([
-    store.get<StatusCounts>("counts", "changes"),
+    store.get("counts", "changes"),
     taskCounts(store),
     store.list("drift", { limit: DRIFT_COUNTED }),
     ...AGE_CLASSES.map((ageClass) => overdueOf(deps, ageClass)),

@@ -2,8 +2,8 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Deps } from "../deps.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
+import { NO_KPIS } from "../governance/rules/kpi.ts";
+import { type Outcome, outcomeOf } from "../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../governance/records.ts";
 import type { PulseEvent } from "./event_cursor.ts";
 import type { GrowthRow } from "../follow/growth_log.ts";
@@ -67,7 +67,7 @@ export async function notificationOf(deps: Deps, event: PulseEvent): Promise<Not
 
 /** Unique over all logs: the random part of the log's origin, then the entry's or the row's number. */
 async function idOf({ store }: Deps, { type, cursor }: PulseEvent): Promise<string> {
-  const origin = (await store.get<{ origin: string }>("meta", "chain"))?.value.origin ?? "";
+  const origin = (await store.get("meta", "chain"))?.value.origin ?? "";
   const number = type === "audit" ? cursor.audit : cursor.growth;
   return `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${type}_${number}`;
 }
@@ -99,18 +99,18 @@ const typeOfRow = ({ kind }: GrowthRow): NotificationType | undefined =>
 
 async function entryData({ store }: Deps, entry: AuditEntry): Promise<Notification["data"]> {
   const { id, event_type, detail, current_hash } = entry;
-  const record = (await store.get<ChangeRecord>("changes", entry.change_id))?.value;
+  const record = (await store.get("changes", entry.change_id))?.value;
   return { change: shown(record), audit_entry: { id, event_type, detail, current_hash } };
 }
 
 async function rowData(deps: Deps, row: GrowthRow, type: NotificationType): Promise<Notification["data"]> {
   const { store } = deps;
   const ref = row.ref ?? "";
-  const record = ref === "" ? undefined : (await store.get<ChangeRecord>("changes", ref))?.value;
+  const record = ref === "" ? undefined : (await store.get("changes", ref))?.value;
   const notice = { title: row.title, detail: row.detail };
   if (type !== "outcome.verdict") return { change: shown(record), notice };
-  const outcome = (await store.get<OutcomeRecord>("outcomes", ref))?.value;
-  const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  const outcome = (await store.get("outcomes", ref))?.value;
+  const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   const at = new Date(deps.clock.now()).toISOString();
   return {
     change: shown(record),

@@ -9,6 +9,12 @@ import { type EventCursor, eventsAfter, presentCursor } from "./event_cursor.ts"
 import { type Notification, notificationOf } from "./notifications.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 
+declare module "../store/store.ts" {
+  interface Meta {
+    notify: EventCursor;
+  }
+}
+
 /** Times in milliseconds. */
 export interface NotifyTimes {
   /** How long a receiver may take to answer. */
@@ -144,7 +150,7 @@ async function sendNext(
     place.unkept = undefined;
   };
   if (place.unkept) await keep(place.unkept);
-  const kept = (await store.get<EventCursor>("meta", "notify"))?.value;
+  const kept = (await store.get("meta", "notify"))?.value;
   if (!kept) {
     await keep(await presentCursor(store));
     return true;

@@ -2,10 +2,15 @@
  * How many open items are overdue, without looking at all of them: `aging/<class>` counts those up to a mark, and a cycle
  * moves the mark on. A read looks only at what lies beyond it.
  */
-import type { Change } from "../governance/rules/change.ts";
 import type { Deps } from "../deps.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    aging: Mark;
+  }
+}
 
 /** Items that have the same time limit. */
 export const AGE_CLASSES = ["pending_changes", "tasks_urgent", "tasks_high", "tasks_normal", "tasks_low"] as const;
@@ -36,20 +41,20 @@ export const openTaskKey = (ageClass: AgeClass, taskId: string): string => `${ag
 
 /** Takes an item that is no longer open out of the count. To be called in the transaction that closes it. */
 export async function noLongerOpen(tx: Tx, ageClass: AgeClass, id: string): Promise<void> {
-  const mark = (await tx.get<Mark>("aging", ageClass))?.value;
+  const mark = (await tx.get("aging", ageClass))?.value;
   if (mark && id <= mark.through) tx.put("aging", ageClass, { ...mark, overdue: Math.max(0, mark.overdue - 1) });
 }
 
 /** Moves a class's mark on by at most `pages` pages. */
 export async function moveMark({ store, clock }: Deps, ageClass: AgeClass, pages: number): Promise<void> {
   for (let page = 0; page < pages; page++) {
-    const mark = (await store.get<Mark>("aging", ageClass))?.value ?? UNMARKED;
+    const mark = (await store.get("aging", ageClass))?.value ?? UNMARKED;
     if ((await overdueAfter(store, ageClass, mark.through, clock.now(), 1)).length === 0) return;
     await store.transact(async (tx) => {
-      const { through, overdue } = (await tx.get<Mark>("aging", ageClass))?.value ?? UNMARKED;
+      const { through, overdue } = (await tx.get("aging", ageClass))?.value ?? UNMARKED;
       const more = await overdueAfter(tx, ageClass, through, clock.now(), PAGE);
       if (more.length > 0)
-        tx.put("aging", ageClass, { through: more.at(-1)!, overdue: overdue + more.length } satisfies Mark);
+        tx.put("aging", ageClass, { through: more.at(-1)!, overdue: overdue + more.length });
     });
   }
 }
@@ -59,7 +64,7 @@ export async function overdueOf(
   { store, clock }: Pick<Deps, "store" | "clock">,
   ageClass: AgeClass,
 ): Promise<{ overdue: number; at_least: boolean }> {
-  const mark = (await store.get<Mark>("aging", ageClass))?.value ?? UNMARKED;
+  const mark = (await store.get("aging", ageClass))?.value ?? UNMARKED;
   const beyond = await overdueAfter(store, ageClass, mark.through, clock.now(), READ_AT_MOST);
   return { overdue: mark.overdue + beyond.length, at_least: beyond.length === READ_AT_MOST };
 }
@@ -77,7 +82,7 @@ async function overdueAfter(
   let after = id;
   while (found.length < limit) {
     const size = Math.min(limit - found.length, found.length === 0 ? 1 : PAGE);
-    const page = await reader.list<unknown>(collection, { after: prefix + after, limit: size });
+    const page = await reader.list(collection, { after: prefix + after, limit: size });
     for (const { id: key, value } of page) {
       if (!key.startsWith(prefix)) return found;
       after = key.slice(prefix.length);
@@ -90,7 +95,7 @@ async function overdueAfter(
   return found;
 }
 
-const placeOf = (ageClass: AgeClass): { collection: string; prefix: string } =>
+const placeOf = (ageClass: AgeClass): { collection: "live" | "tasks_open"; prefix: string } =>
   ageClass === "pending_changes"
     ? { collection: "live", prefix: "pending_consent:" }
     : { collection: "tasks_open", prefix: `${ageClass}:` };
@@ -102,6 +107,6 @@ async function createdAt(
   value: unknown,
 ): Promise<number | undefined> {
   if (ageClass !== "pending_changes") return Date.parse(value as string);
-  const created = (await reader.get<{ change: Change }>("changes", id))?.value.change.created_at;
+  const created = (await reader.get("changes", id))?.value.change.created_at;
   return created === undefined ? undefined : Date.parse(created);
 }

@@ -40,7 +40,7 @@ export async function phasesOf(deps: Deps): Promise<{ phases: Phase[]; current_p
     totalTally(store),
     trendOf(deps, RELIABILITY_DAYS),
     taskCounts(store),
-    store.get<StatusCounts>("counts", "changes").then((stored) => stored?.value ?? {}),
+    store.get("counts", "changes").then((stored) => stored?.value ?? {}),
     store.list("verdicts", { limit: 1 }),
   ]);
   const intent = product?.intent;

@@ -9,6 +9,13 @@ import { memorySchema } from "../follow/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
 import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
 
+declare module "../store/store.ts" {
+  interface Meta {
+    tick: { tick: number; at: string };
+    chat_provenance: z.infer<typeof provenanceSchema>;
+  }
+}
+
 const share = z.number().min(0).max(1).nullable();
 
 /** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
@@ -38,7 +45,7 @@ export type State = z.infer<typeof stateSchema>;
 
 /** The number of cycles so far. */
 export const tickOf = async ({ store }: Pick<Deps, "store">): Promise<number> =>
-  (await store.get<{ tick: number }>("meta", "tick"))?.value.tick ?? 0;
+  (await store.get("meta", "tick"))?.value.tick ?? 0;
 
 /** The state as the records tell it now. */
 export async function stateView(deps: Deps): Promise<State> {
@@ -47,7 +54,7 @@ export async function stateView(deps: Deps): Promise<State> {
     figuresOf(deps),
     tickOf(deps),
     taskCounts(store),
-    store.get<z.infer<typeof provenanceSchema>>("meta", "chat_provenance"),
+    store.get("meta", "chat_provenance"),
   ]);
   const { kpis, effect, memory, reliability, need } = figures;
   return {

@@ -106,6 +106,6 @@ async function placesOf(
   limit: number,
 ): Promise<string[]> {
   const prefix = orderPrefix(status);
-  const page = await reader.list<string>("tasks_order", { after: prefix, limit });
+  const page = await reader.list("tasks_order", { after: prefix, limit });
   return page.filter(({ id }) => id.startsWith(prefix)).map(({ value }) => value);
 }

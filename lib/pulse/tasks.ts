@@ -5,6 +5,20 @@ import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AgeClass, noLongerOpen, openTaskKey } from "./overdue.ts";
 
+declare module "../follow/tally.ts" {
+  interface Tallies {
+    tasks: TaskCounts;
+  }
+}
+
+declare module "../store/store.ts" {
+  interface Collections {
+    tasks: TaskRecord;
+    tasks_open: string;
+    tasks_order: string;
+  }
+}
+
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 const ENDED = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
@@ -88,7 +102,7 @@ export const taskStatsSchema = z.object({
 
 /** The counts of the tasks that are kept. */
 export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
-  (await reader.get<TaskCounts>("tally", "tasks"))?.value ?? {
+  (await reader.get("tally", "tasks"))?.value ?? {
     statuses: {},
     open: {},
     rated: 0,
@@ -182,7 +196,7 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
 /** The last of a status in running order. */
 async function oldestOf(tx: Tx, status: TaskStatus): Promise<Task | undefined> {
   const prefix = orderPrefix(status);
-  const [last] = await tx.list<string>("tasks_order", { after: `${prefix}~`, limit: 1, reverse: true });
+  const [last] = await tx.list("tasks_order", { after: `${prefix}~`, limit: 1, reverse: true });
   return last?.id.startsWith(prefix) ? (await taskIn(tx, last.value)).task : undefined;
 }
 
@@ -212,7 +226,7 @@ export function orderKey({ status, priority, task_id, completed_at }: Task): str
 
 /** A task's record; 404 when there is none. */
 export async function taskIn(reader: Pick<Store | Tx, "get">, taskId: string): Promise<TaskRecord> {
-  const stored = await reader.get<TaskRecord>("tasks", taskId);
+  const stored = await reader.get("tasks", taskId);
   if (!stored) throw new AppError("task_not_found", `there is no task ${taskId}`, { task_id: taskId });
   return stored.value;
 }
@@ -224,13 +238,13 @@ export async function taskPage(
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
-  const page = await store.list<string>("tasks_order", {
+  const page = await store.list("tasks_order", {
     after: from > prefix ? from : prefix,
     limit: query.limit + 1,
   });
   const places = page.filter(({ id }) => id.startsWith(prefix));
   const records = await Promise.all(
-    places.slice(0, query.limit).map(({ value }) => store.get<TaskRecord>("tasks", value)),
+    places.slice(0, query.limit).map(({ value }) => store.get("tasks", value)),
   );
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
   const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;

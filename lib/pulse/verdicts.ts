@@ -1,10 +1,16 @@
 /** Notices what the feeds made of open outcomes: the first verdict, and each change of it, becomes a growth row. */
 import type { Deps } from "../deps.ts";
 import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord, type Verdict } from "../governance/rules/outcome.ts";
+import { type Outcome, outcomeOf, type Verdict } from "../governance/rules/outcome.ts";
 import type { Stored } from "../store/store.ts";
 import { addGrowth } from "../follow/growth_log.ts";
 import { movementOf } from "../follow/tally_steps.ts";
+
+declare module "../store/store.ts" {
+  interface Meta {
+    verdicts: Round;
+  }
+}
 
 const BATCH = 200;
 
@@ -20,8 +26,8 @@ export async function noticeVerdicts(deps: Deps, batches = 10): Promise<number> 
   const { store } = deps;
   let noticed = 0;
   for (let batch = 0; batch < batches; batch++) {
-    const kpis = (await store.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
-    const round = (await store.get<Round>("meta", "verdicts"))?.value;
+    const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
+    const round = (await store.get("meta", "verdicts"))?.value;
     const same = round?.feed === newestFeed(kpis);
     if (newestFeed(kpis) === 0 || (same && round?.cursor === null)) return noticed;
     const open = await store.list("outcomes_open", { after: (same && round?.cursor) || "", limit: BATCH });
@@ -33,7 +39,7 @@ export async function noticeVerdicts(deps: Deps, batches = 10): Promise<number> 
 async function judge(deps: Deps, kpis: KpiState, open: readonly Stored[]): Promise<number> {
   const { store, clock, product } = deps;
   const at = new Date(clock.now()).toISOString();
-  const records = await Promise.all(open.map(({ id }) => store.get<OutcomeRecord>("outcomes", id)));
+  const records = await Promise.all(open.map(({ id }) => store.get("outcomes", id)));
   const judged = records
     .flatMap((record) =>
       record && record.value.kpi !== null ? [outcomeOf(record.value, kpis, product!.intent, at)] : [],
@@ -42,7 +48,7 @@ async function judge(deps: Deps, kpis: KpiState, open: readonly Stored[]): Promi
   return store.transact(async (tx) => {
     let noticed = 0;
     for (const outcome of judged) {
-      const known = (await tx.get<Verdict>("verdicts", outcome.change_id))?.value;
+      const known = (await tx.get("verdicts", outcome.change_id))?.value;
       const stillOpen = (await tx.get("outcomes_open", outcome.change_id)) !== undefined;
       if (known === outcome.verdict || !stillOpen) continue;
       tx.put("verdicts", outcome.change_id, outcome.verdict);
@@ -56,7 +62,7 @@ async function judge(deps: Deps, kpis: KpiState, open: readonly Stored[]): Promi
       noticed++;
     }
     const cursor = open.length === BATCH ? open.at(-1)!.id : null;
-    tx.put("meta", "verdicts", { feed: newestFeed(kpis), cursor } satisfies Round);
+    tx.put("meta", "verdicts", { feed: newestFeed(kpis), cursor });
     return noticed;
   });
 }

@@ -1,3 +1,28 @@
+/**
+ * All collections, and what a record of each holds. Every room declares its own here, beside the type, so that no read is
+ * cast: `declare module "../store/store.ts" { interface Collections { changes: ChangeRecord } }`.
+ */
+export interface Collections {
+  meta: Singles<Meta>;
+}
+
+/** The records of the collection `meta`, by id: what there is one of. */
+export interface Meta {}
+
+declare const singles: unique symbol;
+
+/** A collection whose records are known by their ids, each of a type of its own. */
+export interface Singles<T> {
+  readonly [singles]: T;
+}
+
+/** The name of a collection. */
+export type Collection = keyof Collections & string;
+
+/** What a record of a collection holds. */
+export type RecordOf<C extends Collection, I extends string = string> =
+  Collections[C] extends Singles<infer S> ? (I extends keyof S ? S[I] : S[keyof S]) : Collections[C];
+
 /** One stored record. `revision` starts at 1, rises with every put, and never restarts, not even after a delete. */
 export interface Stored<T = unknown> {
   id: string;
@@ -17,11 +42,11 @@ export interface ListOptions {
  * accepted before it. Values read are the reader's own: changing them changes nothing stored.
  */
 export interface Tx {
-  get<T = unknown>(collection: string, id: string): Promise<Stored<T> | undefined>;
-  list<T = unknown>(collection: string, options: ListOptions): Promise<Stored<T>[]>;
+  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
+  list<C extends Collection>(collection: C, options: ListOptions): Promise<Stored<RecordOf<C>>[]>;
   /** `expected`: the revision the record must have now, 0 for "must not exist"; without it the put is unconditional. */
-  put(collection: string, id: string, value: unknown, expected?: number): void;
-  delete(collection: string, id: string, expected?: number): void;
+  put<C extends Collection, I extends string>(collection: C, id: I, value: RecordOf<C, I>, expected?: number): void;
+  delete(collection: Collection, id: string, expected?: number): void;
 }
 
 /**
@@ -33,8 +58,8 @@ export interface Tx {
  * `StoreBusy` when a shared store stays contended after its tries.
  */
 export interface Store {
-  get<T = unknown>(collection: string, id: string): Promise<Stored<T> | undefined>;
-  list<T = unknown>(collection: string, options: ListOptions): Promise<Stored<T>[]>;
+  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
+  list<C extends Collection>(collection: C, options: ListOptions): Promise<Stored<RecordOf<C>>[]>;
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -1,12 +1,25 @@
 /** What stood before each change, and what the file no longer shows. It lies in the store's collection `adapter`. */
 import type { Change } from "../../lib/governance/rules/change.ts";
 import { sameTarget } from "../../lib/governance/rules/names.ts";
-import type { Store } from "../../lib/store/store.ts";
+import type { Singles, Store } from "../../lib/store/store.ts";
 import type { Config, Entry } from "./config_file.ts";
 import { own } from "./json_object.ts";
 
-const COLLECTION = "adapter";
 const LATEST = 100;
+
+/** `adapter/<id>`: what the adapter keeps, by kind. */
+interface AdapterRecords {
+  [latest: `application/${string}`]: Application;
+  [earlier: `earlier/${string}`]: Application;
+  [pruned: `entry/${string}`]: Entry;
+  [tenant: `tenant/${string}`]: { made: boolean };
+}
+
+declare module "../../lib/store/store.ts" {
+  interface Collections {
+    adapter: Singles<AdapterRecords>;
+  }
+}
 
 /** One application of a change: rolled back, it may be applied again, on top of another owner. */
 export interface ApplicationRef {
@@ -32,7 +45,7 @@ export interface Application {
 }
 
 /** A record to be made durable before the file is written: its id in the collection, and its value. */
-export type HistoryRecord = [id: string, value: unknown];
+export type HistoryRecord = { [I in keyof AdapterRecords]: [id: I, value: AdapterRecords[I]] }[keyof AdapterRecords];
 
 /** Reads and writes the adapter's records. */
 export interface History {
@@ -69,7 +82,7 @@ export function applicationRecords(
 }
 
 /** The record that the tenant's object is, or is not, the adapter's own making. */
-export const tenantRecord = (tenant_id: string, made: boolean): HistoryRecord => [`tenant/${tenant_id}`, { made }];
+export const tenantRecord = (tenant_id: string, made: boolean): HistoryRecord => [tenantId(tenant_id), { made }];
 
 /** Takes from the file's changes all but the owners and the latest 100; answers the records that keep what was taken. */
 export function prune(changes: Config["changes"]): HistoryRecord[] {
@@ -80,18 +93,19 @@ export function prune(changes: Config["changes"]): HistoryRecord[] {
   return surplus.map(([id, entry]) => [prunedId(id), entry]);
 }
 
-const latestId = (change_id: string) => `application/${change_id}`;
-const earlierId = (change_id: string, n: number) => `earlier/${n}/${change_id}`;
-const prunedId = (change_id: string) => `entry/${change_id}`;
+const tenantId = (tenant_id: string) => `tenant/${tenant_id}` as const;
+const latestId = (change_id: string) => `application/${change_id}` as const;
+const earlierId = (change_id: string, n: number) => `earlier/${n}/${change_id}` as const;
+const prunedId = (change_id: string) => `entry/${change_id}` as const;
 
 /** The adapter's history in a store. */
 export function storedHistory(store: Store): History {
-  const get = async <T>(id: string) => (await store.get<T>(COLLECTION, id))?.value;
+  const get = async <I extends keyof AdapterRecords>(id: I) => (await store.get("adapter", id))?.value;
 
   const history: History = {
-    application: (change_id) => get<Application>(latestId(change_id)),
+    application: (change_id) => get(latestId(change_id)),
 
-    entry: async (config, change_id) => own(config.changes, change_id) ?? (await get<Entry>(prunedId(change_id))),
+    entry: async (config, change_id) => own(config.changes, change_id) ?? (await get(prunedId(change_id))),
 
     async owner(config, change) {
       let owner: string | undefined;
@@ -111,19 +125,19 @@ export function storedHistory(store: Store): History {
         const latest = await history.application(change_id);
         const current = latest === undefined || latest.n === n;
         if (current && (await history.entry(config, change_id))?.state === "applied") return before;
-        const application = current ? latest : await get<Application>(earlierId(change_id, n));
+        const application = current ? latest : await get(earlierId(change_id, n));
         const { owner: _, ...held } = before;
         before = application?.previous ?? held;
       }
       return before;
     },
 
-    madeTenant: async (tenant_id) => (await get<{ made: boolean }>(tenantRecord(tenant_id, true)[0]))?.made ?? false,
+    madeTenant: async (tenant_id) => (await get(tenantId(tenant_id)))?.made ?? false,
 
     async keep(records) {
       if (records.length === 0) return;
       await store.transact((tx) => {
-        for (const [id, value] of records) tx.put(COLLECTION, id, value);
+        for (const [id, value] of records) tx.put("adapter", id, value);
       });
     },
   };

@@ -5,7 +5,7 @@ import { put, remove } from "./store_records.ts";
 
 const increment = (store: Store, id = "n"): Promise<number> =>
   store.transact(async (tx) => {
-    const next = ((await tx.get<number>("counters", id))?.value ?? 0) + 1;
+    const next = ((await tx.get("counters", id))?.value ?? 0) + 1;
     tx.put("counters", id, next);
     return next;
   });
@@ -217,7 +217,7 @@ export const transactionCases: readonly StoreCase[] = [
       await put(store, "meta", "head", 0);
       const take = (name: string): Promise<boolean> =>
         store.transact(async (tx) => {
-          const head = (await tx.get<number>("meta", "head"))!;
+          const head = (await tx.get("meta", "head"))!;
           const taken = await tx.list("places", { limit: 10 });
           if (taken.length >= 3) return false;
           tx.put("places", name, true);
@@ -236,7 +236,7 @@ export const transactionCases: readonly StoreCase[] = [
       const outcomes = await Promise.allSettled(
         times(30, (index) =>
           store.transact(async (tx) => {
-            const next = ((await tx.get<number>("counters", "n"))?.value ?? 0) + 1;
+            const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
             tx.put("counters", "n", next);
             if (index % 3 === 0) throw new Error("no");
           }),

@@ -14,7 +14,7 @@ export function tornStore(store: Store, collection: string, commit: () => Promis
       const [newest] = await store.list(collection, { limit: 1, reverse: true });
       await commit();
       const [first] = await store.list(collection, { ...(newest && { after: newest.id }), limit: 1 });
-      return (await store.list<T>(collection, options)).filter(({ id }) => id !== first!.id);
+      return (await store.list(collection, options)).filter(({ id }) => id !== first!.id);
     },
   };
 }

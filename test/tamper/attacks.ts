@@ -1,7 +1,6 @@
 /** What can be done to a log, by somebody who can write its file. */
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import type { ChangeRecord } from "../../lib/governance/records.ts";
 import type { Store } from "../../lib/store/store.ts";
 import { checkpointOf, copyOf, rehashed, type World } from "./world.ts";
 
@@ -82,7 +81,7 @@ export const ATTACKS: Attack[] = [
 ];
 
 async function forgeRecord(store: Store): Promise<void> {
-  const records = await store.list<ChangeRecord>("changes", { limit: 1000 });
+  const records = await store.list("changes", { limit: 1000 });
   const { id, value } = records.find(({ value }) => value.change.status === "denied")!;
   await store.transact((tx) =>
     tx.put("changes", id, { ...value, change: { ...value.change, status: "approved", resolution: null } }),

@@ -7,7 +7,7 @@ const CLAIM_MS = 60_000;
 
 /** The claim on a change, if there is one. */
 export const readClaim = async (unit: Unit, changeId: string): Promise<Claim | undefined> =>
-  (await unit.tx.get<Claim>("claims", changeId))?.value;
+  (await unit.tx.get("claims", changeId))?.value;
 
 /** Makes the claim; it is durable when the transaction is. */
 export function makeClaim(
@@ -18,7 +18,7 @@ export function makeClaim(
   const number = record.operations + 1;
   const made: Claim = { ...claim, change_id: record.change.change_id, number, at: unit.at, ends: unit.now + CLAIM_MS };
   unit.tx.put("claims", made.change_id, made);
-  unit.tx.put("changes", made.change_id, { ...record, operations: number } satisfies ChangeRecord);
+  unit.tx.put("changes", made.change_id, { ...record, operations: number });
   return made;
 }
 

@@ -7,8 +7,8 @@ import { tallySettled } from "../../follow/tally_steps.ts";
 import type { Change } from "../rules/change.ts";
 import { unwatch, watch } from "../guardrail.ts";
 import type { HostFailure } from "./run_adapter.ts";
-import { type KpiState, NO_KPIS } from "../rules/kpi.ts";
-import { closeOutcome, openOutcome, type OutcomeRecord } from "../rules/outcome.ts";
+import { NO_KPIS } from "../rules/kpi.ts";
+import { closeOutcome, openOutcome } from "../rules/outcome.ts";
 import { type ChangeRecord, type Claim, targetKey } from "../records.ts";
 import { transition } from "../rules/transitions.ts";
 import type { Unit } from "../transaction.ts";
@@ -74,7 +74,7 @@ export async function settleFailure(
 
 async function afterApply({ tx, now }: Unit, record: ChangeRecord, entry: AuditEntry): Promise<void> {
   const { change } = record;
-  const kpis = (await tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
+  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
   tx.put("outcomes", change.change_id, openOutcome(change, kpis, { at: entry.timestamp, entry: entry.id }));
   tx.put("outcomes_open", change.change_id, true);
   tx.put("owners", ownerKey(change, entry.id), change.change_id);
@@ -83,8 +83,8 @@ async function afterApply({ tx, now }: Unit, record: ChangeRecord, entry: AuditE
 
 async function afterRollback({ tx, at, product }: Unit, record: ChangeRecord): Promise<void> {
   const { change } = record;
-  const kpis = (await tx.get<KpiState>("kpi", "latest"))?.value ?? NO_KPIS;
-  const outcome = (await tx.get<OutcomeRecord>("outcomes", change.change_id))?.value;
+  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
+  const outcome = (await tx.get("outcomes", change.change_id))?.value;
   if (outcome) {
     tx.put("outcomes", change.change_id, closeOutcome(outcome, "rollback", kpis, product.intent, at));
     await rememberVerdict(tx, change.change_id);

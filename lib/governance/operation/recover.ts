@@ -12,7 +12,7 @@ const BATCH = 100;
 /** Asks the host about one abandoned claim, and completes the change or records the failure. */
 export async function resolveClaim(deps: Deps, claim: Claim): Promise<void> {
   const adapter = deps.product?.adapter;
-  const record = (await deps.store.get<{ change: Parameters<typeof stateOf>[1] }>("changes", claim.change_id))?.value;
+  const record = (await deps.store.get("changes", claim.change_id))?.value;
   const host = adapter && record ? await stateOf(adapter, record.change) : "unknown";
   const done = claim.operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
   await governed<void>({ deps }, async (unit) => {
@@ -43,9 +43,9 @@ export async function resolveClaim(deps: Deps, claim: Claim): Promise<void> {
  */
 export async function resolveAbandoned(deps: Deps, all = false): Promise<number> {
   let resolved = 0;
-  for (const { value: claim } of await deps.store.list<Claim>("claims", { limit: BATCH })) {
+  for (const { value: claim } of await deps.store.list("claims", { limit: BATCH })) {
     await deps.mutex(claim.change_id, async () => {
-      const current = (await deps.store.get<Claim>("claims", claim.change_id))?.value;
+      const current = (await deps.store.get("claims", claim.change_id))?.value;
       if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return;
       await resolveClaim(deps, current).catch((error: unknown) => {
         if (!(error instanceof AppError && error.code === "operation_in_progress")) throw error;

@@ -3,7 +3,6 @@
  * the result is committed with its entry under the claim's number. Without an adapter one transaction does it all.
  */
 import { entryKey } from "../../audit/chain.ts";
-import type { AuditEntry } from "../../audit/entry.ts";
 import { differences, foldEntry, type Told } from "../rules/fold.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type Answer, answer, etag, isAnswer } from "../../http/answer.ts";
@@ -119,7 +118,7 @@ async function isAsApproved({ tx, sha256 }: Unit, record: ChangeRecord): Promise
   if (digestOf(change, sha256) !== change.digest) return false;
   let told: Told | undefined;
   for (const id of audit) {
-    const entry = (await tx.get<AuditEntry>("audit", entryKey(id)))?.value;
+    const entry = (await tx.get("audit", entryKey(id)))?.value;
     if (entry?.change_id !== change.change_id) return false;
     told = foldEntry(told, entry, sha256);
   }

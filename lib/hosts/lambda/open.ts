@@ -6,7 +6,6 @@ import type { Deps } from "../../deps.ts";
 import type { Log, Sha256 } from "../../kit/platform.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
-import type { Identity } from "../../governance/runtime.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../edge/audit_key.ts";
 import { depsOf, type HostSettings, readSettings, tokenCapability } from "../settings.ts";
@@ -104,7 +103,7 @@ const tokenElsewhere = (settings: HostSettings) =>
 async function openToRead(deps: Deps): Promise<void> {
   const { product, store } = deps;
   if (!product) return;
-  const kept = (await store.get<Identity>("meta", "identity"))?.value;
+  const kept = (await store.get("meta", "identity"))?.value;
   const { product_id } = product.identity;
   if (kept && kept.product_id !== product_id)
     throw new IdentityMismatch(

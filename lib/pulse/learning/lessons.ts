@@ -1,6 +1,6 @@
 /** Lessons: what the closed changes have in common, for each dimension. Text for people; nothing reads it back. */
 import type { Deps } from "../../deps.ts";
-import type { Outcome, OutcomeRecord } from "../../governance/rules/outcome.ts";
+import type { Outcome } from "../../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
@@ -23,8 +23,8 @@ interface Applied {
 
 /** The changes applied last. */
 async function lastApplied({ store }: Deps): Promise<Applied[]> {
-  const outcomes = await store.list<OutcomeRecord>("outcomes", { limit: LOOKED_AT, reverse: true });
-  const records = await Promise.all(outcomes.map(({ id }) => store.get<ChangeRecord>("changes", id)));
+  const outcomes = await store.list("outcomes", { limit: LOOKED_AT, reverse: true });
+  const records = await Promise.all(outcomes.map(({ id }) => store.get("changes", id)));
   return records.flatMap((stored, index) =>
     stored ? [{ target: stored.value.change.target, outcome: outcomes[index]!.value.final, record: stored.value }] : [],
   );

@@ -2,8 +2,7 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import { entriesOf } from "../../audit/page.ts";
 import type { Deps } from "../../deps.ts";
 import type { Change } from "../../governance/rules/change.ts";
-import type { Outcome, OutcomeRecord } from "../../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
+import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted } from "../reports/markdown.ts";
 import { movementOf } from "../../follow/tally_steps.ts";
@@ -12,8 +11,8 @@ const ENTRIES_SHOWN = 100;
 
 /** The retrospective of a closed change: what was proposed, what happened, what came of it, what is not on record. */
 export async function retrospectiveOf({ store }: Deps, changeId: string): Promise<string> {
-  const record = (await store.get<ChangeRecord>("changes", changeId))!.value;
-  const outcome = (await store.get<OutcomeRecord>("outcomes", changeId))?.value.final ?? null;
+  const record = (await store.get("changes", changeId))!.value;
+  const outcome = (await store.get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
   const { missing } = recordOf(change, outcome);
   const entries = await entriesOf(store, record.audit.slice(0, ENTRIES_SHOWN));

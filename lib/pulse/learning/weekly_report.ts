@@ -1,7 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
 import type { Week } from "../../kit/days.ts";
-import type { Values } from "../evaluate.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
 import { goalsOf } from "../goals.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
@@ -59,7 +57,7 @@ async function proposedIn({ store }: Deps, { from, to }: Week): Promise<string> 
   let counted = 0;
   let before: string | undefined;
   while (counted < PROPOSALS_COUNTED) {
-    const page = await store.list<ChangeRecord>("changes", {
+    const page = await store.list("changes", {
       ...(before ? { after: before } : {}),
       limit: PAGE,
       reverse: true,
@@ -77,8 +75,8 @@ async function proposedIn({ store }: Deps, { from, to }: Week): Promise<string> 
 
 /** The last values that a cycle found before the week, and within it. */
 async function valueRows({ store }: Deps, { from, to }: Week, figures: Figures): Promise<string[][]> {
-  const [within] = await store.list<Values>("values_days", { after: `${to}~`, limit: 1, reverse: true });
-  const [before] = await store.list<Values>("values_days", { after: from, limit: 1, reverse: true });
+  const [within] = await store.list("values_days", { after: `${to}~`, limit: 1, reverse: true });
+  const [before] = await store.list("values_days", { after: from, limit: 1, reverse: true });
   const end = within && within.id >= from ? within.value : undefined;
   const { effect, memory, reliability, need } = figures;
   const now = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };

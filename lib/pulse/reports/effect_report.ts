@@ -33,7 +33,7 @@ export async function effectReport(deps: Deps, { effect }: Figures): Promise<str
 /** The values as they stood 7 days ago, or on the first day of feeds when that is less long ago. */
 async function aWeekAgo({ store, clock }: Deps): Promise<KpiState["values"]> {
   const day = dayOf(clock.now() - 7 * DAY_MS);
-  const [then] = await store.list<Pick<KpiState, "values">>("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
-  const [first] = then ? [then] : await store.list<Pick<KpiState, "values">>("kpi_days", { limit: 1 });
+  const [then] = await store.list("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
+  const [first] = then ? [then] : await store.list("kpi_days", { limit: 1 });
   return first && first.id < dayOf(clock.now()) ? first.value.values : {};
 }

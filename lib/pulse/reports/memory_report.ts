@@ -1,5 +1,4 @@
 import type { Deps } from "../../deps.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
 import { RECORD_ITEMS } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
@@ -7,7 +6,7 @@ import { code, list, page, quoted, share } from "./markdown.ts";
 /** M: what is missing on the record of closed changes, and where. */
 export async function memoryReport({ store }: Deps, { memory }: Figures): Promise<string> {
   const { value, from, to, closed, expected, present, missing, gaps } = memory;
-  const records = await Promise.all(gaps.map(({ change_id }) => store.get<ChangeRecord>("changes", change_id)));
+  const records = await Promise.all(gaps.map(({ change_id }) => store.get("changes", change_id)));
   const rows = gaps.map(({ change_id, missing: items }, index) => {
     const summary = records[index]?.value.change.summary ?? "";
     return `${code(change_id)} ${quoted(summary)} lacks ${items.join(", ")}`;

@@ -1,11 +1,8 @@
 import type { Deps } from "../../deps.ts";
-import type { DriftEpisode } from "../../governance/drift.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
 import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../overdue.ts";
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
 import { staleKpis } from "../need.ts";
-import { type TaskRecord } from "../tasks.ts";
 import { code, list, page, quoted, share, table } from "./markdown.ts";
 
 const SHOWN = 20;
@@ -16,7 +13,7 @@ export async function needReport(deps: Deps, { need, effect }: Figures): Promise
   const items = [
     ...(await overdueChanges(deps)),
     ...(await Promise.all(AGE_CLASSES.slice(1).map((ageClass) => overdueTasks(deps, ageClass)))).flat(),
-    ...(await store.list<DriftEpisode>("drift", { limit: SHOWN })).map(
+    ...(await store.list("drift", { limit: SHOWN })).map(
       ({ value }) =>
         `the host no longer shows ${code(value.change_id)} on ${code(value.target)}: ${value.state} since ${value.since}`,
     ),
@@ -42,7 +39,7 @@ async function overdueChanges({ store, clock }: Deps): Promise<string[]> {
   const prefix = "pending_consent:";
   const places = (await store.list("live", { after: prefix, limit: SHOWN })).filter(({ id }) => id.startsWith(prefix));
   const records = await Promise.all(
-    places.map(({ id }) => store.get<ChangeRecord>("changes", id.slice(prefix.length))),
+    places.map(({ id }) => store.get("changes", id.slice(prefix.length))),
   );
   return records.flatMap((record) => {
     if (!record) return [];
@@ -56,11 +53,11 @@ async function overdueChanges({ store, clock }: Deps): Promise<string[]> {
 
 async function overdueTasks({ store, clock }: Deps, ageClass: AgeClass): Promise<string[]> {
   const prefix = `${ageClass}:`;
-  const places = await store.list<string>("tasks_open", { after: prefix, limit: SHOWN });
+  const places = await store.list("tasks_open", { after: prefix, limit: SHOWN });
   const overdue = places.filter(
     ({ id, value }) => id.startsWith(prefix) && clock.now() - Date.parse(value) > TIME_LIMITS[ageClass],
   );
-  const records = await Promise.all(overdue.map(({ id }) => store.get<TaskRecord>("tasks", id.slice(prefix.length))));
+  const records = await Promise.all(overdue.map(({ id }) => store.get("tasks", id.slice(prefix.length))));
   return records.flatMap((record) => {
     if (!record) return [];
     const { task_id, title, priority, created_at } = record.value.task;

@@ -1,6 +1,5 @@
 import { entriesOf } from "../../audit/page.ts";
 import type { Deps } from "../../deps.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
 import { growthPage } from "../../follow/growth_log.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
@@ -41,7 +40,7 @@ async function newestFailures({ store }: Deps): Promise<string[]> {
   const changeIds = [...new Set(rows.flatMap(({ ref }) => (ref === null ? [] : [ref])))].slice(0, SHOWN);
   const told = await Promise.all(
     changeIds.map(async (changeId) => {
-      const record = (await store.get<ChangeRecord>("changes", changeId))?.value;
+      const record = (await store.get("changes", changeId))?.value;
       const entries = await entriesOf(store, record?.audit.slice(-10) ?? []);
       const last = entries.filter(({ event_type }) => FAILURES.includes(event_type)).at(-1);
       return last && record

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
 import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { type Anchored, holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
@@ -87,7 +87,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
   const deps = { ...(await logOf(1)), anchor };
   state.problem = "the anchor answered 500";
   await maintainCheckpoint(deps);
-  const anchored = async () => (await deps.store.get<Anchored>("meta", "anchor"))!.value;
+  const anchored = async () => (await deps.store.get("meta", "anchor"))!.value;
   expect(await anchored()).toMatchObject({ length: 0, last_error: "the anchor answered 500", at: deps.clock.iso() });
   const shown = async () => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_anchor");
   expect(await shown()).toMatchObject({ status: "failing", reason: "the anchor answered 500" });

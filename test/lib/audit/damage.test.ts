@@ -270,7 +270,7 @@ test("a breach refuses writes and fails readiness; reads go on; a restart finds 
     const { capabilities } = (await one.get("/api/capabilities")).body;
     expect(capabilities.find(({ id }: { id: string }) => id === "audit_chain")).toMatchObject({ status: "failing" });
   }
-  expect((await api.deps.store.get<ChainHead>("meta", "chain"))?.value.length).toBe(LENGTH);
+  expect((await api.deps.store.get("meta", "chain"))?.value.length).toBe(LENGTH);
 });
 
 /** A service that was running when the damage was done, and has been asked to verify since. */

@@ -1,7 +1,6 @@
 /** How verify goes about it: in slices, incrementally, one pass at a time. */
 import { expect, test } from "vitest";
-import { type ChainHead, createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
-import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type TestDeps, testDeps } from "../../support/deps.ts";
@@ -19,7 +18,7 @@ async function longLog(
   const deps = testDeps({ store: { ...store, list } });
   const grow = (more: number) =>
     store.transact(async (tx) => {
-      let head = (await tx.get<ChainHead>("meta", "chain"))?.value ?? createChain(tx, "p", deps, deps.clock.now());
+      let head = (await tx.get("meta", "chain"))?.value ?? createChain(tx, "p", deps, deps.clock.now());
       for (let made = 0; made < more; made++) {
         const next = nextEntry(head, { event_type: "kpi_refreshed", detail: "" }, deps.clock.iso(), deps.sha256);
         tx.put("audit", entryKey(next.entry.id), next.entry);
@@ -33,7 +32,7 @@ async function longLog(
 
 const spoil = (deps: TestDeps, id: number) =>
   deps.store.transact(async (tx) => {
-    const { value } = (await tx.get<AuditEntry>("audit", entryKey(id)))!;
+    const { value } = (await tx.get("audit", entryKey(id)))!;
     tx.put("audit", entryKey(id), { ...value, detail: "x" });
   });
 

@@ -24,5 +24,5 @@ export async function chatService(options: TestOptions = {}): Promise<ChatServic
 
 /** All memories, oldest first. */
 export async function memoriesIn(store: Store): Promise<Memory[]> {
-  return (await store.list<Memory>("memories", { limit: 100_000 })).map(({ value }) => value);
+  return (await store.list("memories", { limit: 100_000 })).map(({ value }) => value);
 }

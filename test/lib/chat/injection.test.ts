@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { remember } from "../../../lib/memory/memories.ts";
-import type { Change } from "../../../lib/governance/rules/change.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";
 import { provider, type Said } from "./provider.ts";
@@ -68,7 +67,7 @@ const NAMES = [
 /** What is governed, apart from drafts: the changes that people proposed, their log, KPIs and the host. */
 async function governedState({ deps, audit }: ChatService, host: ReadonlyMap<string, unknown>) {
   const { store } = deps;
-  const changes = (await store.list<{ change: Change }>("changes", { limit: 1000 })).map(({ value }) => value.change);
+  const changes = (await store.list("changes", { limit: 1000 })).map(({ value }) => value.change);
   const drafts = changes.filter(({ proposer }) => proposer?.startsWith("llm:"));
   const draftIds = new Set(drafts.map(({ change_id }) => change_id));
   return {

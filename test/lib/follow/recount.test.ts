@@ -2,11 +2,9 @@
 import { expect, test } from "vitest";
 import type { Call } from "../../../lib/http/endpoint.ts";
 import { admit } from "../../../lib/governance/submit_proposal.ts";
-import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import { overdueOf } from "../../../lib/pulse/overdue.ts";
 import { compareTallies } from "../../../lib/follow/recount.ts";
 import { COUNTERS, totalTally } from "../../../lib/follow/tally.ts";
-import type { TaskRecord } from "../../../lib/pulse/tasks.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { pulse, type PulseService } from "../pulse/pulse_service.ts";
 
@@ -102,10 +100,10 @@ async function overdueByScan({ deps }: PulseService): Promise<Record<string, num
   const overdue: Record<string, number> = Object.fromEntries(Object.keys(hours).map((name) => [name, 0]));
   const late = (since: string, name: keyof typeof hours): number =>
     Number(now - Date.parse(since) > hours[name] * 3_600_000);
-  for (const { value } of await deps.store.list<ChangeRecord>("changes", { limit: 10_000 }))
+  for (const { value } of await deps.store.list("changes", { limit: 10_000 }))
     if (value.change.status === "pending_consent")
       overdue["pending_changes"]! += late(value.change.created_at, "pending_changes");
-  for (const { value } of await deps.store.list<TaskRecord>("tasks", { limit: 10_000 }))
+  for (const { value } of await deps.store.list("tasks", { limit: 10_000 }))
     if (value.task.status === "queued" || value.task.status === "running") {
       const name = `tasks_${value.task.priority as "low"}` as const;
       overdue[name]! += late(value.task.created_at, name);

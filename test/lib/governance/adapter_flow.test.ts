@@ -1,6 +1,5 @@
 /** Apply and rollback through an adapter: what is called, what is audited, and what a failure leaves behind. */
 import { expect, test } from "vitest";
-import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import type { Action, Reachable } from "../../support/client.ts";
 import { fails, type Script, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
@@ -48,7 +47,7 @@ test("a change that a thousand entries are about is applied no more, and can sti
   const { api, change_id } = await withAdapter("approved");
   const tellOf = (entries: number) =>
     api.deps.store.transact(async (tx) => {
-      const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+      const record = (await tx.get("changes", change_id))!.value;
       tx.put("changes", change_id, { ...record, audit: Array.from({ length: entries }, () => record.audit[0]!) });
     });
   await tellOf(1000);
@@ -60,7 +59,7 @@ test("a change that a thousand entries are about is applied no more, and can sti
 
   const applied = await withAdapter("applied");
   await applied.api.deps.store.transact(async (tx) => {
-    const record = (await tx.get<ChangeRecord>("changes", applied.change_id))!.value;
+    const record = (await tx.get("changes", applied.change_id))!.value;
     tx.put("changes", applied.change_id, { ...record, audit: [...Array(1000).keys()] });
   });
   expect((await applied.api.act("rollback", applied.change_id)).status).toBe(200);

@@ -1,6 +1,5 @@
 /** Two processes, one change: the claim decides whose operation counts. */
 import { expect, test } from "vitest";
-import type { ChangeRecord, Claim } from "../../../lib/governance/records.ts";
 import { events } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
@@ -27,7 +26,7 @@ async function midApply() {
 }
 
 const claimsOf = async (api: TestService) =>
-  (await api.deps.store.list<Claim>("claims", { limit: 10 })).map(({ value }) => value);
+  (await api.deps.store.list("claims", { limit: 10 })).map(({ value }) => value);
 const audited = async (api: TestService) => events(await api.audit()).slice(2);
 const times = (adapter: ScriptedAdapter, step: string) => adapter.calls.filter((call) => call === step).length;
 
@@ -150,7 +149,7 @@ test("claims on one change are numbered upwards", async () => {
   finish();
   await running;
   await first.must("rollback", change_id);
-  expect((await first.deps.store.get<ChangeRecord>("changes", change_id))?.value.operations).toBe(2);
+  expect((await first.deps.store.get("changes", change_id))?.value.operations).toBe(2);
 });
 
 test("consent decisions go on while another change is being applied", async () => {

@@ -34,7 +34,7 @@ async function applied(action: Action = "rollback", adapter = scriptedAdapter())
 
 /** What the growth log's guardrail rows are about. */
 async function guardrailRows({ deps }: TestService): Promise<string[]> {
-  const rows = await deps.store.list<{ kind: string; ref: string }>("growth", { limit: 100 });
+  const rows = await deps.store.list("growth", { limit: 100 });
   return rows.flatMap(({ value }) => (value.kind === "guardrail" ? [value.ref] : []));
 }
 

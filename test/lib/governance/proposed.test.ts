@@ -1,6 +1,5 @@
 /** A change that is still `proposed`, as another version of the service may have left it. */
 import { expect, test } from "vitest";
-import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import { ACTIONS } from "../../support/client.ts";
 import { service } from "../../support/service.ts";
 
@@ -8,7 +7,7 @@ async function proposed() {
   const api = await service();
   const { change_id } = await api.propose();
   await api.deps.store.transact(async (tx) => {
-    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    const record = (await tx.get("changes", change_id))!.value;
     tx.put("changes", change_id, { ...record, change: { ...record.change, status: "proposed" } });
   });
   return { api, change_id };

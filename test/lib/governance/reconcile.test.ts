@@ -39,7 +39,7 @@ test("so are minor, expired and half-approved changes, and those a guardrail rol
 /** Edits a stored record beside the log. */
 async function edit(api: TestService, id: string, by: (record: ChangeRecord) => unknown): Promise<void> {
   const { store } = api.deps;
-  const { value } = (await store.get<ChangeRecord>("changes", id))!;
+  const { value } = (await store.get("changes", id))!;
   await store.transact((tx) => tx.put("changes", id, by(value)));
 }
 
@@ -99,7 +99,7 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
 test("a record that is missing, and one the log does not know", async () => {
   const api = await service();
   const [gone, model] = [await api.bring("applied"), await api.bring("denied")];
-  const { value } = (await api.deps.store.get<ChangeRecord>("changes", model))!;
+  const { value } = (await api.deps.store.get("changes", model))!;
   await api.deps.store.transact((tx) => {
     tx.delete("changes", gone);
     tx.put("changes", "chg_forged", { ...value, change: { ...value.change, change_id: "chg_forged" } });
@@ -122,7 +122,7 @@ async function append(
     const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
     tx.put("audit", entryKey(entry.id), entry);
     tx.put("meta", "chain", head);
-    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    const record = (await tx.get("changes", change_id))!.value;
     tx.put("changes", change_id, {
       ...record,
       audit: [...record.audit, entry.id],
@@ -160,11 +160,11 @@ test("changes that move meanwhile are no mismatch", async () => {
         await api.must("apply", ids[1]!);
         await api.propose();
       }
-      return store.list<T>(collection, options);
+      return store.list(collection, options);
     },
     // And the next moves right after its record was read.
     get: async <T>(collection: string, id: string) => {
-      const stored = await store.get<T>(collection, id);
+      const stored = await store.get(collection, id);
       if (collection === "changes" && once++ === 1) await api.must("apply", ids[2]!);
       return stored;
     },

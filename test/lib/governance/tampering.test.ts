@@ -1,7 +1,6 @@
 /** Content that is not what consent was given to is not applied. */
 import { expect, test } from "vitest";
 import { digestOf } from "../../../lib/governance/rules/change.ts";
-import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
@@ -29,7 +28,7 @@ async function tampered(field: string, value: unknown) {
   const api = await service({ adapter });
   const change_id = await api.bring("approved", { value: '{"on":true}', affected_users: 40, risk: "medium" });
   await api.deps.store.transact(async (tx) => {
-    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    const record = (await tx.get("changes", change_id))!.value;
     tx.put("changes", change_id, { ...record, change: { ...record.change, [field]: value } });
   });
   return { api, adapter, change_id };
@@ -59,7 +58,7 @@ test("a consent that the log does not tell of is none: a record edited to approv
   const api = await service({ adapter });
   const change_id = await api.bring("pending_consent");
   await api.deps.store.transact(async (tx) => {
-    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    const record = (await tx.get("changes", change_id))!.value;
     const ghost = { approver: "ghost", note: "", at: record.change.created_at };
     const forged = { status: "approved" as const, approver: "ghost", approvals: [ghost], decided_at: ghost.at };
     tx.put("changes", change_id, { ...record, change: { ...record.change, ...forged } });
@@ -73,7 +72,7 @@ test("content edited together with its digest is held against the digest in the 
   const api = await service({ adapter });
   const change_id = await api.bring("approved");
   await api.deps.store.transact(async (tx) => {
-    const record = (await tx.get<ChangeRecord>("changes", change_id))!.value;
+    const record = (await tx.get("changes", change_id))!.value;
     const change = { ...record.change, summary: "Another" };
     tx.put("changes", change_id, { ...record, change: { ...change, digest: digestOf(change, api.deps.sha256) } });
   });

@@ -87,7 +87,7 @@ test("each decision records the manifest it was made under", async () => {
 test("a refused target stands in the growth log, and nowhere else", async () => {
   const api = await under({ forbidden_targets: ["billing.*"] });
   expect((await api.post("propose", { ...PROPOSAL, target: "billing.rate" })).status).toBe(403);
-  const rows = await api.deps.store.list<{ kind: string; title: string }>("growth", { limit: 10 });
+  const rows = await api.deps.store.list("growth", { limit: 10 });
   const refused = rows.map(({ value }) => value).filter(({ kind }) => kind === "proposal_refused");
   expect(refused).toMatchObject([{ title: expect.stringContaining("billing.rate") }]);
   expect(await api.deps.store.list("changes", { limit: 10 })).toEqual([]);

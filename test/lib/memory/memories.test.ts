@@ -52,7 +52,7 @@ test("a search that comes while another one reads finds what was durable when it
   const slow: Store = {
     ...store,
     async list<T>(collection: string, options: ListOptions) {
-      const page = await store.list<T>(collection, options);
+      const page = await store.list(collection, options);
       if (++lists === 1) await held.opened;
       return page;
     },

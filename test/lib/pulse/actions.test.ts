@@ -123,7 +123,7 @@ test("a broken chain is reported, and nothing is recounted from it", async () =>
   await service.bring("applied");
   const { store } = service.deps;
   const key = "0000000000000002";
-  const entry = (await store.get<{ detail: string }>("audit", key))!.value;
+  const entry = (await store.get("audit", key))!.value;
   await store.transact((tx) => tx.put("audit", key, { ...entry, detail: "no JSON" }));
   const { body } = await run(service, "verify_audit");
   expect(body).toMatchObject({ status: "completed", result: { valid: false, first_invalid: 2 } });

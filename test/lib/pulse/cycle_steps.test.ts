@@ -151,7 +151,7 @@ test("an outcome that a rollback closes while verdicts are looked for has no fir
   const store: Store = {
     ...base,
     list: async (collection, options) => {
-      const page = await base.list<never>(collection, options);
+      const page = await base.list(collection, options);
       if (collection === "outcomes_open") await meanwhile.run?.();
       return page;
     },

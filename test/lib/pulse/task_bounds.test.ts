@@ -1,6 +1,6 @@
 /** Tasks are bounded like everything else that requests can make. */
 import { expect, test } from "vitest";
-import { ENDED_TASKS, OPEN_TASKS, saveTask, type Task, type TaskRecord } from "../../../lib/pulse/tasks.ts";
+import { ENDED_TASKS, OPEN_TASKS, saveTask, type Task } from "../../../lib/pulse/tasks.ts";
 import { pulse, type PulseService } from "./pulse_service.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
@@ -56,8 +56,8 @@ test("of the tasks that ended the oldest goes first, and takes its rating out of
   await ranNow();
   expect(await stats()).toMatchObject({ completed: ENDED_TASKS, failed: 0, rated: 1, mean_rating: 4 });
 
-  const kept = await store.list<TaskRecord>("tasks", { limit: 2 * ENDED_TASKS });
-  const places = await store.list<string>("tasks_order", { limit: 2 * ENDED_TASKS });
+  const kept = await store.list("tasks", { limit: 2 * ENDED_TASKS });
+  const places = await store.list("tasks_order", { limit: 2 * ENDED_TASKS });
   expect(kept).toHaveLength(ENDED_TASKS);
   expect(places.map(({ value }) => value).sort()).toEqual(kept.map(({ id }) => id));
   expect(kept.map(({ id }) => id)).not.toContain("tsk_000001");

@@ -248,7 +248,7 @@ describe("feedback", () => {
       { rating: 3, rater: "ANA" },
     ]);
     expect((await service.get("/api/log?kind=feedback")).body.entries).toHaveLength(5);
-    const memories = await service.deps.store.list<{ kind: string; text: string }>("memories", { limit: 10 });
+    const memories = await service.deps.store.list("memories", { limit: 10 });
     expect(memories.map(({ value }) => value)).toContainEqual(
       expect.objectContaining({ kind: "feedback", text: `Task ${first} was rated 5 of 5 (a): clear` }),
     );

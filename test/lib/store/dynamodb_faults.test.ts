@@ -58,7 +58,7 @@ const refusal = (status: number, code: string): Response =>
 const append = (store: Store, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
-    const log = (await tx.get<number[]>("log", "all"))?.value ?? [];
+    const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
 const logOf = async (store: Store) => (await store.get("log", "all"))?.value;

@@ -52,7 +52,7 @@ async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise
 const append = (store: Store, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
-    const log = (await tx.get<number[]>("log", "all"))?.value ?? [];
+    const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
 const logOf = async (store: Store) => (await store.get("log", "all"))?.value;

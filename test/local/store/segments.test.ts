@@ -59,7 +59,7 @@ test("a commit larger than a journal file may be is kept whole", async () => {
   expect(store.status().segments).toBe(2);
   await store.close();
   const again = await opened(state, SMALL);
-  expect((await again.list<string>("things", { limit: 9 })).map(({ value }) => value.length)).toEqual([10_000, 10_000]);
+  expect((await again.list("things", { limit: 9 })).map(({ value }) => value.length)).toEqual([10_000, 10_000]);
 });
 
 describe("an index", () => {

@@ -69,7 +69,7 @@ if (server) {
       withStores(4, async (stores) => {
         const increment = (store: Store) =>
           store.transact(async (tx) => {
-            const next = ((await tx.get<number>("counters", "n"))?.value ?? 0) + 1;
+            const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
             tx.put("counters", "n", next);
             return next;
           });
