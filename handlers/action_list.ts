@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/actions.ts";
@@ -13,5 +14,6 @@ export const actionList = endpoint(
     input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100) }),
     output: z.object({ actions: z.array(actionSchema), available: z.array(z.enum(ACTIONS)) }),
   },
-  async ({ limit }, { deps }) => answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),
+  async ({ limit }, { deps }: Call<GovernanceDeps>) =>
+    answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { ACTIONS, actionSchema, runAction } from "../lib/pulse/actions.ts";
@@ -15,5 +16,5 @@ export const actionRunNow = endpoint(
     output: actionSchema,
     errors: ["unauthorized", "operation_in_progress"],
   },
-  async ({ action }, { deps }) => answer(await runAction(deps, action)),
+  async ({ action }, { deps }: Call<GovernanceDeps>) => answer(await runAction(deps, action)),
 );

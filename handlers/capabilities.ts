@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { capabilitiesOf, capabilitySchema } from "../lib/pulse/capabilities.ts";
 import { phaseSchema, phasesOf } from "../lib/pulse/phases.ts";
@@ -18,5 +19,6 @@ export const capabilities = endpoint(
       current_phase: z.string().nullable(),
     }),
   },
-  async (_input, { deps }) => answer({ capabilities: await capabilitiesOf(deps), ...(await phasesOf(deps)) }),
+  async (_input, { deps }: Call<GovernanceDeps>) =>
+    answer({ capabilities: await capabilitiesOf(deps), ...(await phasesOf(deps)) }),
 );

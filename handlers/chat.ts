@@ -1,7 +1,8 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { freeText, line, personName, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
@@ -30,7 +31,7 @@ export const chat = endpoint(
     output: z.union([chatAnswer, z.string().meta({ contentMediaType: "text/html" })]),
     errors: ["identity_mismatch"],
   },
-  async (input, call) => {
+  async (input, call: Call<GovernanceDeps>) => {
     const { answer: body, turns } = await converseWith(call, input);
     if (wantsHtml(call.request)) return htmlResponse(turns.map(listItem).join(""));
     return answer(body, 200, { vary: "accept" });

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { turnsBefore } from "../lib/chat/history.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
 export const chatHistory = endpoint(
@@ -17,7 +18,7 @@ export const chatHistory = endpoint(
     }),
     output: z.string().meta({ contentMediaType: "text/html" }),
   },
-  async (query, { deps }) => {
+  async (query, { deps }: Call<PulseDeps>) => {
     const { turns, next } = await turnsBefore(deps.store, query);
     return htmlResponse(chatLog(turns, next));
   },

@@ -1,12 +1,14 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { bytesOf } from "../lib/audit/merkle.ts";
 import { base64Of } from "../lib/audit/note.ts";
-import { type Endpoint, endpoint } from "../lib/http/endpoint.ts";
+import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
+import type { Documented } from "../lib/openapi/responses.ts";
 import { pageOf, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
-export function docs(endpoints: () => readonly Endpoint[]): Endpoint {
+export function docs(endpoints: () => readonly Documented[]): Endpoint<GovernanceDeps> {
   const document = documentOf(endpoints);
   return endpoint(
     {
@@ -16,7 +18,7 @@ export function docs(endpoints: () => readonly Endpoint[]): Endpoint {
       input: z.object({}),
       output: z.string().meta({ contentMediaType: "text/html" }),
     },
-    async (_input, { deps, request }) => {
+    async (_input, { deps, request }: Call<GovernanceDeps>) => {
       const page = request.method === "HEAD" ? null : pageOf(servedTo(request, "/docs", document(deps)));
       return new Response(page, {
         headers: {

@@ -1,6 +1,7 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import type { Deps } from "../lib/deps.ts";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, noLaterThan, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
 import { eventStream } from "../lib/pulse/event_stream.ts";
@@ -21,7 +22,7 @@ export const events = endpoint(
     output: z.string().meta({ contentMediaType: "text/event-stream" }),
     errors: ["too_many_streams"],
   },
-  async ({ after }, { deps, request }) => {
+  async ({ after }, { deps, request }: Call<GovernanceDeps>) => {
     const given = request.headers.get("last-event-id") || after;
     const asked = given === undefined ? undefined : parseCursor(given);
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 
 /** GET /api/evolved: the self-evolution files, newest first; none where the host keeps no files. */
@@ -21,5 +22,5 @@ export const evolved = endpoint(
       ),
     }),
   },
-  async (_input, { deps }) => answer({ files: (await deps.evolved?.list()) ?? [] }),
+  async (_input, { deps }: Call<PulseDeps>) => answer({ files: (await deps.evolved?.list()) ?? [] }),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError } from "../lib/kit/errors.ts";
 
 /** GET /api/evolved/<file>: one self-evolution file, as text that nothing interprets. */
@@ -14,7 +15,7 @@ export const evolvedFile = endpoint(
       z.string().meta({ contentMediaType: "text/plain" }),
     ]),
   },
-  async ({ file }, { deps }) => {
+  async ({ file }, { deps }: Call<PulseDeps>) => {
     const text = await deps.evolved?.read(file);
     if (text === undefined) throw new AppError("not_found", "there is no self-evolution file of this name");
     return new Response(text, {

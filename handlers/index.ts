@@ -45,10 +45,10 @@ import { taskFeedback } from "./task_feedback.ts";
 import { submit, tasks } from "./tasks.ts";
 
 /** The whole API; the two that describe it look it up when they are asked. */
-const all = (): readonly Endpoint[] => endpoints;
+const all = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore
-export const endpoints: readonly Endpoint[] = [
+export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
   drift, proposeCrmFollowup, propose, approve, deny, withdraw, apply, rollback, kpi,
   state, log, capabilities, metrics, events,

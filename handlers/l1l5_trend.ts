@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { DAYS_KEPT } from "../lib/follow/tally.ts";
@@ -14,5 +15,5 @@ export const l1l5Trend = endpoint(
     input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30) }),
     output: trendSchema,
   },
-  async ({ days }, { deps }) => answer(await trendOf(deps, days)),
+  async ({ days }, { deps }: Call<GovernanceDeps>) => answer(await trendOf(deps, days)),
 );

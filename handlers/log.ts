@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import { growthPage, growthSchema } from "../lib/follow/growth_log.ts";
@@ -17,5 +18,5 @@ export const log = endpoint(
     }),
     output: z.object({ entries: z.array(growthSchema), next: z.number().int().nullable() }),
   },
-  async (input, { deps }) => answer(await growthPage(deps.store, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(deps.store, input)),
 );

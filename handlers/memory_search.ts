@@ -1,7 +1,8 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { recalledSchema } from "../lib/memory/memories.ts";
 import { recall } from "../lib/memory/recall.ts";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
@@ -14,5 +15,6 @@ export const memorySearch = endpoint(
     input: z.object({ q: line(1000), limit: wholeNumber(1, 100).default(10) }),
     output: z.object({ query: z.string(), results: z.array(recalledSchema) }),
   },
-  async ({ q, limit }, { deps }) => answer({ query: q, results: await recall(deps, { query: q, limit }) }),
+  async ({ q, limit }, { deps }: Call<GovernanceDeps>) =>
+    answer({ query: q, results: await recall(deps, { query: q, limit }) }),
 );

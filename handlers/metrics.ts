@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { businessMetrics } from "../lib/pulse/business_metrics.ts";
 import { PROMETHEUS_TYPE, prometheusText } from "../lib/pulse/prometheus_text.ts";
 
@@ -12,7 +13,7 @@ export const metrics = endpoint(
     input: z.object({}),
     output: z.string(),
   },
-  async (_input, { deps }) => {
+  async (_input, { deps }: Call<PulseDeps>) => {
     const text = prometheusText(await businessMetrics(deps)) + ((await deps.metrics?.text()) ?? "");
     return new Response(text, {
       headers: { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" },

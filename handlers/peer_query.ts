@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { invalidField } from "../lib/kit/errors.ts";
 import { line, parseInput, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
+import type { LinkDeps } from "../lib/link/deps.ts";
 import { peerResultSchema, QUERIES } from "../lib/link/port.ts";
 
 const question = z.strictObject({
@@ -43,7 +44,7 @@ export const peerQuery = endpoint(
     input: told,
     output: z.object({ results: z.array(peerResultSchema) }),
   },
-  async (body, { deps: { link }, request }) => {
+  async (body, { deps: { link }, request }: Call<LinkDeps>) => {
     const given: Record<string, unknown> = { ...body };
     for (const [name, value] of new URL(request.url).searchParams) {
       if (name in given) throw invalidField(name, "is given more than once");

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
+import type { LinkDeps } from "../lib/link/deps.ts";
 import { peerRowSchema, selfRowSchema } from "../lib/link/port.ts";
 
 /** GET /api/peers: the peers this node knows, and this node as they see it. */
@@ -12,7 +13,7 @@ export const peers = endpoint(
     input: z.object({}),
     output: z.object({ peers: z.array(peerRowSchema), self: selfRowSchema }),
   },
-  async (_input, { deps: { link, product } }) => {
+  async (_input, { deps: { link, product } }: Call<LinkDeps>) => {
     if (link) return answer({ peers: await link.peers(), self: link.self });
     const { instance_id = null, product_id = null } = product?.identity ?? {};
     const product_type = product?.intent.product_type ?? null;

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { readiness } from "../lib/pulse/readiness.ts";
 
@@ -16,7 +17,7 @@ export const readyz = endpoint(
       checks: z.record(z.string(), z.object({ ok: z.boolean(), reason: z.string().nullable() })),
     }),
   },
-  async (_input, { deps }) => {
+  async (_input, { deps }: Call<GovernanceDeps>) => {
     const report = await readiness(deps);
     return answer(report, report.ready ? 200 : 503);
   },

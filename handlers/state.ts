@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { stateSchema, stateView } from "../lib/pulse/state.ts";
 
 /** GET /api/state: the system's values, and what each was worked out from. */
 export const state = endpoint(
   { method: "GET", path: "/api/state", summary: "The system's state", input: z.object({}), output: stateSchema },
-  async (_input, { deps }) => answer(await stateView(deps)),
+  async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(deps)),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, freeText, personName, wholeNumber } from "../lib/http/form.ts";
 import { requirePerson } from "../lib/governance/record_decision.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -27,7 +28,7 @@ export const taskFeedback = endpoint(
     }),
     errors: ["task_not_found", "task_not_completed", "identity_mismatch"],
   },
-  async ({ rater, ...input }, call) => {
+  async ({ rater, ...input }, call: Call<GovernanceDeps>) => {
     // A rating replaces the earlier one of its rater: under a trusted proxy nobody rates in another's name.
     if (rater !== undefined) requirePerson(call, "rater", rater);
     const named = rater ?? (call.person?.normalize("NFKC").trim() || null);

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, finiteNumber, freeText, line, wholeNumber, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 import {
@@ -27,7 +28,7 @@ export const tasks = endpoint(
     }),
     output: z.object({ tasks: z.array(taskSchema), stats: taskStatsSchema, next: z.string().nullable() }),
   },
-  async (input, { deps }) => answer(await taskPage(deps.store, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await taskPage(deps.store, input)),
 );
 
 const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
@@ -63,7 +64,7 @@ export const submit = endpoint(
     success: 201,
     errors: ["unauthorized", "too_many_tasks"],
   },
-  async ({ title, description, required_dimension, priority }, { deps }) => {
+  async ({ title, description, required_dimension, priority }, { deps }: Call<GovernanceDeps>) => {
     const task = await submitTask(deps, {
       title,
       description,

@@ -1,6 +1,6 @@
 /** Figures of this process and its HTTP server, for Prometheus. They begin anew with every start. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
+import type { Declaration, Handler } from "../lib/http/endpoint.ts";
 import type { Metrics } from "../lib/pulse/ports.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
@@ -16,7 +16,7 @@ export interface ProcessMetrics extends Metrics {
 }
 
 /** Metrics of this process; requests are labelled by the declared path of their endpoint, `other` where there is none. */
-export function processMetrics(endpoints: readonly Endpoint[], version: string): ProcessMetrics {
+export function processMetrics(endpoints: readonly Declaration[], version: string): ProcessMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -56,7 +56,7 @@ const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELE
 const methodOf = ({ method }: Request): string => (METHODS.includes(method) ? method : "other");
 
 /** A label must not be made of what a client writes: only declared paths are told apart. */
-function routeOf(endpoints: readonly Endpoint[]): (request: Request) => string {
+function routeOf(endpoints: readonly Declaration[]): (request: Request) => string {
   const paths = [...new Set(endpoints.map(({ path }) => path))];
   const plain = new Set(paths.filter((path) => !path.includes(":")));
   const patterns = paths

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
 import { endpoints } from "../handlers/index.ts";
-import type { Endpoint } from "../lib/http/endpoint.ts";
+import type { Declaration } from "../lib/http/endpoint.ts";
 import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { capabilitiesOf } from "../lib/hosts/lambda/capabilities.ts";
 import { readSettings } from "../lib/hosts/settings.ts";
@@ -51,7 +51,7 @@ const routes: Route[] = functions.flatMap(([, { Properties }]) =>
 );
 
 /** API Gateway's choice: a route of the method, else one of any. */
-function routeOf({ method, path }: Endpoint): Route | undefined {
+function routeOf({ method, path }: Declaration): Route | undefined {
   const pathOfGateway = path.replace(/:([a-z_]+)/g, "{$1}");
   const here = routes.filter((route) => route.path === pathOfGateway);
   return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
@@ -30,5 +31,5 @@ export const approvals = endpoint(
     input: z.object({ limit: wholeNumber(1, 1000).default(1000), after: changeId.optional() }),
     output: z.object({ pending: z.array(awaiting), approved: z.array(awaiting), next: z.string().nullable() }),
   },
-  async (input, { deps }) => answer(await approvalsView(deps, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(deps, input)),
 );

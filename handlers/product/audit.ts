@@ -1,7 +1,8 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport, auditPage } from "../../lib/audit/page.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -36,7 +37,7 @@ export const audit = endpoint(
       }),
     ]),
   },
-  async ({ format, ...query }, { deps, request }) => {
+  async ({ format, ...query }, { deps, request }: Call<GovernanceDeps>) => {
     if (format !== "jsonl") return answer(await auditPage(deps.store, query));
     return new Response(request.method === "HEAD" ? null : auditExport(deps.store), {
       headers: {

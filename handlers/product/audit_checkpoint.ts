@@ -2,7 +2,8 @@ import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { base64Of } from "../../lib/audit/note.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import type { PulseDeps } from "../../lib/pulse/deps.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note; `Accept: text/plain` gives the note. */
@@ -31,7 +32,7 @@ export const auditCheckpoint = endpoint(
         .meta({ contentMediaType: "text/plain", description: "The signed note alone, for Accept: text/plain." }),
     ]),
   },
-  async (_, { deps, request }) => {
+  async (_, { deps, request }: Call<PulseDeps>) => {
     const { note, origin, length, root, key, at } = await currentCheckpoint(deps);
     if (wantsText(request))
       return new Response(note, {

@@ -1,7 +1,8 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { proveConsistency, proveInclusion, withWholeTree } from "../../lib/audit/prove.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
@@ -34,7 +35,7 @@ export const auditProof = endpoint(
       checkpoint: z.string().nullable(),
     }),
   },
-  async ({ id, from, length: asked }, { deps }) => {
+  async ({ id, from, length: asked }, { deps }: Call<GovernanceDeps>) => {
     if ((id === undefined) === (from === undefined))
       throw invalidField("id", "or from is required, and not both: id for inclusion, from for consistency");
     const newest = await currentCheckpoint(deps);

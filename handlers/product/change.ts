@@ -1,6 +1,7 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
@@ -28,7 +29,7 @@ export const change = endpoint(
     }),
     errors: ["change_not_found"],
   },
-  async ({ change_id }, { deps }) => {
+  async ({ change_id }, { deps }: Call<GovernanceDeps>) => {
     const detail = await changeDetail(deps, change_id);
     const evidence = await changeEvidence(deps.store, detail);
     return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
@@ -22,5 +23,5 @@ export const coEvolution = endpoint(
       counts: z.object({ kept: z.number(), unrelated: z.number(), refused: z.number() }),
     }),
   },
-  async ({ limit }, { deps }) => answer(await coEvolutionView(deps, limit)),
+  async ({ limit }, { deps }: Call<GovernanceDeps>) => answer(await coEvolutionView(deps, limit)),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { driftReport, driftSchema } from "../../lib/governance/drift.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -13,5 +14,5 @@ export const drift = endpoint(
     input: z.object({}),
     output: driftSchema,
   },
-  async (_input, { deps }) => answer(await driftReport(deps)),
+  async (_input, { deps }: Call<GovernanceDeps>) => answer(await driftReport(deps)),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -13,5 +14,5 @@ export const identity = endpoint(
     input: z.object({}),
     output: identitySchema,
   },
-  async (_input, { deps }) => answer(deps.product!.identity),
+  async (_input, { deps }: Call<GovernanceDeps>) => answer(deps.product!.identity),
 );

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -13,5 +14,5 @@ export const intent = endpoint(
     input: z.object({}),
     output: intentSummary,
   },
-  async (_input, { deps }) => answer(await intentView(deps)),
+  async (_input, { deps }: Call<GovernanceDeps>) => answer(await intentView(deps)),
 );

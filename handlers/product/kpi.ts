@@ -1,6 +1,7 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber } from "../../lib/http/form.ts";
 import { feedKpis } from "../../lib/governance/feed_kpis.ts";
 import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
@@ -13,7 +14,7 @@ export const kpi = endpoint(
     summary: "Feed KPIs",
     product: true,
     token: true,
-    input: ({ product }) =>
+    input: ({ product }: GovernanceDeps) =>
       z
         .strictObject(
           Object.fromEntries(
@@ -30,5 +31,5 @@ export const kpi = endpoint(
     }),
     errors: ["idempotency_key_reused"],
   },
-  (input, call) => feedKpis(call, input as Record<string, number>),
+  (input, call: Call<GovernanceDeps>) => feedKpis(call, input as Record<string, number>),
 );

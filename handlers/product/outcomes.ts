@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { outcomes as outcomesView } from "../../lib/governance/views.ts";
@@ -15,5 +16,5 @@ export const outcomes = endpoint(
     input: z.object({ limit: wholeNumber(1, 1000).default(100), before: changeId.optional() }),
     output: z.object({ outcomes: z.array(outcomeSchema), next: z.string().nullable() }),
   },
-  async (input, { deps }) => answer(await outcomesView(deps, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomesView(deps, input)),
 );

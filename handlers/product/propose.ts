@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../../lib/http/form.ts";
 import { admit } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
@@ -14,7 +15,7 @@ export const propose = endpoint(
     summary: "Propose a change",
     product: true,
     token: true,
-    input: ({ product }) =>
+    input: ({ product }: GovernanceDeps) =>
       z.strictObject({
         tenant_id: line(200),
         kind: word(KINDS),
@@ -35,5 +36,5 @@ export const propose = endpoint(
     success: 201,
     errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
   },
-  (input, call) => admit(call, input),
+  (input, call: Call<GovernanceDeps>) => admit(call, input),
 );

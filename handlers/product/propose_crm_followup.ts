@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, line, personName, wholeNumber } from "../../lib/http/form.ts";
 import { admit } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
@@ -23,5 +24,5 @@ export const proposeCrmFollowup = endpoint(
     success: 201,
     errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
   },
-  (input, call) => admit(call, crmFollowup(input)),
+  (input, call: Call<GovernanceDeps>) => admit(call, crmFollowup(input)),
 );

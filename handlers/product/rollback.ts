@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
 import { operate } from "../../lib/governance/operation/run.ts";
@@ -23,5 +24,5 @@ export const rollback = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call) => operate(call, { ...input, operation: "rollback" }),
+  (input, call: Call<GovernanceDeps>) => operate(call, { ...input, operation: "rollback" }),
 );

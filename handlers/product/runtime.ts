@@ -1,7 +1,8 @@
 import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { auditPage } from "../../lib/audit/page.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
@@ -36,7 +37,7 @@ export const runtime = endpoint(
       }),
     }),
   },
-  async (input, { deps }) => {
+  async (input, { deps }: Call<GovernanceDeps>) => {
     const { origin, length, head, entries } = await auditPage(deps.store, { limit: 1000 });
     return answer({
       identity: deps.product!.identity,

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { endpoint } from "../../lib/http/endpoint.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
 import { withdraw as decide } from "../../lib/governance/rules/consent.ts";
@@ -24,5 +25,5 @@ export const withdraw = endpoint(
       "idempotency_key_reused",
     ],
   },
-  (input, call) => decideOn(call, input, { field: "proposer", name: input.proposer }, decide),
+  (input, call: Call<GovernanceDeps>) => decideOn(call, input, { field: "proposer", name: input.proposer }, decide),
 );

@@ -1,5 +1,5 @@
 /** Appending to the chain, inside the transaction of what is recorded. */
-import type { Deps } from "../deps.ts";
+import type { AuditDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
@@ -46,7 +46,7 @@ export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHe
 export function createChain(
   tx: Tx,
   productId: string,
-  { ids, sha256 }: Pick<Deps, "ids" | "sha256">,
+  { ids, sha256 }: Pick<AuditDeps, "ids" | "sha256">,
   now: number,
 ): ChainHead {
   const random = sha256(`${ids.uuid(now)}${crypto.randomUUID()}`).slice(0, 32);
@@ -74,7 +74,7 @@ export function nextEntry(
   head: ChainHead,
   event: AuditEvent,
   timestamp: string,
-  sha256: Deps["sha256"],
+  sha256: AuditDeps["sha256"],
 ): { entry: AuditEntry; head: ChainHead } {
   const unsigned = {
     origin: head.origin,

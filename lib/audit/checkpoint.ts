@@ -2,7 +2,7 @@
  * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. One is kept before it is served, and none
  * is made that does not continue the last.
  */
-import type { Deps } from "../deps.ts";
+import type { AuditDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { RevisionConflict, StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
@@ -49,7 +49,7 @@ export interface CheckpointAnchor {
 }
 
 /** What checkpoints need. */
-export type CheckpointDeps = Pick<Deps, "store" | "sha256" | "clock" | "log" | "integrity" | "mutex"> & {
+export type CheckpointDeps = Pick<AuditDeps, "store" | "sha256" | "clock" | "log" | "integrity" | "mutex"> & {
   checkpointSigner?: CheckpointSigner | undefined;
   anchor?: CheckpointAnchor | undefined;
 };
@@ -89,7 +89,7 @@ export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
 }
 
 /** The last checkpoint made, if there is one. */
-export async function lastCheckpoint({ store }: Pick<Deps, "store">): Promise<Checkpoint | undefined> {
+export async function lastCheckpoint({ store }: Pick<AuditDeps, "store">): Promise<Checkpoint | undefined> {
   return opened(await store.get("meta", "checkpoint"));
 }
 
@@ -160,7 +160,7 @@ type Continued = { head: TreeHead; breach?: never } | { head?: never; breach: Br
 
 /** The log's tree head, which continues a checkpoint of it. */
 export async function continuedHead(
-  deps: Pick<Deps, "store" | "sha256" | "log">,
+  deps: Pick<AuditDeps, "store" | "sha256" | "log">,
   { origin }: ChainHead,
   last: TreeHead | undefined,
 ): Promise<Continued> {
@@ -202,7 +202,7 @@ function whyNotWithin({ origin, length }: TreeHead, log: TreeHead): Breach | und
   };
 }
 
-const rootAt = (deps: Pick<Deps, "store" | "sha256">, length: number): Promise<string> =>
+const rootAt = (deps: Pick<AuditDeps, "store" | "sha256">, length: number): Promise<string> =>
   rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
 
 /** A broken log gets no new checkpoint; the last one stays readable. */

@@ -1,12 +1,12 @@
 /** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
-import type { Deps } from "../deps.ts";
+import type { AuditDeps } from "./deps.ts";
 import { entryKey } from "./chain.ts";
 import { bytesOf } from "./merkle.ts";
 import { base64Of } from "./note.ts";
 import { consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./proofs.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 
-type Reading = Pick<Deps, "store" | "sha256">;
+type Reading = Pick<AuditDeps, "store" | "sha256">;
 
 const encoded = (hash: string): string => base64Of(bytesOf(hash));
 
@@ -40,7 +40,7 @@ export async function proveConsistency(deps: Reading, from: number, length: numb
 
 /** Makes a proof; should a part of the stored tree be missing, the tree is grown anew first. */
 export async function withWholeTree<T>(
-  deps: Reading & Pick<Deps, "integrity" | "mutex">,
+  deps: Reading & Pick<AuditDeps, "integrity" | "mutex">,
   prove: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -2,7 +2,7 @@
  * The tree as it is kept. Leaves are not stored again: the entries hold them. What is stored are the roots of the
  * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
  */
-import type { Deps } from "../deps.ts";
+import type { AuditDeps } from "./deps.ts";
 import { RevisionConflict, type Store, type Stored } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
@@ -45,7 +45,7 @@ export class TreeIncomplete extends Error {
 const tileKey = (level: number, place: number): string => `${level}/${entryKey(place)}`;
 
 /** Grows the stored tree up to the log's end, in slices, each one transaction; what is grown once is never made again. */
-export async function growTree({ store, sha256 }: Pick<Deps, "store" | "sha256">): Promise<Grown> {
+export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Grown> {
   for (let lost = 0; ;) {
     // The tree first: the log may grow between the two reads, and is never behind its tree.
     const stored = await store.get("meta", "merkle");
@@ -74,7 +74,7 @@ export async function growTree({ store, sha256 }: Pick<Deps, "store" | "sha256">
 }
 
 /** Grows the tree from the first entry again; the parts that lie there are written over. */
-export async function regrowTree(deps: Pick<Deps, "store" | "sha256">): Promise<Grown> {
+export async function regrowTree(deps: Pick<AuditDeps, "store" | "sha256">): Promise<Grown> {
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   return growTree(deps);
 }
@@ -84,7 +84,7 @@ const broken = (first_invalid: number, reason: string): { breach: Breach } => ({
 /** The tree over the next slice of entries, each checked as it is taken in, and the tiles that changed. */
 async function growSlice(
   store: Store,
-  sha256: Deps["sha256"],
+  sha256: AuditDeps["sha256"],
   log: ChainHead,
   from: StoredTree,
 ): Promise<{ tree: StoredTree; tiles: Map<string, Tile> } | { breach: Breach }> {
@@ -131,7 +131,7 @@ async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
 }
 
 /** Reads nodes of the stored tree, each tile once: one list of 64 entries and one record a level. */
-export function nodeReader({ store, sha256 }: Pick<Deps, "store" | "sha256">): NodeReader {
+export function nodeReader({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): NodeReader {
   const tiles = new Map<string, Promise<Tile>>();
   const tile = (level: number, place: number): Promise<Tile> => {
     const key = tileKey(level, place);
@@ -153,13 +153,13 @@ export function nodeReader({ store, sha256 }: Pick<Deps, "store" | "sha256">): N
   };
 }
 
-async function leaves(store: Store, sha256: Deps["sha256"], start: number): Promise<Tile> {
+async function leaves(store: Store, sha256: AuditDeps["sha256"], start: number): Promise<Tile> {
   const entries = await store.list("audit", { after: entryKey(start), limit: TILE_WIDTH });
   return entries.map(({ value }) => leafHash(value.current_hash, sha256));
 }
 
 /** The root over a power of two of neighbouring nodes. */
-function join(nodes: readonly string[], sha256: Deps["sha256"]): string {
+function join(nodes: readonly string[], sha256: AuditDeps["sha256"]): string {
   if (nodes.length === 1) return nodes[0]!;
   const half = nodes.length / 2;
   return nodeHash(join(nodes.slice(0, half), sha256), join(nodes.slice(half), sha256), sha256);

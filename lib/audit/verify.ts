@@ -1,5 +1,5 @@
 /** Checking the chain: in slices, so that requests go on meanwhile, and never twice at once. */
-import type { Deps } from "../deps.ts";
+import type { AuditDeps } from "./deps.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
@@ -28,7 +28,9 @@ export interface Verified extends Link {
 }
 
 /** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
-export function verifyChain(deps: Pick<Deps, "store" | "sha256" | "clock" | "integrity" | "log">): Promise<Verified> {
+export function verifyChain(
+  deps: Pick<AuditDeps, "store" | "sha256" | "clock" | "integrity" | "log">,
+): Promise<Verified> {
   const { integrity } = deps;
   integrity.running ??= pass(deps).finally(() => {
     delete integrity.running;
@@ -42,7 +44,7 @@ async function pass({
   clock,
   integrity,
   log,
-}: Pick<Deps, "store" | "sha256" | "clock" | "integrity" | "log">): Promise<Verified> {
+}: Pick<AuditDeps, "store" | "sha256" | "clock" | "integrity" | "log">): Promise<Verified> {
   const started = clock.now();
   const { last } = integrity;
   const age = last ? started - last.ended : Infinity;
@@ -57,14 +59,14 @@ async function pass({
 }
 
 /** Keeps the breach, so that writes are refused from here on. */
-export function reportBreach({ integrity, log }: Pick<Deps, "integrity" | "log">, breach: Breach): void {
+export function reportBreach({ integrity, log }: Pick<AuditDeps, "integrity" | "log">, breach: Breach): void {
   if (!integrity.breach) log.error("audit chain broken", { ...breach });
   integrity.breach = breach;
 }
 
 /** Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. */
 export async function verifyTail(
-  deps: Pick<Deps, "store" | "sha256" | "integrity" | "log">,
+  deps: Pick<AuditDeps, "store" | "sha256" | "integrity" | "log">,
   count: number,
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
@@ -75,7 +77,7 @@ export async function verifyTail(
 }
 
 /** Checks on from a link that holds; `known` is what this process saw earlier, which no honest log takes back. */
-async function verifyFrom(store: Store, sha256: Deps["sha256"], from: Link, known?: Link): Promise<Verified> {
+async function verifyFrom(store: Store, sha256: AuditDeps["sha256"], from: Link, known?: Link): Promise<Verified> {
   const head = await readHead(store);
   if (!head) return withoutHead(store);
   let link = from;
@@ -137,7 +139,7 @@ function whyInvalid(
   entry: AuditEntry | undefined,
   link: Link,
   head: ChainHead,
-  sha256: Deps["sha256"],
+  sha256: AuditDeps["sha256"],
 ): string | undefined {
   if (!entry) return "the entry is missing or cannot be read";
   if (!strictEntry.safeParse(entry).success) return "it is not an entry: a field is missing, added or of another type";

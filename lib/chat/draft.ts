@@ -1,6 +1,6 @@
 /** A change that a language model drafts: a proposal like any other, that waits for people's consent. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { finiteNumber, flag, freeText, line, target, wholeNumber, word } from "../http/form.ts";
 import { liveOn } from "../governance/submit_proposal.ts";
@@ -51,7 +51,7 @@ export interface TooMany {
 }
 
 /** Files the draft as a proposal. Errors: whatever a proposal meets, 403 `forbidden_target` and 409 `target_conflict`. */
-export async function fileDraft(deps: Deps, input: DraftInput, asked: Asked): Promise<Change | TooMany> {
+export async function fileDraft(deps: PulseDeps, input: DraftInput, asked: Asked): Promise<Change | TooMany> {
   const filed = await governed<Change | TooMany>({ deps }, async (unit) => {
     const open = await openDrafts(unit.tx);
     if (open.length >= OPEN_DRAFTS) return { open };

@@ -2,7 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { driftReport, type DriftEpisode } from "../governance/drift.ts";
@@ -23,7 +23,7 @@ export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>>;
 export type Overview = Awaited<ReturnType<typeof overview>>;
 
 /** The state, and, with the product runtime on, the intent, the counts, the newest feed and the chain. */
-export async function overview(deps: Deps) {
+export async function overview(deps: PulseDeps) {
   const { tick, E, M, R, N, goals, tasks, as_of } = await stateView(deps);
   const state = { tick, E, M, R, N, goals, tasks, as_of };
   if (!deps.product) return { state, product: null };
@@ -41,11 +41,11 @@ export async function overview(deps: Deps) {
 }
 
 /** The first ten of what waits for consent and of what waits for its apply. */
-export const waiting = (deps: Deps) => approvals(deps, { limit: LISTED });
+export const waiting = (deps: PulseDeps) => approvals(deps, { limit: LISTED });
 export type Waiting = Awaited<ReturnType<typeof waiting>>;
 
 /** E and what each KPI adds to it. */
-export async function kpiStanding({ store, product }: Deps): Promise<Effect> {
+export async function kpiStanding({ store, product }: PulseDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
   return effectOf(kpis, product!.intent);
 }
@@ -63,7 +63,7 @@ export interface Failure {
 }
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
-export async function failures(deps: Deps): Promise<{ failures: Failure[]; drift: DriftEpisode[] }> {
+export async function failures(deps: PulseDeps): Promise<{ failures: Failure[]; drift: DriftEpisode[] }> {
   const { entries } = await auditPage(deps.store, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
   return {
@@ -89,7 +89,7 @@ function parsed(detail: string): Partial<Pick<Failure, "stage" | "error" | "host
 }
 
 /** The change with this id, or `undefined`. */
-export async function changeById(deps: Deps, changeId: string): Promise<ChangeDetail | undefined> {
+export async function changeById(deps: PulseDeps, changeId: string): Promise<ChangeDetail | undefined> {
   return changeDetail(deps, changeId).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "change_not_found") return undefined;
     throw error;
@@ -97,7 +97,7 @@ export async function changeById(deps: Deps, changeId: string): Promise<ChangeDe
 }
 
 /** The change that a text speaks of: by its id, or the newest whose target it names. */
-export async function changeIn(deps: Deps, text: string): Promise<ChangeDetail | undefined> {
+export async function changeIn(deps: PulseDeps, text: string): Promise<ChangeDetail | undefined> {
   const id = /chg_[0-9a-f-]{36}/.exec(text)?.[0];
   if (id) return changeById(deps, id);
   const lower = text.toLowerCase();

@@ -1,6 +1,6 @@
 /** A reply worded by the language model, from a snapshot of the records and the memories that fit. */
 import { NO_KPIS } from "../governance/rules/kpi.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
 import { type Citation, type Turn, turnsBefore } from "./history.ts";
@@ -28,7 +28,7 @@ export type ModelReply = { drafted: Drafted[] } & (
 );
 
 /** Asks the model. The log learns that it failed, never what was said. */
-export async function answerByModel(deps: Deps, llm: Llm, question: Question): Promise<ModelReply> {
+export async function answerByModel(deps: PulseDeps, llm: Llm, question: Question): Promise<ModelReply> {
   const { asked, memory, mayWrite } = question;
   const drafted: Drafted[] = [];
   const memories = [...question.memories];
@@ -55,7 +55,7 @@ export async function answerByModel(deps: Deps, llm: Llm, question: Question): P
   }
 }
 
-async function snapshot(deps: Deps) {
+async function snapshot(deps: PulseDeps) {
   return {
     ...(await overview(deps)),
     ...(deps.product
@@ -69,7 +69,7 @@ const distinct = (memories: readonly Recalled[]): Recalled[] => [
 ];
 
 /** The records that a text names and that exist: a model may name what does not. */
-async function citedIn({ store }: Deps, text: string, drafted: readonly Drafted[]): Promise<Citation[]> {
+async function citedIn({ store }: PulseDeps, text: string, drafted: readonly Drafted[]): Promise<Citation[]> {
   const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
   const drafts = drafted.flatMap(({ change_id }) => change_id ?? []);
   const ids = [...new Set([...named, ...drafts])].slice(0, CITED);

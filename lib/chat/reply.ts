@@ -1,6 +1,6 @@
 /** One message and its reply: remembered, a cycle asked for, answered from the records, and kept with its provenance. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 import { requirePerson } from "../governance/record_decision.ts";
@@ -59,7 +59,10 @@ const LOOKED_THROUGH = [20, 100, 500];
 const COVERAGE = 1 / 3;
 
 /** Takes a message and resolves with both turns and the answer. Errors: 403 `identity_mismatch`. */
-export async function converseWith(call: Call, input: Message): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {
+export async function converseWith(
+  call: Call<PulseDeps>,
+  input: Message,
+): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {
   const { deps } = call;
   const author = authorOf(call, input.author);
   const memory = input.memory !== "off";
@@ -94,7 +97,7 @@ interface Reply {
 }
 
 /** The model's answer, or, without one and where it fails, the rules' own. What it drafted before it failed is told. */
-async function replyTo(deps: Deps, question: Question): Promise<Reply> {
+async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
   const { asked, memories } = question;
   const rules = () => answerByRules(deps, asked.text, memories);
   if (!deps.llm) return { ...(await rules()), mode: "rules", memories, drafted: [] };
@@ -111,13 +114,13 @@ async function replyTo(deps: Deps, question: Question): Promise<Reply> {
 }
 
 /** With a trusted proxy the author is the person it names, and no other. */
-function authorOf(call: Call, author: string | undefined): string | null {
+function authorOf(call: Call<PulseDeps>, author: string | undefined): string | null {
   if (author !== undefined) requirePerson(call, "author", author);
   return author ?? (call.person?.normalize("NFKC").trim() || null);
 }
 
 /** What a product write would ask of this request: the token, and behind a proxy a person. */
-function mayWrite({ request, deps, person }: Call): boolean {
+function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
   if (person !== undefined && person.trim() === "") return false;
   try {
     refuseAnonymousWrites(deps);
@@ -129,7 +132,7 @@ function mayWrite({ request, deps, person }: Call): boolean {
   }
 }
 
-async function think(deps: Deps, message: string): Promise<Recalled[]> {
+async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
   const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS };
   let news: Recalled[] = [];
   for (const limit of LOOKED_THROUGH) {
@@ -141,7 +144,7 @@ async function think(deps: Deps, message: string): Promise<Recalled[]> {
 }
 
 function keepMessage(
-  { store, clock }: Deps,
+  { store, clock }: PulseDeps,
   {
     message,
     author,
@@ -164,7 +167,7 @@ function keepMessage(
   });
 }
 
-function keepReply({ store, clock }: Deps, { conversation_id }: Turn, reply: Reply): Promise<Turn> {
+function keepReply({ store, clock }: PulseDeps, { conversation_id }: Turn, reply: Reply): Promise<Turn> {
   const { text, mode, citations, memories } = reply;
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
@@ -182,7 +185,7 @@ function keepReply({ store, clock }: Deps, { conversation_id }: Turn, reply: Rep
 }
 
 /** Runs a quick cycle and resolves with the tick; a cycle that fails does not cost the reply. */
-async function quickCycle(deps: Deps): Promise<number> {
+async function quickCycle(deps: PulseDeps): Promise<number> {
   try {
     return (await runCycle(deps, { quick: true })).tick;
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The built-in responder: the same question on the same records has the same answer, and says which records it is from. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import { kpiNames } from "../governance/rules/intent.ts";
 import { changePage } from "../governance/views.ts";
 import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
@@ -23,7 +23,7 @@ const PHRASES: Record<Language, Phrases> = { en: EN, zh: ZH };
 export const phrasesFor = (message: string): Phrases => PHRASES[languageOf(message)];
 
 /** Answers from the records, then from the memories that were recalled for this message. */
-export async function answerByRules(deps: Deps, message: string, memories: readonly Recalled[]): Promise<RulesReply> {
+export async function answerByRules(deps: PulseDeps, message: string, memories: readonly Recalled[]): Promise<RulesReply> {
   const say = phrasesFor(message);
   const topics = topicsOf(message, deps.product ? kpiNames(deps.product.intent) : []);
   const known = deps.product ? await fromRecords(deps, message, topics, say) : await withoutProduct(deps, topics, say);
@@ -37,7 +37,7 @@ export async function answerByRules(deps: Deps, message: string, memories: reado
 }
 
 async function fromRecords(
-  deps: Deps,
+  deps: PulseDeps,
   message: string,
   topics: readonly Topic[],
   say: Phrases,
@@ -66,13 +66,13 @@ async function fromRecords(
   }
 }
 
-async function withoutProduct(deps: Deps, topics: readonly Topic[], say: Phrases): Promise<RulesReply | undefined> {
+async function withoutProduct(deps: PulseDeps, topics: readonly Topic[], say: Phrases): Promise<RulesReply | undefined> {
   if (topics.length === 0) return undefined;
   const { text, citations } = topics.includes("status") ? await tellStatus(deps, say) : { text: "", citations: [] };
   return { text: lines([topics[0] === "help" ? say.help : "", text, say.off]), citations };
 }
 
-async function tellStatus(deps: Deps, say: Phrases): Promise<RulesReply> {
+async function tellStatus(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
   const { state, product } = await overview(deps);
   const citations: Citation[] = [{ kind: "state", id: String(state.tick) }];
   if (!product) return { text: say.state(state), citations };
@@ -81,7 +81,7 @@ async function tellStatus(deps: Deps, say: Phrases): Promise<RulesReply> {
   return { text: lines([say.product(product), say.state(state)]), citations };
 }
 
-async function tellWaiting(deps: Deps, say: Phrases): Promise<RulesReply> {
+async function tellWaiting(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
   const { pending, approved } = await waiting(deps);
   const { product } = await overview(deps);
   const section = (listed: typeof pending, count: number, title: string): string[] => [
@@ -112,7 +112,7 @@ function explain(change: ChangeDetail, say: Phrases): RulesReply {
   };
 }
 
-async function askWhich(deps: Deps, say: Phrases): Promise<RulesReply> {
+async function askWhich(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
   const { changes } = await changePage(deps, { limit: 3 });
   return {
     text: say.whichChange(changes),
@@ -120,7 +120,7 @@ async function askWhich(deps: Deps, say: Phrases): Promise<RulesReply> {
   };
 }
 
-async function tellKpis(deps: Deps, say: Phrases): Promise<RulesReply> {
+async function tellKpis(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
   const { value, parts } = await kpiStanding(deps);
   if (parts.length === 0) return { text: say.noKpis, citations: [] };
   return {
@@ -129,7 +129,7 @@ async function tellKpis(deps: Deps, say: Phrases): Promise<RulesReply> {
   };
 }
 
-async function tellFailures(deps: Deps, say: Phrases): Promise<RulesReply> {
+async function tellFailures(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
   const found = await failures(deps);
   if (found.failures.length + found.drift.length === 0) return { text: say.noFailures, citations: [] };
   return {

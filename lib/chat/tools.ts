@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { auditPage } from "../audit/page.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { changeId, freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
 import { STATUSES } from "../governance/rules/change.ts";
@@ -30,7 +30,7 @@ export type Drafted = z.infer<typeof draftedSchema>;
 
 /** For whom the tools work. */
 export interface ToolContext {
-  deps: Deps;
+  deps: PulseDeps;
   asked: Asked;
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
@@ -124,7 +124,7 @@ const suggestTask = tool({
   },
 });
 
-const draftChange = (deps: Deps): Tool =>
+const draftChange = (deps: PulseDeps): Tool =>
   tool({
     description: "Files a proposal that waits for people's consent. It applies nothing.",
     input: draftSchema(deps.product!),

@@ -1,7 +1,7 @@
 /** Counts everything anew from the audit log and the records, so that the daily buckets can be held against them. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
 import { targetKey } from "../governance/records.ts";
 import type { Store } from "../store/store.ts";
 import { lastDays } from "../kit/days.ts";
@@ -22,7 +22,7 @@ interface Until {
 }
 
 /** Whether the buckets are what the records say; `mismatches` names the counters, day by day. */
-export async function compareTallies(deps: Deps): Promise<{ tallies_match: boolean; mismatches: string[] }> {
+export async function compareTallies(deps: GovernanceDeps): Promise<{ tallies_match: boolean; mismatches: string[] }> {
   const { store } = deps;
   const kept = await store.transact(async (tx) => {
     const days = await tx.list("tally_days", { limit: 2 * DAYS_KEPT });

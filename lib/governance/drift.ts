@@ -1,7 +1,7 @@
 /** Drift: does the host still show what the newest applied change of each target set? */
 import * as z from "zod";
 import { readHead } from "../audit/chain.ts";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { addGrowth } from "../follow/growth_log.ts";
 import type { HostState } from "./adapters/port.ts";
 import { step } from "../kit/time_limit.ts";
@@ -51,7 +51,7 @@ export interface DriftCheck {
 }
 
 /** Checks the next hundred owners, or as many as half a minute takes; an episode is audited once. */
-export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
+export async function checkDrift(deps: GovernanceDeps): Promise<DriftCheck | undefined> {
   if (!deps.product?.adapter || !(await readHead(deps.store))) return undefined;
   const last = (await deps.store.get("meta", "drift"))?.value;
   const end = deps.clock.now() + LONGEST_MS;
@@ -73,7 +73,10 @@ export async function checkDrift(deps: Deps): Promise<DriftCheck | undefined> {
 }
 
 /** The newest applied change of the next target after `cursor`; ids of a target share the part up to the last line break. */
-async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: string; cursor: string } | undefined> {
+async function nextOwner(
+  { store }: GovernanceDeps,
+  cursor: string,
+): Promise<{ changeId: string; cursor: string } | undefined> {
   const [first] = await store.list("owners", { after: cursor, limit: 1 });
   if (!first) return undefined;
   const end = `${first.id.slice(0, first.id.lastIndexOf("\n") + 1)}\uffff`;
@@ -85,7 +88,7 @@ async function nextOwner({ store }: Deps, cursor: string): Promise<{ changeId: s
  * Holds what the host shows against the change. Between the two another process may have begun an operation on it, or have
  * noticed the same: what the host showed counts only for the change as it was before it was asked.
  */
-async function judge(deps: Deps, changeId: string): Promise<void> {
+async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
   const record = (await deps.store.get("changes", changeId))?.value;
   if (record?.change.status !== "applied" || (await deps.store.get("claims", changeId))) return;
   const host = await askHost(deps, record.change);
@@ -125,7 +128,7 @@ async function judge(deps: Deps, changeId: string): Promise<void> {
 }
 
 /** What the host shows; undefined when it cannot be asked, which is no evidence of drift. */
-async function askHost({ product, log }: Deps, change: Change): Promise<HostState | undefined> {
+async function askHost({ product, log }: GovernanceDeps, change: Change): Promise<HostState | undefined> {
   try {
     return await step((signal) => product!.adapter!.verify(change, signal));
   } catch (error) {
@@ -135,7 +138,7 @@ async function askHost({ product, log }: Deps, change: Change): Promise<HostStat
 }
 
 /** The episodes under way, and when the last check was. */
-export async function driftReport({ store }: Deps): Promise<z.infer<typeof driftSchema>> {
+export async function driftReport({ store }: GovernanceDeps): Promise<z.infer<typeof driftSchema>> {
   const check = (await store.get("meta", "drift"))?.value;
   const episodes = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
   const drifted = episodes.filter(({ state }) => state === "drifted");

@@ -1,4 +1,4 @@
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { expireIfDue } from "./record_decision.ts";
 import { isExpired } from "./rules/policy.ts";
 import type { ChangeRecord } from "./records.ts";
@@ -12,7 +12,7 @@ const PENDING = "pending_consent:";
  * Denies pending changes whose time is over, oldest first, at most 2,000, and returns how many; nothing is written when
  * none is due.
  */
-export async function expireDue(deps: Deps): Promise<number> {
+export async function expireDue(deps: GovernanceDeps): Promise<number> {
   if (deps.product!.intent.policy.consent_ttl_hours === undefined) return 0;
   let expired = 0;
   for (let batch = 0; batch < BATCHES; batch++) {
@@ -25,12 +25,12 @@ export async function expireDue(deps: Deps): Promise<number> {
 }
 
 /** Denies one change if its time is over. */
-export async function expireOne(deps: Deps, { change }: ChangeRecord): Promise<void> {
+export async function expireOne(deps: GovernanceDeps, { change }: ChangeRecord): Promise<void> {
   if (isExpired(change, deps.product!.intent.policy, deps.clock.now())) await expireAll(deps, [change.change_id]);
 }
 
 /** The live view is in order of creation, so the first that is not due ends the search. */
-async function dueNow({ store, clock, product }: Deps): Promise<string[]> {
+async function dueNow({ store, clock, product }: GovernanceDeps): Promise<string[]> {
   const due: string[] = [];
   for (const { id } of await store.list("live", { after: PENDING, limit: BATCH })) {
     const changeId = id.slice(PENDING.length);
@@ -41,7 +41,7 @@ async function dueNow({ store, clock, product }: Deps): Promise<string[]> {
   return due;
 }
 
-const expireAll = (deps: Deps, changeIds: readonly string[]) =>
+const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]) =>
   governed<void>({ deps }, async (unit) => {
     for (const changeId of changeIds) await expireIfDue(unit, await unit.change(changeId));
   });

@@ -1,4 +1,5 @@
 /** Carries a KPI feed through one governed transaction. */
+import type { GovernanceDeps } from "./deps.ts";
 import { rememberKpis } from "../memory/remember_steps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { type Answer, answer } from "../http/answer.ts";
@@ -11,7 +12,7 @@ import { governed } from "./transaction.ts";
 
 /** Feeds KPIs and answers whether any of them counts in E. Outcomes whose time is over are frozen first: this
  * feed is none of theirs. One entry; a cycle is queued and not waited for. */
-export async function feedKpis(call: Call, fed: Record<string, number>): Promise<Answer> {
+export async function feedKpis(call: Call<GovernanceDeps>, fed: Record<string, number>): Promise<Answer> {
   await closeDueOutcomes(call.deps);
   const fedAnswer = await governed(call, async (unit) => {
     const before = (await unit.tx.get("kpi", "latest"))?.value ?? NO_KPIS;

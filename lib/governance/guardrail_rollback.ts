@@ -1,4 +1,4 @@
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { operate } from "./operation/run.ts";
 import type { GuardrailEvidence } from "./records.ts";
@@ -17,7 +17,7 @@ const TRIES = 5;
 type Due = GuardrailEvidence & { tries?: number };
 
 /** Rolls back the oldest change that a guardrail condemned and returns its id; one a cycle, five tries. */
-export async function rollBackCondemned(deps: Deps): Promise<string | null> {
+export async function rollBackCondemned(deps: GovernanceDeps): Promise<string | null> {
   const [due] = await deps.store.list("guardrail_due", { limit: 1 });
   if (!due) return null;
   const { tries: _, ...evidence } = due.value;
@@ -33,7 +33,7 @@ export async function rollBackCondemned(deps: Deps): Promise<string | null> {
 }
 
 /** Nothing is due any more where somebody else has rolled the change back meanwhile. */
-async function countFailure({ store, clock }: Deps, changeId: string, error: AppError): Promise<void> {
+async function countFailure({ store, clock }: GovernanceDeps, changeId: string, error: AppError): Promise<void> {
   await store.transact(async (tx) => {
     const due = (await tx.get("guardrail_due", changeId))?.value;
     if (!due) return;

@@ -1,6 +1,6 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { policySchema } from "./rules/intent.ts";
 
 export const intentSummary = z.object({
@@ -20,7 +20,7 @@ export const intentSummary = z.object({
 });
 
 /** The summary of today's intent. */
-export async function intentView({ store, product }: Deps): Promise<z.infer<typeof intentSummary>> {
+export async function intentView({ store, product }: GovernanceDeps): Promise<z.infer<typeof intentSummary>> {
   const { intent, manifest_hash, adapter } = product!;
   const failure = adapter && (await store.get("meta", "adapter"))?.value.last_error;
   return {

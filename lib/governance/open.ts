@@ -1,7 +1,7 @@
 /** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
 import { createChain, readHead } from "../audit/chain.ts";
 import { verifyTail } from "../audit/verify.ts";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { resolveAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
 
@@ -29,7 +29,10 @@ export function identityOf(productId: string, nodeId: string, instanceId?: strin
 }
 
 /** Checks the identity, makes the chain once, checks its tail, and settles what a crash interrupted. Errors: `IdentityMismatch`. */
-export async function openProduct(deps: Deps, { exclusive = false, tail = 10_000 }: OpenOptions = {}): Promise<void> {
+export async function openProduct(
+  deps: GovernanceDeps,
+  { exclusive = false, tail = 10_000 }: OpenOptions = {},
+): Promise<void> {
   const { product } = deps;
   if (!product) return;
   await deps.store.transact(async (tx) => {

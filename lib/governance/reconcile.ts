@@ -1,5 +1,5 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { changeSchema } from "./rules/change.ts";
 import type { ChangeRecord } from "./records.ts";
 import type { Store } from "../store/store.ts";
@@ -38,7 +38,7 @@ export interface RefoldMemory {
 }
 
 /** What the comparison needs. */
-export type RefoldDeps = Pick<Deps, "store" | "sha256" | "clock"> & {
+export type RefoldDeps = Pick<GovernanceDeps, "store" | "sha256" | "clock"> & {
   integrity: Integrity & { refold?: RefoldMemory };
 };
 
@@ -101,7 +101,7 @@ async function settle(store: Store, log: FoldedLog, id: string): Promise<string[
 type FoldedLog = ReturnType<typeof foldedLog>;
 
 /** The log folded as far as it was read. */
-function foldedLog(store: Store, sha256: Deps["sha256"]) {
+function foldedLog(store: Store, sha256: GovernanceDeps["sha256"]) {
   const told = new Map<string, Told | undefined>();
   let length = 0;
   return {

@@ -1,4 +1,5 @@
 /** Carries a consent decision through one governed transaction. */
+import type { GovernanceDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Call } from "../http/endpoint.ts";
 import { type Answer, answer, etag } from "../http/answer.ts";
@@ -18,7 +19,7 @@ type Decision = (change: Change, deciding: Deciding, policy: Policy) => Decided;
  * `field` is the input field that names the person.
  */
 export function decideOn(
-  call: Call,
+  call: Call<GovernanceDeps>,
   input: { change_id: string; note?: string | undefined },
   person: { field: "approver" | "proposer"; name: string },
   decision: Decision,
@@ -49,7 +50,7 @@ export function decideOn(
 }
 
 /** 403 `identity_mismatch` when a trusted proxy names somebody else than the request does. */
-export function requirePerson(call: Pick<Call, "person" | "deps">, field: string, name: string): void {
+export function requirePerson(call: Pick<Call<GovernanceDeps>, "person" | "deps">, field: string, name: string): void {
   if (call.person === undefined || sameName(call.person) === sameName(name)) return;
   throw new AppError("identity_mismatch", `${field} must be the person named in ${call.deps.identityHeader}`, {
     field,

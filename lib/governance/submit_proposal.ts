@@ -1,4 +1,5 @@
 /** Carries a proposal through one governed transaction. */
+import type { GovernanceDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Call } from "../http/endpoint.ts";
 import { type Answer, answer, etag } from "../http/answer.ts";
@@ -10,7 +11,7 @@ import { type LiveTarget, targetKey } from "./records.ts";
 import { governed, type Unit } from "./transaction.ts";
 
 /** Admits a proposal and answers 201 with the change and its entry. A forbidden target leaves a growth row. */
-export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
+export function admit(call: Call<GovernanceDeps>, stated: ProposeInput): Promise<Answer> {
   return governed(call, async (unit) => {
     const input = named(call, stated);
     const day = unit.at.slice(0, 10);
@@ -29,8 +30,7 @@ export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
       event_type: "change_proposed",
       detail: decided.detail,
     });
-    if (record.change.tier === "minor")
-      unit.tx.put("counts", "minor", { day, count: minorToday + 1 });
+    if (record.change.tier === "minor") unit.tx.put("counts", "minor", { day, count: minorToday + 1 });
     return answer({ ...record.change, conflicts: context.live.ids, audit_entry: entry }, 201, {
       etag: etag(record.change.revision),
     });
@@ -38,7 +38,7 @@ export function admit(call: Call, stated: ProposeInput): Promise<Answer> {
 }
 
 /** With a trusted proxy the proposer is the person it names, and may say no other name. */
-function named(call: Call, input: ProposeInput): ProposeInput {
+function named(call: Call<GovernanceDeps>, input: ProposeInput): ProposeInput {
   if (input.proposer !== undefined) requirePerson(call, "proposer", input.proposer);
   else if (call.person !== undefined && call.person.trim() !== "")
     return { ...input, proposer: call.person.normalize("NFKC").trim() };

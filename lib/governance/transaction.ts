@@ -2,7 +2,7 @@
 import { type AuditEvent, type ChainHead, entryKey, nextEntry, readHead, stamp } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { rememberStep } from "../memory/remember_steps.ts";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Call } from "../http/endpoint.ts";
 import { type Answer, isAnswer } from "../http/answer.ts";
@@ -17,8 +17,8 @@ import type { ProductRuntime } from "./runtime.ts";
 export interface Unit {
   tx: Tx;
   product: ProductRuntime;
-  sha256: Deps["sha256"];
-  ids: Deps["ids"];
+  sha256: GovernanceDeps["sha256"];
+  ids: GovernanceDeps["ids"];
   /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
   now: number;
   at: string;
@@ -38,7 +38,8 @@ export interface Unit {
 }
 
 /** Who asks: a request, or the service itself in a cycle. */
-export type Caller = Pick<Call, "deps"> & Partial<Pick<Call, "request" | "person" | "idempotency">>;
+export type Caller = Pick<Call<GovernanceDeps>, "deps"> &
+  Partial<Pick<Call<GovernanceDeps>, "request" | "person" | "idempotency">>;
 
 /**
  * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
@@ -73,7 +74,7 @@ export async function governed<T>(caller: Caller, decide: (unit: Unit) => Promis
 
 function openUnit(
   tx: Tx,
-  deps: Deps,
+  deps: GovernanceDeps,
   product: ProductRuntime,
   opened: ChainHead,
   now: number,

@@ -1,4 +1,4 @@
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
 import { refold, type StateReport } from "./reconcile.ts";
@@ -23,7 +23,7 @@ export interface VerifyReport {
 }
 
 /** Verifies the log against what was kept of it, then the stored changes against the log. */
-export async function holdAgainst(deps: Deps, kept: Kept): Promise<VerifyReport> {
+export async function holdAgainst(deps: GovernanceDeps, kept: Kept): Promise<VerifyReport> {
   const chain = await chainAgainst(deps, kept);
   if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
   const state = await refold(deps);
@@ -33,7 +33,7 @@ export async function holdAgainst(deps: Deps, kept: Kept): Promise<VerifyReport>
 }
 
 /** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
-async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept) {
+async function chainAgainst(deps: GovernanceDeps, { expected_length, expected_head }: Kept) {
   const { length, head, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
   const at = expected_length ?? length;
   // Every log begins with nothing, so having kept that shows nothing.
@@ -63,13 +63,13 @@ async function chainAgainst(deps: Deps, { expected_length, expected_head }: Kept
 }
 
 /** A pass that is shared may have begun before the entry that the caller holds a receipt of. */
-async function verifiedUntilNow(deps: Deps): Promise<Verified> {
+async function verifiedUntilNow(deps: GovernanceDeps): Promise<Verified> {
   const now = (await readHead(deps.store))?.length ?? 0;
   const shared = await verifyChain(deps);
   return shared.breach || shared.length >= now ? shared : verifyChain(deps);
 }
 
-async function hashAt({ store }: Deps, id: number): Promise<string | undefined> {
+async function hashAt({ store }: GovernanceDeps, id: number): Promise<string | undefined> {
   if (id === 0) return FIRST_PREVIOUS_HASH;
   return (await store.get("audit", entryKey(id)))?.value.current_hash;
 }

@@ -1,7 +1,7 @@
 /** What is read of changes. A page costs what it shows; no request looks at all changes. */
 import { entriesOf } from "../audit/page.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Stored } from "../store/store.ts";
 import { liveOn } from "./submit_proposal.ts";
@@ -25,7 +25,7 @@ export interface ChangePage {
 
 /** Changes, newest first. With a filter at most 5,000 are looked at, and `next` goes on from there. */
 export async function changePage(
-  deps: Deps,
+  deps: GovernanceDeps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
 ): Promise<ChangePage> {
   await quietly(deps, expireDue(deps));
@@ -55,7 +55,7 @@ export async function changePage(
 
 /** Everything about one change; 404 `change_not_found`. */
 export async function changeDetail(
-  deps: Deps,
+  deps: GovernanceDeps,
   changeId: string,
 ): Promise<
   Change & { audit_entries: AuditEntry[]; outcome: Outcome | null; allowed_actions: string[]; gates: Gate[] }
@@ -73,7 +73,7 @@ export async function changeDetail(
 }
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
-export async function approvals(deps: Deps, query: { limit: number; after?: string | undefined }) {
+export async function approvals(deps: GovernanceDeps, query: { limit: number; after?: string | undefined }) {
   await quietly(deps, expireDue(deps));
   const listed = await Promise.all(
     (["pending_consent", "approved"] as const).map((status) => live(deps.store, status, query)),
@@ -116,7 +116,7 @@ export async function approvals(deps: Deps, query: { limit: number; after?: stri
 
 /** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
 export async function outcomes(
-  deps: Deps,
+  deps: GovernanceDeps,
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; next: string | null }> {
   const page = await deps.store.list("outcomes", {
@@ -129,21 +129,21 @@ export async function outcomes(
   return { outcomes: shown, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
 
-async function outcomeView(deps: Deps, changeId: string): Promise<Outcome | null> {
+async function outcomeView(deps: GovernanceDeps, changeId: string): Promise<Outcome | null> {
   const record = (await deps.store.get("outcomes", changeId))?.value;
   if (!record) return null;
   const { kpis, at } = await outcomeBasis(deps);
   return outcomeOf(record, kpis, deps.product!.intent, at);
 }
 
-async function outcomeBasis({ store, clock }: Deps): Promise<{ kpis: KpiState; at: string }> {
+async function outcomeBasis({ store, clock }: GovernanceDeps): Promise<{ kpis: KpiState; at: string }> {
   return {
     kpis: (await store.get("kpi", "latest"))?.value ?? NO_KPIS,
     at: new Date(clock.now()).toISOString(),
   };
 }
 
-async function gatesNow({ store, product }: Deps, record: ChangeRecord): Promise<Gate[]> {
+async function gatesNow({ store, product }: GovernanceDeps, record: ChangeRecord): Promise<Gate[]> {
   const { change } = record;
   return gatesOf(change, {
     policy: product!.intent.policy,
@@ -168,13 +168,13 @@ async function live(
   );
 }
 
-async function findChange({ store }: Deps, changeId: string): Promise<ChangeRecord> {
+async function findChange({ store }: GovernanceDeps, changeId: string): Promise<ChangeRecord> {
   const found = (await store.get("changes", changeId))?.value;
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
   return found;
 }
 
 /** A read judges what is overdue first; where that cannot be written now, the read is answered all the same. */
-async function quietly(deps: Deps, expiry: Promise<unknown>): Promise<void> {
+async function quietly(deps: GovernanceDeps, expiry: Promise<unknown>): Promise<void> {
   await expiry.catch((error: unknown) => deps.log.warn("expiry waits", { error: String(error) }));
 }

@@ -3,17 +3,17 @@
  * from the same place, and the checks run in one order: method, runtime, same site, token, body, then the handler.
  */
 import type * as z from "zod";
-import type { Deps } from "../deps.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import type { Answer } from "./answer.ts";
 import { bodyFormat, parseBody, readBody } from "./body.ts";
+import { type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 
 /** What a handler is, apart from what it does. */
-export interface Declaration<I extends z.ZodType = z.ZodType> {
+export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
   method: "GET" | "POST";
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
@@ -23,7 +23,7 @@ export interface Declaration<I extends z.ZodType = z.ZodType> {
   /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
   token?: true | "protect_all";
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
-  input: I | ((deps: Deps) => I);
+  input: I | ((deps: D) => I);
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body. */
@@ -36,8 +36,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType> {
 }
 
 /** One request on its way through a handler. */
-export interface Call {
-  deps: Deps;
+export interface Call<D extends HttpDeps = HttpDeps> {
+  deps: D;
   request: Request;
   /** The person a trusted proxy names. */
   person: string | undefined;
@@ -48,17 +48,17 @@ export interface Call {
 export type Handler = (request: Request) => Promise<Response>;
 
 /** A declared handler: call it with what it needs, and it answers requests. */
-export type Endpoint = ((deps: Deps) => Handler) & Declaration;
+export type Endpoint<D extends HttpDeps = HttpDeps> = ((deps: D) => Handler) & Declaration<z.ZodType, D>;
 
-/** Makes an endpoint of a declaration and the few lines that are its own. */
-export function endpoint<I extends z.ZodType>(
-  declaration: Declaration<I>,
-  handle: (input: z.output<I>, call: Call) => Promise<Answer | Response>,
-): Endpoint {
+/** Makes an endpoint of a declaration and the few lines that are its own. `D`: what those need. */
+export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
+  declaration: Declaration<I, D>,
+  handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
+): Endpoint<D> {
   const parameters = pathParameters(declaration.path);
   const methods = declaration.method === "GET" ? ["GET", "HEAD"] : [declaration.method];
 
-  const mount = (deps: Deps): Handler => {
+  const mount = (deps: D): Handler => {
     const schema = declaration.input;
     const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
     return (request) =>
@@ -71,7 +71,7 @@ export function endpoint<I extends z.ZodType>(
           refuseAnonymousWrites(deps);
         }
         if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
-        const person = deps.identityHeader ? (request.headers.get(deps.identityHeader) ?? "") : undefined;
+        const person = personOf(deps, request);
         if (!write)
           return handle(parseInput(input, { ...query(request), ...parameters(request) }), {
             deps,
@@ -87,12 +87,12 @@ export function endpoint<I extends z.ZodType>(
         return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
       });
   };
-  return Object.assign(mount, declaration) as Endpoint;
+  return Object.assign(mount, declaration) as Endpoint<D>;
 }
 
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
 export async function answering(
-  deps: Deps,
+  deps: HttpDeps,
   request: Request,
   handle: () => Promise<Answer | Response>,
 ): Promise<Response> {
@@ -142,7 +142,7 @@ const runtimeDisabled = () =>
   new AppError("product_runtime_disabled", "product runtime disabled; start the service with --product-intent PATH");
 
 /** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
-function requestIdOf(request: Request, deps: Deps): string {
+function requestIdOf(request: Request, deps: HttpDeps): string {
   const given = request.headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : deps.ids.uuid(deps.clock.now());
 }

@@ -1,5 +1,5 @@
 /** What stands before a handler: the same site, the admin token, the person a proxy names. */
-import type { Deps } from "../deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 
 /** The host a request was sent to, as its sender named it. */
@@ -31,7 +31,7 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
 const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
 
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
-export function requireToken(request: Request, deps: Pick<Deps, "adminToken" | "sha256">): void {
+export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken" | "sha256">): void {
   if (!deps.adminToken) return;
   const given = request.headers.get("x-svc-admin-token") ?? "";
   if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;
@@ -54,7 +54,7 @@ export function refuseAnonymousWrites({ adminToken, allowAnonymousWrites }: Anon
   );
 }
 
-type AnonymousRule = Pick<Deps, "adminToken" | "allowAnonymousWrites">;
+type AnonymousRule = Pick<HttpDeps, "adminToken" | "allowAnonymousWrites">;
 
 /** Compares digests without telling by time where they differ. */
 function sameText(a: string, b: string): boolean {

@@ -2,7 +2,7 @@
  * Answers only to names that cannot be rebound: a page of another site may point its own name at this machine's address
  * (DNS rebinding), and would then pass for the same site.
  */
-import type { Deps } from "../deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { answering, type Handler } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 
@@ -14,7 +14,7 @@ const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
  * 403 `host_not_allowed` unless `Host` is `localhost`, an IP address (any port), or one of `deps.allowedHosts`,
  * names in lower case without a port. Stands before everything else.
  */
-export function hostGuard(deps: Deps): (fetch: Handler) => Handler {
+export function hostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
   const names = new Set(["localhost", ...(deps.allowedHosts ?? [])]);
   let lastAllowed: string | undefined;
 

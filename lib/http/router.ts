@@ -1,6 +1,6 @@
 /** One fetch over endpoints. */
 import { IttyRouter } from "itty-router";
-import type { Deps } from "../deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 
@@ -14,7 +14,11 @@ export interface RouteOptions {
  * Routes by path and method: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. A
  * GET answers HEAD too. Errors: `TypeError` when `base` is no path.
  */
-export function routed(endpoints: readonly Endpoint[], deps: Deps, { base = "" }: RouteOptions = {}): Handler {
+export function routed<D extends HttpDeps>(
+  endpoints: readonly Endpoint<D>[],
+  deps: D,
+  { base = "" }: RouteOptions = {},
+): Handler {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
   const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
@@ -29,7 +33,7 @@ export function routed(endpoints: readonly Endpoint[], deps: Deps, { base = "" }
     refused(request, new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`));
 }
 
-function byPath(endpoints: readonly Endpoint[], deps: Deps): Map<string, Record<string, Handler>> {
+function byPath<D extends HttpDeps>(endpoints: readonly Endpoint<D>[], deps: D): Map<string, Record<string, Handler>> {
   const paths = new Map<string, Record<string, Handler>>();
   for (const endpoint of endpoints) {
     const handler = endpoint(deps);

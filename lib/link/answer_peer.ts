@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
-import type { Deps } from "../deps.ts";
+import type { LinkDeps } from "./deps.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import {
@@ -27,7 +27,7 @@ export interface CheckpointSource {
 }
 
 /** What answering needs. */
-export interface AnswerDeps extends Pick<Deps, "store" | "clock"> {
+export interface AnswerDeps extends Pick<LinkDeps, "store" | "clock"> {
   product?: ProductRuntime | undefined;
   self: PeerIdentity;
   /** The service's own endpoints. */

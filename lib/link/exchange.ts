@@ -1,5 +1,5 @@
 /** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
-import type { Deps } from "../deps.ts";
+import type { LinkDeps } from "./deps.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -27,7 +27,7 @@ export interface Exchange {
 
 /** The dealings of the node `self`. */
 export function exchange(
-  deps: Pick<Deps, "store" | "clock" | "sha256" | "product" | "log">,
+  deps: Pick<LinkDeps, "store" | "clock" | "sha256" | "product" | "log">,
   self: PeerIdentity,
 ): Exchange {
   const { store, clock, log } = deps;

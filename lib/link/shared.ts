@@ -1,6 +1,6 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
 import { entryKey, readHead } from "../audit/chain.ts";
-import type { Deps } from "../deps.ts";
+import type { LinkDeps } from "./deps.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { outcomeOf } from "../governance/rules/outcome.ts";
 import type { Store, Stored } from "../store/store.ts";
@@ -30,7 +30,7 @@ interface SharedRecord {
   insight: SharedInsight;
 }
 
-type SharedDeps = Pick<Deps, "store" | "clock" | "sha256" | "product">;
+type SharedDeps = Pick<LinkDeps, "store" | "clock" | "sha256" | "product">;
 
 /** Own insights, in the order of their numbers. */
 export interface SharedPage {
@@ -132,7 +132,7 @@ async function moved(store: Store, looked: number, length: number): Promise<stri
 const idsOf = (page: readonly Stored[]): string[] => page.map(({ id }) => id);
 
 /** A name that is the same every time and tells nothing of the change. */
-const idOf = (self: PeerIdentity, changeId: string, sha256: Deps["sha256"]): string =>
+const idOf = (self: PeerIdentity, changeId: string, sha256: LinkDeps["sha256"]): string =>
   `ins_${sha256(`countersign-insight/1\n${self.peer_id}\n${changeId}`).slice(0, 32)}`;
 
 const sameFacts = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);

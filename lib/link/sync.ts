@@ -1,5 +1,5 @@
 /** Learning from one peer: its insights since the last time, and whether its log still holds. */
-import type { Deps } from "../deps.ts";
+import type { LinkDeps } from "./deps.ts";
 import { addGrowth } from "../follow/growth_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
@@ -17,7 +17,7 @@ import { accountOf, peerRecord, savePeer } from "./peer_records.ts";
 import { acceptInsights } from "./registry.ts";
 import { SHARED_INSIGHTS } from "./shared.ts";
 
-type SyncDeps = Pick<Deps, "store" | "clock"> & { self: PeerIdentity };
+type SyncDeps = Pick<LinkDeps, "store" | "clock"> & { self: PeerIdentity };
 
 /** More pages than a peer keeps insights for: it counts wrongly, and the rest waits for the next cycle. */
 const PAGES = SHARED_INSIGHTS / INSIGHTS_A_MESSAGE;

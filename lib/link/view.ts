@@ -1,12 +1,12 @@
 /** What is read of the co-evolution registry. */
-import type { Deps } from "../deps.ts";
+import type { LinkDeps } from "./deps.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { listInsights, notKept } from "./registry.ts";
 import { newestShared } from "./shared.ts";
 
 /** The registry's newest `limit` insights, the peers, and as many of the insights that this node shares. */
-export async function coEvolutionView({ store, link }: Deps, limit: number) {
+export async function coEvolutionView({ store, link }: LinkDeps, limit: number) {
   const insights = await listInsights(store);
   return {
     insights: insights.slice(0, limit),
@@ -17,6 +17,6 @@ export async function coEvolutionView({ store, link }: Deps, limit: number) {
 }
 
 /** What peers saw after changes like this one, or `null`. */
-export async function changeEvidence(store: Deps["store"], change: Change): Promise<Evidence | null> {
+export async function changeEvidence(store: LinkDeps["store"], change: Change): Promise<Evidence | null> {
   return change.kpi === null ? null : evidenceOf(change, await listInsights(store));
 }

@@ -2,7 +2,7 @@
  * Finds memories. Each process keeps an index of its own, built when it is first asked and caught up before each search
  * by what was remembered since, so that what another instance remembers is found too.
  */
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
 import type { Store } from "../store/store.ts";
 import { IMPORTANCE, memoryId, newestMemory, type Recalled } from "./memories.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
@@ -21,7 +21,7 @@ const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
 export async function recall(
-  { store, clock }: Pick<Deps, "store" | "clock">,
+  { store, clock }: Pick<GovernanceDeps, "store" | "clock">,
   search: Omit<Search, "now">,
 ): Promise<Recalled[]> {
   const { index } = await caughtUp(store);

@@ -1,5 +1,4 @@
-import type { Deps } from "../deps.ts";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
 import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
 import { type Circumstances, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
@@ -38,8 +37,8 @@ export function openApiOf(
 }
 
 /** The document of a running service: made when it is first asked for, since the list may hold who asks, and kept. */
-export function documentOf(endpoints: () => readonly Endpoint[]): (deps: Deps) => OpenApi {
-  const made = new WeakMap<Deps, OpenApi>();
+export function documentOf(endpoints: () => readonly Documented[]): (deps: GovernanceDeps) => OpenApi {
+  const made = new WeakMap<GovernanceDeps, OpenApi>();
   return (deps) => {
     const document = made.get(deps) ?? openApiOf(endpoints(), version, deps);
     made.set(deps, document);

@@ -1,13 +1,13 @@
 /** One endpoint as an operation. */
 import type * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
 import { ADMIN_TOKEN } from "./components.ts";
 import { jsonSchemaOf } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
 import type { Content, JsonSchema, Operation, Parameter } from "./types.ts";
 
 /** What the input of an endpoint may hang on. */
-export type Circumstances = Pick<Deps, "product" | "protectAll">;
+export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
@@ -36,7 +36,10 @@ function securityOf({ token }: Documented, { protectAll }: Circumstances): Opera
 }
 
 function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {
-  const schema = typeof input === "function" ? (input as (deps: Deps) => z.ZodType)(circumstances as Deps) : input;
+  const schema =
+    typeof input === "function"
+      ? (input as (deps: GovernanceDeps) => z.ZodType)(circumstances as GovernanceDeps)
+      : input;
   return jsonSchemaOf(schema, "input");
 }
 

@@ -1,13 +1,13 @@
 /** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { Declaration } from "../http/endpoint.ts";
 import { type ErrorCode, statusOf } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { jsonSchemaOf } from "./json_schema.ts";
 import type { ApiResponse, Content, JsonSchema } from "./types.ts";
 
 /** An endpoint, and the further statuses under which it answers its success body. */
-export type Documented = Endpoint & { also?: readonly number[] };
+export type Documented = Declaration;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
@@ -22,7 +22,7 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
 }
 
 /** The codes of an endpoint: its own, and those of its kind. */
-export function errorCodesOf({ method, path, product, token, errors = [] }: Endpoint): ErrorCode[] {
+export function errorCodesOf({ method, path, product, token, errors = [] }: Documented): ErrorCode[] {
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");

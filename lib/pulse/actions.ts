@@ -1,7 +1,7 @@
 /** Actions: what can be run at once instead of waiting for the cycle, each kept with its result. */
 import * as z from "zod";
 import { holdAgainst } from "../governance/verify_report.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { checkDrift, driftReport } from "../governance/drift.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -63,10 +63,10 @@ type Ended = Pick<ActionRecord, "status" | "result">;
 const completed = (result: unknown): Ended => ({ status: "completed", result });
 const disabled = (reason: string): Ended => ({ status: "disabled", result: { reason } });
 
-const needsProduct = (run: (deps: Deps) => Promise<unknown>) => async (deps: Deps) =>
+const needsProduct = (run: (deps: PulseDeps) => Promise<unknown>) => async (deps: PulseDeps) =>
   deps.product ? completed(await run(deps)) : disabled("no product intent is given");
 
-const RUN: Readonly<Record<ActionName, (deps: Deps) => Promise<Ended>>> = {
+const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
   cycle: async (deps) => completed(await runCycle(deps)),
   verify_audit: needsProduct(async (deps) => {
     const report = await holdAgainst(deps, {});
@@ -94,7 +94,7 @@ const RUN: Readonly<Record<ActionName, (deps: Deps) => Promise<Ended>>> = {
 };
 
 /** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
-export async function runAction(deps: Deps, action: ActionName): Promise<ActionRecord> {
+export async function runAction(deps: PulseDeps, action: ActionName): Promise<ActionRecord> {
   const { key, record, started } = await begin(deps, action);
   const ended = await RUN[action](deps).catch((error: unknown): Ended => {
     if (!(error instanceof AppError))
@@ -117,7 +117,7 @@ function keptResult(result: unknown): unknown {
   return characters <= RESULT_KEPT ? result : { omitted: `a result of ${characters} characters is not kept` };
 }
 
-async function begin({ store, clock, ids }: Deps, action: ActionName) {
+async function begin({ store, clock, ids }: PulseDeps, action: ActionName) {
   return store.transact(async (tx) => {
     const started = clock.now();
     const claim = (await tx.get("actions_running", action))?.value;
@@ -152,7 +152,7 @@ async function nextKey(tx: Tx): Promise<string> {
 
 /** The actions kept, newest first. */
 export async function actionHistory(
-  { store, clock }: { store: Store; clock: Deps["clock"] },
+  { store, clock }: { store: Store; clock: PulseDeps["clock"] },
   limit: number,
 ): Promise<ActionRecord[]> {
   const [page, running] = await Promise.all([

@@ -3,7 +3,7 @@
  * KPIs, dimensions and fixed words; never ids, tenants or names.
  */
 import { readHead } from "../audit/chain.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { STATUSES } from "../governance/rules/change.ts";
 import type { StatusCounts } from "../governance/records.ts";
 import type { PeerState } from "./ports.ts";
@@ -24,7 +24,7 @@ const known = (value: number | null | undefined): Samples => (value === null || 
 const seconds = (time: string | null | undefined): Samples => known(time ? Date.parse(time) / 1000 : null);
 
 /** All families, in a fixed order. */
-export async function businessMetrics(deps: Deps): Promise<Family[]> {
+export async function businessMetrics(deps: PulseDeps): Promise<Family[]> {
   const { store, product, integrity } = deps;
   const [figures, total, tasks, head, tick, counts] = await Promise.all([
     figuresOf(deps),
@@ -87,7 +87,7 @@ function dimensions({ effect, memory, reliability, need: { value } }: Figures): 
   ];
 }
 
-function kpis({ kpis: { values, last_at }, effect }: Figures, { product }: Deps): Family[] {
+function kpis({ kpis: { values, last_at }, effect }: Figures, { product }: PulseDeps): Family[] {
   const parts = effect.parts.filter(({ attainment }) => attainment !== null);
   const goals = product ? goalsOf({ values, last_at }, product.intent) : [];
   return [

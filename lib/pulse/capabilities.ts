@@ -1,7 +1,8 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
 import * as z from "zod";
-import type { Capability, Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 
+/** One thing the service can do, or why it cannot here; `enable_with` is the option that switches it on. */
 export const capabilitySchema = z.object({
   id: z.string(),
   group: z.string(),
@@ -9,13 +10,13 @@ export const capabilitySchema = z.object({
   reason: z.string().nullable(),
   enable_with: z.string().nullable(),
 });
+export type Capability = z.infer<typeof capabilitySchema>;
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
-export async function capabilitiesOf(deps: Deps): Promise<Capability[]> {
+export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
-  const failure =
-    product?.adapter && (await store.get("meta", "adapter"))?.value.last_error;
+  const failure = product?.adapter && (await store.get("meta", "adapter"))?.value.last_error;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const unheard = notifier?.problem() ?? null;

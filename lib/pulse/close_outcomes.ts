@@ -1,6 +1,6 @@
 /** Outcomes whose 30 days are over: frozen, counted and reported, oldest first. */
 import { rememberVerdict } from "../memory/remember_steps.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { closeOutcome, isOver, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import type { Tx } from "../store/store.ts";
@@ -9,7 +9,7 @@ import { closed, closingKey } from "../follow/tally_steps.ts";
 const BATCH = 20;
 
 /** Freezes at most `limit` outcomes whose time is over, and returns how many. */
-export async function closeDueOutcomes(deps: Deps, limit = 200): Promise<number> {
+export async function closeDueOutcomes(deps: PulseDeps, limit = 200): Promise<number> {
   let done = 0;
   while (done < limit) {
     const [oldest] = await deps.store.list("closings", { limit: 1 });
@@ -21,7 +21,7 @@ export async function closeDueOutcomes(deps: Deps, limit = 200): Promise<number>
   return done;
 }
 
-async function closeBatch(tx: Tx, { clock, product }: Deps): Promise<number> {
+async function closeBatch(tx: Tx, { clock, product }: PulseDeps): Promise<number> {
   const now = clock.now();
   const at = new Date(now).toISOString();
   const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;

@@ -1,5 +1,5 @@
 /** The cycle: what time alone makes due. Serialised; it applies nothing to the host but a guardrail rollback. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { expireDue } from "../governance/expire_due.ts";
 import { resolveAbandoned } from "../governance/operation/recover.ts";
@@ -38,7 +38,7 @@ const SYNC_MS = 10_000;
  * Runs one cycle after those already asked for. A quick one, for a caller who waits for an answer, touches neither host
  * nor network, runs no task, and resolves within 200 ms: when others are in its way, without having run.
  */
-export async function runCycle(deps: Deps, { quick = false }: { quick?: boolean } = {}): Promise<CycleReport> {
+export async function runCycle(deps: PulseDeps, { quick = false }: { quick?: boolean } = {}): Promise<CycleReport> {
   if (!quick) return deps.mutex("cycle", () => wholeCycle(deps));
   const report = emptyReport();
   let late = false;
@@ -51,7 +51,7 @@ export async function runCycle(deps: Deps, { quick = false }: { quick?: boolean 
   return { ...report, tick: await tickOf(deps) };
 }
 
-async function wholeCycle(deps: Deps): Promise<CycleReport> {
+async function wholeCycle(deps: PulseDeps): Promise<CycleReport> {
   const report = emptyReport();
   const step = stepper(deps, report);
   const governing = deps.product !== undefined && !deps.integrity.breach;
@@ -71,7 +71,7 @@ async function wholeCycle(deps: Deps): Promise<CycleReport> {
   return { ...report, complete: true };
 }
 
-async function quickCycle(deps: Deps, report: CycleReport): Promise<void> {
+async function quickCycle(deps: PulseDeps, report: CycleReport): Promise<void> {
   const step = stepper(deps, report);
   if (deps.product && !deps.integrity.breach) {
     report.expired = (await step("expire", () => expireDue(deps))) ?? 0;
@@ -97,7 +97,7 @@ const emptyReport = (): CycleReport => ({
 });
 
 /** One step's failure must not keep the others from their work. */
-function stepper({ log }: Deps, report: CycleReport) {
+function stepper({ log }: PulseDeps, report: CycleReport) {
   return async <T>(name: string, run: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await run();
@@ -110,7 +110,7 @@ function stepper({ log }: Deps, report: CycleReport) {
 }
 
 /** Asks the peers; one that hangs holds up no more than 10 s. */
-export async function syncPeers({ link }: Deps): Promise<unknown> {
+export async function syncPeers({ link }: PulseDeps): Promise<unknown> {
   if (!link) return undefined;
   const syncing = link.sync();
   if (await isLate(syncing, SYNC_MS)) throw new Error(`the peers did not answer within ${SYNC_MS / 1000} s`);
@@ -129,7 +129,7 @@ async function isLate(work: Promise<unknown>, ms: number): Promise<boolean> {
   }
 }
 
-function raiseTick({ store, clock }: Deps): Promise<number> {
+function raiseTick({ store, clock }: PulseDeps): Promise<number> {
   return store.transact(async (tx) => {
     await forgetOldAnswers(tx, clock.now());
     const tick = ((await tx.get("meta", "tick"))?.value.tick ?? 0) + 1;

@@ -1,5 +1,5 @@
 /** What a cycle looks at anew: the values, and what has become noteworthy about them. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import type { Tx } from "../store/store.ts";
 import { AGE_CLASSES, moveMark } from "./overdue.ts";
 import { dayOf, DAY_MS } from "../kit/days.ts";
@@ -39,7 +39,7 @@ interface Noticed {
 }
 
 /** Moves the marks of what ages on, at most `pages` pages of each kind; works the values out and keeps them. */
-export async function evaluate(deps: Deps, pages: number): Promise<Values> {
+export async function evaluate(deps: PulseDeps, pages: number): Promise<Values> {
   for (const ageClass of AGE_CLASSES) await moveMark(deps, ageClass, pages);
   const figures = await figuresOf(deps);
   const now = deps.clock.now();
@@ -56,7 +56,7 @@ export async function evaluate(deps: Deps, pages: number): Promise<Values> {
   return values;
 }
 
-async function notice(tx: Tx, deps: Deps, { effect }: Figures, at: string): Promise<void> {
+async function notice(tx: Tx, deps: PulseDeps, { effect }: Figures, at: string): Promise<void> {
   const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
   const stale = staleKpis(effect, deps.clock.now());
   const breach = deps.integrity.breach?.first_invalid ?? null;

@@ -1,5 +1,5 @@
 /** E, M, R and N as the records tell them now, each with what it was worked out from. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
 import { lastDays } from "../kit/days.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
@@ -22,7 +22,7 @@ export interface Figures {
 }
 
 /** Works the dimensions out, from small records only. */
-export async function figuresOf(deps: Deps): Promise<Figures> {
+export async function figuresOf(deps: PulseDeps): Promise<Figures> {
   const { store, clock, product } = deps;
   const now = clock.now();
   const window = lastDays(now, MEMORY_DAYS);

@@ -1,5 +1,5 @@
 /** Writes down what there is to learn: the retrospective of each closed change, the report of each week, the lessons. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { DAY_MS, type Week, weekOf } from "../kit/days.ts";
 import { figuresOf } from "./figures.ts";
 import { addGrowth } from "../follow/growth_log.ts";
@@ -17,11 +17,11 @@ declare module "../store/store.ts" {
 const BATCH = 20;
 
 /** Writes what is due and returns how many files; without a place for files what is due is dropped. */
-export async function keepLearning(deps: Deps): Promise<number> {
+export async function keepLearning(deps: PulseDeps): Promise<number> {
   return (await writeRetrospectives(deps)) + (await reportLastWeek(deps));
 }
 
-async function writeRetrospectives({ evolved, ...deps }: Deps): Promise<number> {
+async function writeRetrospectives({ evolved, ...deps }: PulseDeps): Promise<number> {
   const due = (await deps.store.list("retrospectives_due", { limit: BATCH })).map(({ id }) => id);
   if (due.length === 0) return 0;
   if (evolved)
@@ -33,7 +33,7 @@ async function writeRetrospectives({ evolved, ...deps }: Deps): Promise<number> 
 }
 
 /** The report of the week that ended last, once it has. */
-async function reportLastWeek(deps: Deps): Promise<number> {
+async function reportLastWeek(deps: PulseDeps): Promise<number> {
   const last = weekOf(deps.clock.now() - 7 * DAY_MS);
   if (!deps.evolved || (await deps.store.get("meta", "reported"))?.value.week === last.name) return 0;
   const written = await writeReport(deps, last);
@@ -54,7 +54,7 @@ async function reportLastWeek(deps: Deps): Promise<number> {
 
 /** Writes a week's report and today's lessons, and returns the names of the files. */
 export async function writeReport(
-  { evolved, ...deps }: Deps,
+  { evolved, ...deps }: PulseDeps,
   week: Week = weekOf(deps.clock.now()),
 ): Promise<string[]> {
   const figures = await figuresOf(deps);

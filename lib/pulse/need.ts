@@ -1,6 +1,6 @@
 /** N, need: of what is open, how much is overdue. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { type AgeClass, AGE_CLASSES, overdueOf } from "./overdue.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { Effect } from "../governance/rules/effect.ts";
@@ -29,7 +29,7 @@ export const needSchema = z.object({
 export type Need = z.infer<typeof needSchema>;
 
 /** `overdue ÷ open`, 0 when nothing is open. What is wrong with the host, the KPIs or the chain is overdue at once. */
-export async function needOf(deps: Deps, effect: Effect): Promise<Need> {
+export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
   const [statuses, tasks, drift, ...aged] = await Promise.all([
     store.get("counts", "changes"),

@@ -1,6 +1,6 @@
 /** Which events are worth a notification, and what it says. */
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Outcome, outcomeOf } from "../governance/rules/outcome.ts";
@@ -54,7 +54,7 @@ const SHOWN = [
 type ChangeShown = Pick<Change, (typeof SHOWN)[number]>;
 
 /** The notification for an event; undefined for those that nobody needs to be told of. */
-export async function notificationOf(deps: Deps, event: PulseEvent): Promise<Notification | undefined> {
+export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promise<Notification | undefined> {
   if (event.type === "tick" || !deps.product) return undefined;
   const type = event.type === "audit" ? typeOfEntry(event.data) : typeOfRow(event.data);
   if (!type) return undefined;
@@ -66,7 +66,7 @@ export async function notificationOf(deps: Deps, event: PulseEvent): Promise<Not
 }
 
 /** Unique over all logs: the random part of the log's origin, then the entry's or the row's number. */
-async function idOf({ store }: Deps, { type, cursor }: PulseEvent): Promise<string> {
+async function idOf({ store }: PulseDeps, { type, cursor }: PulseEvent): Promise<string> {
   const origin = (await store.get("meta", "chain"))?.value.origin ?? "";
   const number = type === "audit" ? cursor.audit : cursor.growth;
   return `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${type}_${number}`;
@@ -97,13 +97,13 @@ function typeOfEntry({ event_type, detail }: AuditEntry): NotificationType | und
 const typeOfRow = ({ kind }: GrowthRow): NotificationType | undefined =>
   kind === "outcome" ? "outcome.verdict" : kind === "guardrail" ? "guardrail.tripped" : undefined;
 
-async function entryData({ store }: Deps, entry: AuditEntry): Promise<Notification["data"]> {
+async function entryData({ store }: PulseDeps, entry: AuditEntry): Promise<Notification["data"]> {
   const { id, event_type, detail, current_hash } = entry;
   const record = (await store.get("changes", entry.change_id))?.value;
   return { change: shown(record), audit_entry: { id, event_type, detail, current_hash } };
 }
 
-async function rowData(deps: Deps, row: GrowthRow, type: NotificationType): Promise<Notification["data"]> {
+async function rowData(deps: PulseDeps, row: GrowthRow, type: NotificationType): Promise<Notification["data"]> {
   const { store } = deps;
   const ref = row.ref ?? "";
   const record = ref === "" ? undefined : (await store.get("changes", ref))?.value;

@@ -3,7 +3,7 @@
  * it stopped: each notification arrives at least once, and carries an id by which a second arrival is known. It never stands
  * in a request's way.
  */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { type EventCursor, eventsAfter, presentCursor } from "./event_cursor.ts";
 import { type Notification, notificationOf } from "./notifications.ts";
@@ -48,7 +48,7 @@ export interface Notifier {
 const BATCH = 50;
 
 /** Begins with what happens from now on, or, after a restart, with what was not delivered before. */
-export function startNotifier(deps: Deps, options: NotifyOptions): Notifier {
+export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier {
   const { url, secret, times = NOTIFY_TIMES, random = Math.random } = options;
   const send = options.fetch ?? fetch;
   const commits: CommitSignal = deps.commits ?? createCommitSignal();
@@ -139,7 +139,7 @@ interface Place {
 
 /** Delivers the next events and keeps the cursor after each notification; false when there was nothing to do. */
 async function sendNext(
-  deps: Deps,
+  deps: PulseDeps,
   deliver: (notification: Notification) => Promise<boolean>,
   place: Place,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@
  * How many open items are overdue, without looking at all of them: `aging/<class>` counts those up to a mark, and a cycle
  * moves the mark on. A read looks only at what lies beyond it.
  */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";
 
@@ -46,22 +46,21 @@ export async function noLongerOpen(tx: Tx, ageClass: AgeClass, id: string): Prom
 }
 
 /** Moves a class's mark on by at most `pages` pages. */
-export async function moveMark({ store, clock }: Deps, ageClass: AgeClass, pages: number): Promise<void> {
+export async function moveMark({ store, clock }: PulseDeps, ageClass: AgeClass, pages: number): Promise<void> {
   for (let page = 0; page < pages; page++) {
     const mark = (await store.get("aging", ageClass))?.value ?? UNMARKED;
     if ((await overdueAfter(store, ageClass, mark.through, clock.now(), 1)).length === 0) return;
     await store.transact(async (tx) => {
       const { through, overdue } = (await tx.get("aging", ageClass))?.value ?? UNMARKED;
       const more = await overdueAfter(tx, ageClass, through, clock.now(), PAGE);
-      if (more.length > 0)
-        tx.put("aging", ageClass, { through: more.at(-1)!, overdue: overdue + more.length });
+      if (more.length > 0) tx.put("aging", ageClass, { through: more.at(-1)!, overdue: overdue + more.length });
     });
   }
 }
 
 /** How many items of a class are overdue now; `at_least` when the mark is so far behind that not all were looked at. */
 export async function overdueOf(
-  { store, clock }: Pick<Deps, "store" | "clock">,
+  { store, clock }: Pick<PulseDeps, "store" | "clock">,
   ageClass: AgeClass,
 ): Promise<{ overdue: number; at_least: boolean }> {
   const mark = (await store.get("aging", ageClass))?.value ?? UNMARKED;

@@ -1,6 +1,6 @@
 /** How far the use of the service has come: five phases, each met item told by a record. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import type { StatusCounts } from "../governance/records.ts";
 import { figuresOf, RELIABILITY_DAYS } from "./figures.ts";
 import { staleKpis } from "./need.ts";
@@ -33,7 +33,7 @@ const TITLES: Readonly<Record<PhaseId, string>> = {
 };
 
 /** The phases, and the first that is not complete; `null` when all are. */
-export async function phasesOf(deps: Deps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
+export async function phasesOf(deps: PulseDeps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
   const { store, product, clock, integrity } = deps;
   const [{ effect, memory, kpis }, tally, { totals }, tasks, counts, judged] = await Promise.all([
     figuresOf(deps),

@@ -1,6 +1,5 @@
 /** What the pulse may be given beside what every handler needs. Each is absent where a host has no such thing. */
-import type { CommitSignal } from "../kit/commit_signal.ts";
-
+import type { Capability } from "./capabilities.ts";
 /** What kind of file it is, by its name. */
 export type EvolvedKind = "retrospective" | "report" | "lessons" | "other";
 
@@ -32,25 +31,12 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** The optional parts. */
-export interface PulsePorts {
-  evolved?: EvolvedFiles | undefined;
-  metrics?: Metrics | undefined;
-  /** Signalled after every commit of this process. */
-  commits?: CommitSignal | undefined;
-  /** Makes a checkpoint of the audit log now. */
-  checkpoint?: { make(): Promise<unknown> } | undefined;
-  /** Webhook notifications; `problem` says why they do not get through at present. */
-  notifier?: { problem(): string | null } | undefined;
-  /** Chat, tasks and feedback need the admin token too. */
-  protectAll?: boolean | undefined;
-}
-
 /** The peers, as far as the cycle and the metrics look at them. */
 export interface PeersPort {
   peers(): Promise<readonly PeerState[]>;
   /** Brings what peers know of each other up to date; never rejects for a peer's sake. */
   sync(): Promise<unknown>;
+  capability(): Capability;
 }
 
 /** How one peer stands. */

@@ -1,8 +1,8 @@
 import { readHead } from "../audit/chain.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 
 /** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given). */
-export async function readiness({ store, integrity, product }: Deps) {
+export async function readiness({ store, integrity, product }: PulseDeps) {
   const { breach } = integrity;
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity"))),

@@ -1,6 +1,6 @@
 /** The system's state. No data gives `null`, never an invented 0. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { effectSchema } from "../governance/rules/effect.ts";
 import { figuresOf } from "./figures.ts";
 import { goalSchema, goalsOf } from "./goals.ts";
@@ -44,11 +44,11 @@ export const stateSchema = z.object({
 export type State = z.infer<typeof stateSchema>;
 
 /** The number of cycles so far. */
-export const tickOf = async ({ store }: Pick<Deps, "store">): Promise<number> =>
+export const tickOf = async ({ store }: Pick<PulseDeps, "store">): Promise<number> =>
   (await store.get("meta", "tick"))?.value.tick ?? 0;
 
 /** The state as the records tell it now. */
-export async function stateView(deps: Deps): Promise<State> {
+export async function stateView(deps: PulseDeps): Promise<State> {
   const { store, clock, product } = deps;
   const [figures, tick, tasks, chat] = await Promise.all([
     figuresOf(deps),

@@ -1,5 +1,5 @@
 import { remember } from "../memory/memories.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { sameName } from "../governance/rules/names.ts";
 import type { Tx } from "../store/store.ts";
@@ -19,7 +19,7 @@ export interface FeedbackInput {
 
 /** Keeps a rating; the same named rater again replaces the earlier one. 404 unknown task, 400 `task_not_completed`. */
 export async function rateTask(
-  { store, clock }: Deps,
+  { store, clock }: PulseDeps,
   { task_id, rating, comment, rater }: FeedbackInput,
 ): Promise<{ task_id: string; feedback: Feedback; mean_rating: number }> {
   const at = new Date(clock.now()).toISOString();

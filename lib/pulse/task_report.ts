@@ -1,6 +1,6 @@
 /** What the built-in worker writes for a task: a report from the records, worded by a model where there is one. */
 import { textOf } from "../llm/converse.ts";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
 import { effectReport } from "./reports/effect_report.ts";
 import { page, quoted } from "./reports/markdown.ts";
@@ -17,7 +17,7 @@ const SYSTEM =
   "add no figure that is not in it.";
 
 /** The report on a task's dimension; on all four where it names none of them. */
-export async function reportFor(deps: Deps, task: Task): Promise<Required<Pick<Task, "result" | "mode">>> {
+export async function reportFor(deps: PulseDeps, task: Task): Promise<Required<Pick<Task, "result" | "mode">>> {
   const { required_dimension: asked } = task;
   const dimensions = isDimension(asked) ? [asked] : DIMENSIONS;
   const figures = await figuresOf(deps);
@@ -32,7 +32,7 @@ const isDimension = (text: string | null): text is Dimension =>
   (DIMENSIONS as readonly (string | null)[]).includes(text);
 
 /** A model's words on the report, which stays below them; undefined without a model or when it fails. */
-async function worded({ llm, log }: Deps, task: Task, facts: string): Promise<string | undefined> {
+async function worded({ llm, log }: PulseDeps, task: Task, facts: string): Promise<string | undefined> {
   if (!llm) return undefined;
   const signal = AbortSignal.timeout(WORDING_MS);
   const request = JSON.stringify({ request: { title: task.title, description: task.description }, report: facts });

@@ -1,5 +1,5 @@
 /** Runs queued tasks, one at a time. A task whose process died goes back into the queue when its claim has ended. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { addGrowth } from "../follow/growth_log.ts";
@@ -12,7 +12,7 @@ export const TASK_CLAIM_MS = 60_000;
 export const TASK_ATTEMPTS = 3;
 
 /** Runs the first queued task and returns it as it ended; undefined when none is queued. */
-export async function runNextTask(deps: Deps): Promise<Task | undefined> {
+export async function runNextTask(deps: PulseDeps): Promise<Task | undefined> {
   const begun = await begin(deps);
   if (!begun) return undefined;
   try {
@@ -26,7 +26,7 @@ export async function runNextTask(deps: Deps): Promise<Task | undefined> {
 }
 
 /** Takes up what dead processes left running; returns how many tasks. */
-export async function takeUpAbandoned({ store, clock }: Deps): Promise<number> {
+export async function takeUpAbandoned({ store, clock }: PulseDeps): Promise<number> {
   const running = await placesOf(store, "running", 20);
   if (running.length === 0) return 0;
   return store.transact(async (tx) => {
@@ -53,7 +53,7 @@ async function abandon(tx: Tx, { task, attempts }: TaskRecord, at: string): Prom
   await tell(tx, task, at, "failed", result);
 }
 
-async function begin(deps: Deps): Promise<TaskRecord | undefined> {
+async function begin(deps: PulseDeps): Promise<TaskRecord | undefined> {
   const { store, clock, owner } = deps;
   await takeUpAbandoned(deps);
   if ((await placesOf(store, "queued", 1)).length === 0) return undefined;
@@ -74,7 +74,7 @@ async function begin(deps: Deps): Promise<TaskRecord | undefined> {
 
 /** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
 async function end(
-  { store, clock }: Deps,
+  { store, clock }: PulseDeps,
   { task: { task_id }, attempts, claim }: TaskRecord,
   status: "completed" | "failed",
   result: Pick<Task, "result" | "mode">,

@@ -1,6 +1,6 @@
 /** Tasks: what humans ask of the service beside changes, and the order in which it gets to them. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AgeClass, noLongerOpen, openTaskKey } from "./overdue.ts";
@@ -125,7 +125,7 @@ export interface TaskInput {
 }
 
 /** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
-export async function submitTask({ store, clock, ids }: Deps, input: TaskInput): Promise<Task> {
+export async function submitTask({ store, clock, ids }: PulseDeps, input: TaskInput): Promise<Task> {
   const now = clock.now();
   const task: Task = {
     task_id: `tsk_${ids.uuid(now)}`,
@@ -243,9 +243,7 @@ export async function taskPage(
     limit: query.limit + 1,
   });
   const places = page.filter(({ id }) => id.startsWith(prefix));
-  const records = await Promise.all(
-    places.slice(0, query.limit).map(({ value }) => store.get("tasks", value)),
-  );
+  const records = await Promise.all(places.slice(0, query.limit).map(({ value }) => store.get("tasks", value)));
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
   const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
   return { tasks, stats: taskStats(await taskCounts(store)), next };

@@ -1,6 +1,6 @@
 /** The trend of the levels of autonomy: how many decisions a day were left to whom. */
 import * as z from "zod";
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { daysOf, lastDays } from "../kit/days.ts";
 import { type Level, LEVEL_MEANINGS, LEVELS } from "../governance/rules/autonomy_level.ts";
 import { sum, type Tally, tallyDays } from "../follow/tally.ts";
@@ -22,7 +22,7 @@ export const trendSchema = z.object({
 });
 
 /** The counts of the last `days` UTC days, today included. */
-export async function trendOf({ store, clock }: Deps, days: number): Promise<z.infer<typeof trendSchema>> {
+export async function trendOf({ store, clock }: PulseDeps, days: number): Promise<z.infer<typeof trendSchema>> {
   const window = lastDays(clock.now(), days);
   const tallies = await tallyDays(store, window);
   return {

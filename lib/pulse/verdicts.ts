@@ -1,5 +1,5 @@
 /** Notices what the feeds made of open outcomes: the first verdict, and each change of it, becomes a growth row. */
-import type { Deps } from "../deps.ts";
+import type { PulseDeps } from "./deps.ts";
 import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Outcome, outcomeOf, type Verdict } from "../governance/rules/outcome.ts";
 import type { Stored } from "../store/store.ts";
@@ -22,7 +22,7 @@ interface Round {
 }
 
 /** Looks at up to `batches` × 200 open outcomes after a new feed, and returns how many verdicts were new. */
-export async function noticeVerdicts(deps: Deps, batches = 10): Promise<number> {
+export async function noticeVerdicts(deps: PulseDeps, batches = 10): Promise<number> {
   const { store } = deps;
   let noticed = 0;
   for (let batch = 0; batch < batches; batch++) {
@@ -36,7 +36,7 @@ export async function noticeVerdicts(deps: Deps, batches = 10): Promise<number> 
   return noticed;
 }
 
-async function judge(deps: Deps, kpis: KpiState, open: readonly Stored[]): Promise<number> {
+async function judge(deps: PulseDeps, kpis: KpiState, open: readonly Stored[]): Promise<number> {
   const { store, clock, product } = deps;
   const at = new Date(clock.now()).toISOString();
   const records = await Promise.all(open.map(({ id }) => store.get("outcomes", id)));

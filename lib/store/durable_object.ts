@@ -1,6 +1,6 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
 import { checkList, draft, storedOf, type Version, type Versions, type View } from "./engine/write_set.ts";
-import { idOf, sortKey } from "./engine/record_key.ts";
+import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
 import { type ListOptions, type Store, type Stored, StoreUnavailable, type Tx } from "./store.ts";
 
 /** What is used of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */
@@ -30,9 +30,9 @@ const PUT = `insert into records (collection, id, revision, value) values (?, ?,
 const REVIVE = "delete from deleted_records where collection = ? and id = ?";
 const DELETE = "delete from records where collection = ? and id = ?";
 const BURY = "insert or replace into deleted_records (collection, id, revision) values (?, ?, ?)";
-const LIST = "select id, revision, value from records where collection = ?";
-const ORDER = " order by id limit ?";
-const REVERSED = " order by id desc limit ?";
+const PAGE = "from records where collection = ? and id between ? and ? order by id";
+const GET_MANY = `select id, revision, value from records
+  where collection = ? and id in (select unhex(value) from json_each(?))`;
 
 interface Row {
   id: ArrayBuffer;
@@ -105,7 +105,9 @@ export function durableObjectStore(storage: ObjectStorage): Store {
 
   return {
     get: <T>(collection: string, id: string) => read(() => view.get(collection, id) as Stored<T> | undefined),
-    list: <T>(collection: string, options: ListOptions) =>
+    getMany: <T>(collection: string, ids: readonly string[]) =>
+      read(() => view.getMany!(collection, ids) as (Stored<T> | undefined)[]),
+    list: <T>(collection: string, options: ListOptions<boolean>) =>
       read(() => {
         checkList(options);
         return view.list(collection, options) as Stored<T>[];
@@ -145,13 +147,20 @@ function viewOf(sql: ObjectStorage["sql"]): View {
       const [row] = rows(GET, collection, sortKey(id));
       return row && storedOf({ id, revision: row.revision, text: row.value });
     },
-    list(collection, { after, limit, reverse = false }) {
-      const order = reverse ? REVERSED : ORDER;
-      const found =
-        after === undefined
-          ? rows(LIST + order, collection, limit)
-          : rows(`${LIST} and id ${reverse ? "<" : ">"} ?${order}`, collection, sortKey(after), limit);
-      return found.map(({ id, revision, value }) => storedOf({ id: idOf(new Uint8Array(id)), revision, text: value })!);
+    getMany(collection, ids) {
+      const found = new Map<string, Stored>();
+      for (const row of rows(GET_MANY, collection, JSON.stringify(ids.map((id) => hex(sortKey(id)))))) {
+        const stored = storedIn(row);
+        found.set(stored.id, stored);
+      }
+      return ids.map((id) => found.get(id));
+    },
+    list(collection, options) {
+      const { limit, reverse = false, keysOnly = false } = options;
+      const bounds = boundsOf(options);
+      if (!bounds) return [];
+      const query = `select id, revision${keysOnly ? "" : ", value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
+      return rows(query, collection, bounds.from, bounds.to, limit).map((row) => storedIn(row, keysOnly));
     },
     revision(collection, id) {
       const key = sortKey(id);
@@ -160,6 +169,11 @@ function viewOf(sql: ObjectStorage["sql"]): View {
     },
   };
 }
+
+const storedIn = ({ id, revision, value = "" }: Partial<Row> & Omit<Row, "value">, keysOnly = false): Stored =>
+  storedOf({ id: idOf(new Uint8Array(id)), revision, text: value }, keysOnly)!;
+
+const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 function write(sql: ObjectStorage["sql"], writes: Versions): void {
   for (const { collection, id, revision, text } of each(writes)) {

@@ -22,7 +22,7 @@ export function memoryStore(): Store {
     },
     list(collection, options) {
       const page = collections.get(collection)?.live.page(options) ?? [];
-      return page.map(([, version]) => storedOf(version)!);
+      return page.map(([, version]) => storedOf(version, options.keysOnly)!);
     },
     revision(collection, id) {
       const kept = collections.get(collection);
@@ -58,7 +58,10 @@ export function memoryStore(): Store {
     async get<T>(collection: string, id: string) {
       return view.get(collection, id) as Stored<T> | undefined;
     },
-    async list<T>(collection: string, options: ListOptions) {
+    async getMany<T>(collection: string, ids: readonly string[]) {
+      return ids.map((id) => view.get(collection, id) as Stored<T> | undefined);
+    },
+    async list<T>(collection: string, options: ListOptions<boolean>) {
       checkList(options);
       return view.list(collection, options) as Stored<T>[];
     },

@@ -5,6 +5,7 @@ import type { Store } from "./store.ts";
 export function signalling(store: Store, commits: CommitSignal): Store {
   return {
     get: (collection, id) => store.get(collection, id),
+    getMany: (collection, ids) => store.getMany(collection, ids),
     list: (collection, options) => store.list(collection, options),
     close: () => store.close(),
     async transact(decide) {

@@ -1,3 +1,5 @@
+import type { Json } from "./json.ts";
+
 /**
  * All collections, and what a record of each holds. Every room declares its own here, beside the type, so that no read is
  * cast: `declare module "../store/store.ts" { interface Collections { changes: ChangeRecord } }`.
@@ -30,22 +32,44 @@ export interface Stored<T = unknown> {
   value: T;
 }
 
-/** A page of a collection, ordered by id (UTF-16 code units); `after` is exclusive, and with `reverse` counts down. */
-export interface ListOptions {
+/**
+ * A page of a collection, ordered by id (UTF-16 code units). `after` is exclusive, and with `reverse` counts down; `prefix`
+ * is what the ids begin with; with `keysOnly` no value is read, and each is `undefined`.
+ */
+export interface ListOptions<K extends boolean = false> {
   after?: string;
   limit: number;
   reverse?: boolean;
+  prefix?: string;
+  keysOnly?: K;
+}
+
+/** What reads records, in a transaction or outside. */
+export interface Reads {
+  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
+  /** The records with these ids, in their order, in one round trip. */
+  getMany<C extends Collection, I extends string>(
+    collection: C,
+    ids: readonly I[],
+  ): Promise<(Stored<RecordOf<C, I>> | undefined)[]>;
+  list<C extends Collection, K extends boolean = false>(
+    collection: C,
+    options: ListOptions<K>,
+  ): Promise<Stored<K extends true ? undefined : RecordOf<C>>[]>;
 }
 
 /**
  * What a decision may do inside one transaction. Reads see this transaction's own writes and every transaction
  * accepted before it. Values read are the reader's own: changing them changes nothing stored.
  */
-export interface Tx {
-  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
-  list<C extends Collection>(collection: C, options: ListOptions): Promise<Stored<RecordOf<C>>[]>;
+export interface Tx extends Reads {
   /** `expected`: the revision the record must have now, 0 for "must not exist"; without it the put is unconditional. */
-  put<C extends Collection, I extends string>(collection: C, id: I, value: RecordOf<C, I>, expected?: number): void;
+  put<C extends Collection, I extends string>(
+    collection: C,
+    id: I,
+    value: RecordOf<C, I> | Json<RecordOf<C, I>>,
+    expected?: number,
+  ): void;
   delete(collection: Collection, id: string, expected?: number): void;
 }
 
@@ -57,9 +81,7 @@ export interface Tx {
  * Errors: `RevisionConflict` when an expected revision does not hold; `StoreUnavailable` when nothing can be written;
  * `StoreBusy` when a shared store stays contended after its tries.
  */
-export interface Store {
-  get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
-  list<C extends Collection>(collection: C, options: ListOptions): Promise<Stored<RecordOf<C>>[]>;
+export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

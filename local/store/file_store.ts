@@ -170,7 +170,11 @@ async function compose(
       mustBeOpen();
       return durable.get(collection, id) as Stored<T> | undefined;
     },
-    async list<T>(collection: string, options: ListOptions) {
+    async getMany<T>(collection: string, ids: readonly string[]) {
+      mustBeOpen();
+      return ids.map((id) => durable.get(collection, id) as Stored<T> | undefined);
+    },
+    async list<T>(collection: string, options: ListOptions<boolean>) {
       mustBeOpen();
       checkList(options);
       return durable.list(collection, options) as Stored<T>[];

@@ -11,6 +11,8 @@ export interface Reader {
   read(collection: string, id: string, place: number): Stored;
   /** Reads a page, operations that lie near each other in one call. */
   readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Stored[];
+  /** As `readAll`, without the values. */
+  readKeys(collection: string, page: readonly (readonly [id: string, place: number])[]): Stored[];
   revision(collection: string, id: string, place: number): number;
 }
 
@@ -51,14 +53,18 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
     return parse(collection, id, place, buffer, 0, end);
   };
 
+  const revision: Reader["revision"] = (collection, id, place) => {
+    const { buffer, end } = fetch(place);
+    const key = readKey(buffer, 0, end);
+    if (key.collection !== collection || key.id !== id) throw damaged(place);
+    return key.revision;
+  };
+
   return {
     read,
-    revision(collection, id, place) {
-      const { buffer, end } = fetch(place);
-      const key = readKey(buffer, 0, end);
-      if (key.collection !== collection || key.id !== id) throw damaged(place);
-      return key.revision;
-    },
+    revision,
+    readKeys: (collection, page) =>
+      page.map(([id, place]) => ({ id, revision: revision(collection, id, place), value: undefined })),
     readAll(collection, page) {
       const stored = new Array<Stored>(page.length);
       const order = inPlaceOrder(page);

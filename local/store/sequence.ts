@@ -1,6 +1,6 @@
 /** Places of records that are only appended, whose ids count up from 1: eight bytes each, and no text. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import type { SortedMap } from "../../lib/store/engine/sorted_map.ts";
+import { behindPrefix, type SortedMap } from "../../lib/store/engine/sorted_map.ts";
 
 /** An empty sequence. `set` takes the next id, or one that is there; nothing is ever deleted. */
 export function sequence(): SortedMap<number> {
@@ -46,12 +46,16 @@ export function sequence(): SortedMap<number> {
     delete(id) {
       throw new Error(`${id} is in a sequence, of which nothing is deleted`);
     },
-    page({ after, limit, reverse = false }) {
+    page({ after, limit, reverse = false, prefix = "" }) {
       const step = reverse ? -1 : 1;
-      let index = reverse ? size - 1 : 0;
-      if (after !== undefined) index = reverse ? countBefore(after, false) - 1 : countBefore(after, true);
+      const behind = behindPrefix(prefix);
+      const first = countBefore(prefix, false);
+      const last = (behind === undefined ? size : countBefore(behind, false)) - 1;
+      let index = reverse ? last : first;
+      if (after !== undefined)
+        index = reverse ? Math.min(last, countBefore(after, false) - 1) : Math.max(first, countBefore(after, true));
       const found: [string, number][] = [];
-      for (; index >= 0 && index < size && found.length < limit; index += step)
+      for (; index >= first && index <= last && found.length < limit; index += step)
         found.push([sequenceId(index + 1), places[index]!]);
       return found;
     },

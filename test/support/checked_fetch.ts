@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import type { ErrorCode } from "../../lib/kit/errors.ts";
 import { statusOf } from "../../lib/kit/errors.ts";
-import type { Endpoint } from "../../lib/http/endpoint.ts";
+import type { Declaration } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
 /** What any endpoint may answer beside the codes it declares. */
@@ -49,9 +49,9 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
   };
 }
 
-const isReadiness = (endpoint: Endpoint | undefined): boolean => endpoint?.path === "/readyz";
+const isReadiness = (endpoint: Declaration | undefined): boolean => endpoint?.path === "/readyz";
 
-function checkError(text: string, status: number, headers: Headers, endpoint: Endpoint | undefined): void {
+function checkError(text: string, status: number, headers: Headers, endpoint: Declaration | undefined): void {
   expect(headers.get("content-type")).toBe("application/json");
   const body = JSON.parse(text);
   expect(body).toMatchObject({
@@ -66,14 +66,14 @@ function checkError(text: string, status: number, headers: Headers, endpoint: En
 }
 
 /** A success parses as the declared output, and no field is lost on the way. */
-function checkSuccess(text: string, status: number, endpoint: Endpoint): void {
+function checkSuccess(text: string, status: number, endpoint: Declaration): void {
   expect(status).toBe(isReadiness(endpoint) ? status : (endpoint.success ?? 200));
   const body = JSON.parse(text);
   expect(endpoint.output.parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }
 
 /** The declaration that a request meets. */
-export function endpointOf(method: string, pathname: string): Endpoint | undefined {
+export function endpointOf(method: string, pathname: string): Declaration | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
   return endpoints.find(({ method: declared, path }) => declared === wanted && patternOf(path).test(pathname));
 }

@@ -1,5 +1,5 @@
 /** Settles operations that a crash or a lost process left half done, by what the host answers. */
-import type { Deps } from "../../deps.ts";
+import type { GovernanceDeps } from "../deps.ts";
 import { AppError } from "../../kit/errors.ts";
 import { endClaim, isAbandoned } from "./lease.ts";
 import { stateOf } from "./run_adapter.ts";
@@ -10,7 +10,7 @@ import { governed } from "../transaction.ts";
 const BATCH = 100;
 
 /** Asks the host about one abandoned claim, and completes the change or records the failure. */
-export async function resolveClaim(deps: Deps, claim: Claim): Promise<void> {
+export async function resolveClaim(deps: GovernanceDeps, claim: Claim): Promise<void> {
   const adapter = deps.product?.adapter;
   const record = (await deps.store.get("changes", claim.change_id))?.value;
   const host = adapter && record ? await stateOf(adapter, record.change) : "unknown";
@@ -41,7 +41,7 @@ export async function resolveClaim(deps: Deps, claim: Claim): Promise<void> {
  * Settles abandoned claims and returns how many. `all`: at the start of a process that alone owns its store, no other
  * can be running one.
  */
-export async function resolveAbandoned(deps: Deps, all = false): Promise<number> {
+export async function resolveAbandoned(deps: GovernanceDeps, all = false): Promise<number> {
   let resolved = 0;
   for (const { value: claim } of await deps.store.list("claims", { limit: BATCH })) {
     await deps.mutex(claim.change_id, async () => {

@@ -1,4 +1,5 @@
 /** Functions: endpoints as a Lambda handler that is composed once for each instance. */
+import type { Deps } from "../../deps.ts";
 import type { Endpoint, Handler } from "../../http/endpoint.ts";
 import { routed } from "../../http/router.ts";
 import { basePathOf } from "./environment.ts";
@@ -10,7 +11,7 @@ import { composeLambda, once, openTable, type Parts, whileSecretsAreFresh } from
 /** What a file of handlers exports. */
 type Module = Record<string, unknown>;
 
-const isEndpoint = (value: unknown): value is Endpoint => typeof value === "function" && "path" in value;
+const isEndpoint = (value: unknown): value is Endpoint<Deps> => typeof value === "function" && "path" in value;
 
 /**
  * A Lambda handler over the endpoints that modules export; with `group`, over those of the group. It is composed from

@@ -1,5 +1,5 @@
 /** Lessons: what the closed changes have in common, for each dimension. Text for people; nothing reads it back. */
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import type { ChangeRecord } from "../../governance/records.ts";
 import type { Figures } from "../figures.ts";
@@ -11,7 +11,7 @@ const LOOKED_AT = 200;
 const ROWS = 20;
 
 /** What closed changes teach about one dimension. */
-export function lessonsOf(deps: Deps, dimension: Dimension, figures: Figures): Promise<string> {
+export function lessonsOf(deps: PulseDeps, dimension: Dimension, figures: Figures): Promise<string> {
   return { E: effectLessons, M: memoryLessons, R: reliabilityLessons, N: needLessons }[dimension](deps, figures);
 }
 
@@ -22,7 +22,7 @@ interface Applied {
 }
 
 /** The changes applied last. */
-async function lastApplied({ store }: Deps): Promise<Applied[]> {
+async function lastApplied({ store }: PulseDeps): Promise<Applied[]> {
   const outcomes = await store.list("outcomes", { limit: LOOKED_AT, reverse: true });
   const records = await Promise.all(outcomes.map(({ id }) => store.get("changes", id)));
   return records.flatMap((stored, index) =>
@@ -30,7 +30,7 @@ async function lastApplied({ store }: Deps): Promise<Applied[]> {
   );
 }
 
-async function effectLessons(deps: Deps, { effect }: Figures): Promise<string> {
+async function effectLessons(deps: PulseDeps, { effect }: Figures): Promise<string> {
   const judged = (await lastApplied(deps)).filter(({ outcome }) => outcome);
   const verdicts = (group: Applied[]) =>
     (["met", "missed", "regressed", "inconclusive"] as const).map(
@@ -45,7 +45,7 @@ async function effectLessons(deps: Deps, { effect }: Figures): Promise<string> {
   );
 }
 
-async function memoryLessons(deps: Deps, { memory }: Figures): Promise<string> {
+async function memoryLessons(deps: PulseDeps, { memory }: Figures): Promise<string> {
   const closed = (await lastApplied(deps)).filter(({ outcome }) => outcome);
   const rows = RECORD_ITEMS.map((item) => {
     const asked = closed.filter(({ record, outcome }) => recordOf(record.change, outcome).expected.includes(item));
@@ -60,7 +60,7 @@ async function memoryLessons(deps: Deps, { memory }: Figures): Promise<string> {
   );
 }
 
-async function reliabilityLessons(deps: Deps, { reliability }: Figures): Promise<string> {
+async function reliabilityLessons(deps: PulseDeps, { reliability }: Figures): Promise<string> {
   const rows = byTarget(await lastApplied(deps)).map(([target, group]) => [
     code(target),
     group.length,
@@ -74,7 +74,7 @@ async function reliabilityLessons(deps: Deps, { reliability }: Figures): Promise
   );
 }
 
-async function needLessons(_deps: Deps, { need }: Figures): Promise<string> {
+async function needLessons(_deps: PulseDeps, { need }: Figures): Promise<string> {
   return page(
     "# Lessons: need",
     `N is ${share(need.value)}.`,

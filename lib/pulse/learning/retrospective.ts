@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import { entriesOf } from "../../audit/page.ts";
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
@@ -10,7 +10,7 @@ import { movementOf } from "../../follow/tally_steps.ts";
 const ENTRIES_SHOWN = 100;
 
 /** The retrospective of a closed change: what was proposed, what happened, what came of it, what is not on record. */
-export async function retrospectiveOf({ store }: Deps, changeId: string): Promise<string> {
+export async function retrospectiveOf({ store }: PulseDeps, changeId: string): Promise<string> {
   const record = (await store.get("changes", changeId))!.value;
   const outcome = (await store.get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import type { Week } from "../../kit/days.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
 import { goalsOf } from "../goals.ts";
@@ -10,7 +10,7 @@ const PROPOSALS_COUNTED = 10_000;
 const PAGE = 500;
 
 /** What happened in a week, and how the values stand. */
-export async function weeklyReport(deps: Deps, week: Week, figures: Figures): Promise<string> {
+export async function weeklyReport(deps: PulseDeps, week: Week, figures: Figures): Promise<string> {
   const tally = sum([...(await tallyDays(deps.store, week)).values()]);
   const { memory, reliability } = figures;
   return page(
@@ -53,7 +53,7 @@ function happened(tally: Tally): string[] {
 }
 
 /** Proposals are not counted by day: they are the one step that must cost nothing extra. */
-async function proposedIn({ store }: Deps, { from, to }: Week): Promise<string> {
+async function proposedIn({ store }: PulseDeps, { from, to }: Week): Promise<string> {
   let counted = 0;
   let before: string | undefined;
   while (counted < PROPOSALS_COUNTED) {
@@ -74,7 +74,7 @@ async function proposedIn({ store }: Deps, { from, to }: Week): Promise<string> 
 }
 
 /** The last values that a cycle found before the week, and within it. */
-async function valueRows({ store }: Deps, { from, to }: Week, figures: Figures): Promise<string[][]> {
+async function valueRows({ store }: PulseDeps, { from, to }: Week, figures: Figures): Promise<string[][]> {
   const [within] = await store.list("values_days", { after: `${to}~`, limit: 1, reverse: true });
   const [before] = await store.list("values_days", { after: from, limit: 1, reverse: true });
   const end = within && within.id >= from ? within.value : undefined;

@@ -1,5 +1,5 @@
 import { outcomes } from "../../governance/views.ts";
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import { type KpiState, roundDelta } from "../../governance/rules/kpi.ts";
 import { dayOf, DAY_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
@@ -9,7 +9,7 @@ import { code, list, page, share, table } from "./markdown.ts";
 const OUTCOMES_SHOWN = 10;
 
 /** E: which KPIs moved within a week, and what applied changes were expected to move. */
-export async function effectReport(deps: Deps, { effect }: Figures): Promise<string> {
+export async function effectReport(deps: PulseDeps, { effect }: Figures): Promise<string> {
   const before = await aWeekAgo(deps);
   const rows = effect.parts.map(({ kpi, value, target, attainment, reason }) => {
     const was = before[kpi]?.value;
@@ -31,7 +31,7 @@ export async function effectReport(deps: Deps, { effect }: Figures): Promise<str
 }
 
 /** The values as they stood 7 days ago, or on the first day of feeds when that is less long ago. */
-async function aWeekAgo({ store, clock }: Deps): Promise<KpiState["values"]> {
+async function aWeekAgo({ store, clock }: PulseDeps): Promise<KpiState["values"]> {
   const day = dayOf(clock.now() - 7 * DAY_MS);
   const [then] = await store.list("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
   const [first] = then ? [then] : await store.list("kpi_days", { limit: 1 });

@@ -1,10 +1,10 @@
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import type { Figures } from "../figures.ts";
 import { RECORD_ITEMS } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
 
 /** M: what is missing on the record of closed changes, and where. */
-export async function memoryReport({ store }: Deps, { memory }: Figures): Promise<string> {
+export async function memoryReport({ store }: PulseDeps, { memory }: Figures): Promise<string> {
   const { value, from, to, closed, expected, present, missing, gaps } = memory;
   const records = await Promise.all(gaps.map(({ change_id }) => store.get("changes", change_id)));
   const rows = gaps.map(({ change_id, missing: items }, index) => {

@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../overdue.ts";
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
@@ -8,7 +8,7 @@ import { code, list, page, quoted, share, table } from "./markdown.ts";
 const SHOWN = 20;
 
 /** N: what is overdue, the oldest first. */
-export async function needReport(deps: Deps, { need, effect }: Figures): Promise<string> {
+export async function needReport(deps: PulseDeps, { need, effect }: Figures): Promise<string> {
   const { store, clock } = deps;
   const items = [
     ...(await overdueChanges(deps)),
@@ -35,12 +35,10 @@ export async function needReport(deps: Deps, { need, effect }: Figures): Promise
 
 const hours = (ms: number): number => Math.floor(ms / HOUR_MS);
 
-async function overdueChanges({ store, clock }: Deps): Promise<string[]> {
+async function overdueChanges({ store, clock }: PulseDeps): Promise<string[]> {
   const prefix = "pending_consent:";
   const places = (await store.list("live", { after: prefix, limit: SHOWN })).filter(({ id }) => id.startsWith(prefix));
-  const records = await Promise.all(
-    places.map(({ id }) => store.get("changes", id.slice(prefix.length))),
-  );
+  const records = await Promise.all(places.map(({ id }) => store.get("changes", id.slice(prefix.length))));
   return records.flatMap((record) => {
     if (!record) return [];
     const { change_id, target, summary, created_at, approvals, required_approvers } = record.value.change;
@@ -51,7 +49,7 @@ async function overdueChanges({ store, clock }: Deps): Promise<string[]> {
   });
 }
 
-async function overdueTasks({ store, clock }: Deps, ageClass: AgeClass): Promise<string[]> {
+async function overdueTasks({ store, clock }: PulseDeps, ageClass: AgeClass): Promise<string[]> {
   const prefix = `${ageClass}:`;
   const places = await store.list("tasks_open", { after: prefix, limit: SHOWN });
   const overdue = places.filter(

@@ -1,5 +1,5 @@
 import { entriesOf } from "../../audit/page.ts";
-import type { Deps } from "../../deps.ts";
+import type { PulseDeps } from "../deps.ts";
 import type { Figures } from "../figures.ts";
 import { growthPage } from "../../follow/growth_log.ts";
 import { code, list, page, quoted, share } from "./markdown.ts";
@@ -13,7 +13,7 @@ const FAILURES: readonly string[] = [
 ];
 
 /** R: which applies failed, and of what. */
-export async function reliabilityReport(deps: Deps, { reliability }: Figures): Promise<string> {
+export async function reliabilityReport(deps: PulseDeps, { reliability }: Figures): Promise<string> {
   const { value, from, to, n, failed, causes, interval } = reliability;
   const sure = interval ? ` (95 % interval ${share(interval.low)} to ${share(interval.high)})` : "";
   const failures = await newestFailures(deps);
@@ -32,7 +32,7 @@ export async function reliabilityReport(deps: Deps, { reliability }: Figures): P
 }
 
 /** The newest failures with the cause that the audit log gives, newest first. */
-async function newestFailures({ store }: Deps): Promise<string[]> {
+async function newestFailures({ store }: PulseDeps): Promise<string[]> {
   const pages = await Promise.all(
     ["operation_failed", "rolled_back", "drift"].map((kind) => growthPage(store, { limit: SHOWN, kind })),
   );

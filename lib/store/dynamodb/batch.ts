@@ -16,7 +16,7 @@ import { advance, readHead } from "./head.ts";
 import { carryOut, writeAside } from "./journal.ts";
 import { getItems, query, write } from "./requests.ts";
 import { type Attempt, type Chance, Contended, OutcomeUnknown } from "../engine/group_commit.ts";
-import { sortKey } from "../engine/record_key.ts";
+import { boundsOf } from "../engine/record_key.ts";
 import type { ListOptions, Stored } from "../store.ts";
 
 /**
@@ -45,12 +45,12 @@ async function commitsCarriedOut(client: DynamoDbClient): Promise<number> {
 export async function listRecords(
   client: DynamoDbClient,
   collection: string,
-  { after, ...range }: ListOptions,
+  options: ListOptions<boolean>,
 ): Promise<Stored[]> {
-  const items = await query(client, recordsOf(collection), {
-    ...range,
-    ...(after !== undefined && { after: sortKey(after) }),
-  });
+  const bounds = boundsOf(options);
+  if (!bounds) return [];
+  const { limit, reverse = false, keysOnly = false } = options;
+  const items = await query(client, recordsOf(collection), { bounds, limit, reverse, keysOnly });
   return items.map(storedOf);
 }
 

@@ -69,7 +69,7 @@ export const nameOf = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 export const storedOf = (item: Item): Stored => ({
   id: idOf(bytesOf(item["sk"])),
   revision: Number(item["revision"]!.N),
-  value: JSON.parse(item["json"]!.S!),
+  value: item["json"] && JSON.parse(item["json"].S!),
 });
 
 /** A record's last version, from what was found under its two keys. */

@@ -2,6 +2,7 @@
 import { type DynamoDbClient, DynamoDbError } from "./client.ts";
 import { binary, type Item, nameOf, type Operation } from "./items.ts";
 import { Contended } from "../engine/group_commit.ts";
+import type { Bounds } from "../engine/record_key.ts";
 
 const MOST_KEYS = 100;
 
@@ -11,9 +12,11 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
   return Item;
 }
 
-/** Items by `nameOf` their key; what there is not is absent. The keys are all different. */
-export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<Map<string, Item>> {
+/** Items by `nameOf` their key; what there is not is absent. */
+export async function getItems(client: DynamoDbClient, asked: readonly Item[]): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
+  // A request that names a key twice is refused.
+  const keys = [...new Map(asked.map((key) => [nameOf(key), key])).values()];
   const pages: Item[][] = [];
   for (let from = 0; from < keys.length; from += MOST_KEYS) pages.push(keys.slice(from, from + MOST_KEYS));
   await Promise.all(
@@ -41,23 +44,33 @@ async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]):
   return items;
 }
 
-/** A page of a partition, in order of the sort key; `after` is exclusive. */
+/** What of a partition to read. */
+export interface Page {
+  bounds?: Bounds;
+  limit: number;
+  reverse?: boolean;
+  keysOnly?: boolean;
+}
+
+/** A page of a partition, in order of the sort key. */
 export async function query(
   { call, table }: DynamoDbClient,
   partition: string,
-  { after, limit, reverse = false }: { after?: Uint8Array; limit: number; reverse?: boolean },
+  { bounds, limit, reverse = false, keysOnly = false }: Page,
 ): Promise<Item[]> {
-  // A sort key has one byte at least: before the first there is nothing, and beyond it everything.
-  if (limit === 0 || (reverse && after?.length === 0)) return [];
-  const beyond = after !== undefined && after.length > 0;
+  if (limit === 0) return [];
   const items: Item[] = [];
   let start: Item | undefined;
   do {
     const answer = await call<{ Items?: Item[]; LastEvaluatedKey?: Item }>("Query", {
       TableName: table,
       ConsistentRead: true,
-      KeyConditionExpression: `pk = :pk${beyond ? ` and sk ${reverse ? "<" : ">"} :after` : ""}`,
-      ExpressionAttributeValues: { ":pk": { S: partition }, ...(beyond && { ":after": binary(after) }) },
+      KeyConditionExpression: `pk = :pk${bounds ? " and sk between :from and :to" : ""}`,
+      ExpressionAttributeValues: {
+        ":pk": { S: partition },
+        ...(bounds && { ":from": binary(bounds.from), ":to": binary(bounds.to) }),
+      },
+      ...(keysOnly && { ProjectionExpression: "sk, revision" }),
       ScanIndexForward: !reverse,
       ...(limit - items.length < 100_000 && { Limit: limit - items.length }),
       ...(start && { ExclusiveStartKey: start }),

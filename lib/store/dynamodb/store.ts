@@ -2,8 +2,8 @@
 import { checkList } from "../engine/write_set.ts";
 import { beginBatch, listRecords, readWhole } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits, NoAnswer } from "./client.ts";
-import { checkSize, keysOf, storedOf } from "./items.ts";
-import { getItem } from "./requests.ts";
+import { checkSize, keysOf, nameOf, storedOf } from "./items.ts";
+import { getItem, getItems } from "./requests.ts";
 import { type Attempt, type Chance, groupCommit, realChance, tried } from "../engine/group_commit.ts";
 import { type ListOptions, type Store, StoreBusy, type Stored, StoreUnavailable } from "../store.ts";
 
@@ -44,7 +44,15 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
       const item = await read(() => getItem(client, keysOf({ collection, id })[0]));
       return item && (storedOf(item) as Stored<T>);
     },
-    async list<T>(collection: string, page: ListOptions) {
+    async getMany<T>(collection: string, ids: readonly string[]) {
+      const keys = ids.map((id) => keysOf({ collection, id })[0]);
+      const items = await read(() => getItems(client, keys));
+      return keys.map((key) => {
+        const item = items.get(nameOf(key));
+        return item && (storedOf(item) as Stored<T>);
+      });
+    },
+    async list<T>(collection: string, page: ListOptions<boolean>) {
       checkList(page);
       return (await read(() => listRecords(client, collection, page))) as Stored<T>[];
     },

@@ -1,6 +1,5 @@
 /** The writes of one transaction, laid over what the store holds; for stores that are read over a network. */
-import { checkList, inner, listOver, storedOf, type Version, type Versions } from "./write_set.ts";
-import { jsonText } from "./json_text.ts";
+import { checkList, inner, listOver, storedOf, textOf, type Version, type Versions } from "./write_set.ts";
 import { checkKey } from "./record_key.ts";
 import { type ListOptions, RevisionConflict, type Stored, type Tx } from "../store.ts";
 
@@ -14,7 +13,7 @@ export interface Key {
 export interface AsyncView {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
   versions(keys: readonly Key[]): Promise<(Version | undefined)[]>;
-  list(collection: string, options: ListOptions): Promise<Stored[]>;
+  list(collection: string, options: ListOptions<boolean>): Promise<Stored[]>;
 }
 
 /** A transaction under way. */
@@ -75,23 +74,29 @@ export function asyncDraft(view: AsyncView): AsyncDraft {
   const editedIn = (collection: string): Key[] =>
     [...(edits.get(collection)?.keys() ?? [])].map((id) => ({ collection, id }));
 
-  const tx: Tx = {
-    async get<T>(collection: string, id: string) {
-      mustBeOpen();
+  const getMany = async <T>(collection: string, ids: readonly string[]): Promise<(Stored<T> | undefined)[]> => {
+    mustBeOpen();
+    const own = edits.get(collection);
+    const below = await view.versions(ids.map((id) => ({ collection, id })));
+    return ids.map((id, index) => {
+      const edits = own?.get(id);
       const key = { collection, id };
-      const [version] = edits.get(collection)?.has(id)
-        ? [(await versionsOf([key])).get(collection)?.get(id)]
-        : await view.versions([key]);
+      const version = edits ? refusing(() => edited(key, below[index], edits)) : below[index];
       return version && storedOf<T>(version);
-    },
-    async list<T>(collection: string, options: ListOptions) {
+    });
+  };
+
+  const tx: Tx = {
+    get: async <T>(collection: string, id: string) => (await getMany<T>(collection, [id]))[0],
+    getMany,
+    async list<T>(collection: string, options: ListOptions<boolean>) {
       mustBeOpen();
       checkList(options);
       const own = (await versionsOf(editedIn(collection))).get(collection);
       return (await listOverView(view, collection, own, options)) as Stored<T>[];
     },
     put: (collection, id, value, expected) =>
-      edit(collection, id, expected, () => jsonText(value, `${collection}/${id}`)),
+      edit(collection, id, expected, () => textOf(value, `${collection}/${id}`)),
     delete: (collection, id, expected) => edit(collection, id, expected, () => undefined),
   };
 
@@ -110,7 +115,7 @@ export async function listOverView(
   view: AsyncView,
   collection: string,
   versions: ReadonlyMap<string, Version> | undefined,
-  options: ListOptions,
+  options: ListOptions<boolean>,
 ): Promise<Stored[]> {
   const covered = options.limit === 0 ? 0 : (versions?.size ?? 0);
   const below = await view.list(collection, { ...options, limit: options.limit + covered });

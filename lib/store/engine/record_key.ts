@@ -1,4 +1,5 @@
 /** What a record may be called, and its id as bytes, for engines that order keys by bytes. */
+import type { ListOptions } from "../store.ts";
 
 const encoder = new TextEncoder();
 // Without this a leading U+FEFF is taken for a byte order mark and dropped.
@@ -25,6 +26,44 @@ export function idOf(key: Uint8Array): string {
   const bytes = Uint8Array.from(key, (byte) => (byte < 0xee ? byte : byte >= 0xf3 ? byte - 5 : byte + 2));
   return decoder.decode(bytes);
 }
+
+/** The first and the last sort key that a page may show; what lies between them is in it too. */
+export interface Bounds {
+  from: Uint8Array<ArrayBuffer>;
+  to: Uint8Array<ArrayBuffer>;
+}
+
+/** No sort key has this byte, so no id lies between a prefix followed by it and what follows the prefix. */
+const BEYOND = 0xff;
+
+/** The bounds of a page; `undefined` when nothing can lie between them. */
+export function boundsOf({
+  after,
+  prefix = "",
+  reverse = false,
+}: Pick<ListOptions, "after" | "prefix" | "reverse">): Bounds | undefined {
+  const key = sortKey(prefix);
+  let from = key.length === 0 ? Uint8Array.of(0) : key;
+  let to = Uint8Array.of(...key, BEYOND);
+  if (after !== undefined && reverse) to = lower(to, before(sortKey(after)));
+  else if (after !== undefined) from = higher(from, Uint8Array.of(...sortKey(after), 0));
+  return compare(from, to) > 0 ? undefined : { from, to };
+}
+
+/** What lies directly before a key. */
+function before(key: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const last = key.at(-1);
+  return last ? Uint8Array.of(...key.subarray(0, -1), last - 1, BEYOND) : key.slice(0, -1);
+}
+
+function compare(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) if (a[index] !== b[index]) return a[index]! - b[index]!;
+  return a.length - b.length;
+}
+
+const lower = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : b);
+const higher = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
 
 /** Refuses an id that some engine could not keep as it is: it is some text, well-formed, of 1,000 bytes at most. */
 export function checkKey(collection: string, id: string): void {

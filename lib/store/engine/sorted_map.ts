@@ -5,11 +5,12 @@ import * as sortedBtree from "sorted-btree";
 const loaded = sortedBtree.default as typeof sortedBtree.default & { default?: typeof sortedBtree.default };
 const BTree = loaded.default ?? loaded;
 
-/** What a page reads: keys beyond `after` (exclusive) in the direction asked for, `limit` at most. */
+/** What a page reads: keys with `prefix` beyond `after` (exclusive) in the direction asked for, `limit` at most. */
 export interface Range {
   after?: string;
   limit: number;
   reverse?: boolean;
+  prefix?: string;
 }
 
 /** A map of text keys that can be read in order. */
@@ -21,7 +22,19 @@ export interface SortedMap<V> {
   page(range: Range): [key: string, value: V][];
 }
 
+/** The first text behind all that begin with a prefix; `undefined` when there is none. */
+export function behindPrefix(prefix: string): string | undefined {
+  for (let length = prefix.length; length > 0; length--) {
+    const last = prefix.charCodeAt(length - 1);
+    if (last < 0xffff) return prefix.slice(0, length - 1) + String.fromCharCode(last + 1);
+  }
+  return undefined;
+}
+
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const lower = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b < a) ? b : a;
 
 /** An empty sorted map. */
 export function sortedMap<V>(): SortedMap<V> {
@@ -33,11 +46,15 @@ export function sortedMap<V>(): SortedMap<V> {
     get: (key) => tree.get(key),
     set: (key, value) => void tree.set(key, value),
     delete: (key) => void tree.delete(key),
-    page({ after, limit, reverse = false }) {
+    page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, V][] = [];
       if (limit === 0) return found;
-      for (const [key, value] of reverse ? tree.entriesReversed(after) : tree.entries(after)) {
-        if (key === after) continue;
+      // Where it begins, itself not counted.
+      const behind = behindPrefix(prefix);
+      const first = reverse ? lower(after, behind) : after !== undefined && after >= prefix ? after : undefined;
+      for (const [key, value] of reverse ? tree.entriesReversed(first) : tree.entries(first ?? prefix)) {
+        if (key === first) continue;
+        if (!key.startsWith(prefix)) break;
         found.push([key, value]);
         if (found.length === limit) break;
       }

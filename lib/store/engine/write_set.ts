@@ -1,4 +1,5 @@
 /** The writes of one transaction, laid over what the store holds; for stores that read synchronously. */
+import { Json } from "../json.ts";
 import { jsonText } from "./json_text.ts";
 import { checkKey } from "./record_key.ts";
 import { type ListOptions, RevisionConflict, type Stored, type Tx } from "../store.ts";
@@ -17,7 +18,9 @@ export type Versions = Map<string, Map<string, Version>>;
 /** What lies below a transaction: everything accepted before it. Values are the caller's own. */
 export interface View {
   get(collection: string, id: string): Stored | undefined;
-  list(collection: string, options: ListOptions): Stored[];
+  list(collection: string, options: ListOptions<boolean>): Stored[];
+  /** Several records at once, where that is cheaper. */
+  getMany?(collection: string, ids: readonly string[]): (Stored | undefined)[];
   /** The last revision of a record: negative when the record is deleted, 0 when it never was. */
   revision(collection: string, id: string): number;
 }
@@ -68,22 +71,30 @@ export function draft(view: View): Draft {
     }
   };
 
+  const get = <T>(collection: string, id: string): Stored<T> | undefined => {
+    const written = writes.get(collection)?.get(id);
+    if (written) return storedOf<T>(written);
+    const stored = view.get(collection, id) as Stored<T> | undefined;
+    if (stored) inner(known, collection).set(id, stored.revision);
+    return stored;
+  };
+
   const tx: Tx = {
     async get<T>(collection: string, id: string) {
       mustBeOpen();
-      const written = writes.get(collection)?.get(id);
-      if (written) return storedOf<T>(written);
-      const stored = view.get(collection, id) as Stored<T> | undefined;
-      if (stored) inner(known, collection).set(id, stored.revision);
-      return stored;
+      return get<T>(collection, id);
     },
-    async list<T>(collection: string, options: ListOptions) {
+    async getMany<T>(collection: string, ids: readonly string[]) {
+      mustBeOpen();
+      return ids.map((id) => get<T>(collection, id));
+    },
+    async list<T>(collection: string, options: ListOptions<boolean>) {
       mustBeOpen();
       checkList(options);
       return listOver((range) => view.list(collection, range), writes.get(collection), options) as Stored<T>[];
     },
     put: (collection, id, value, expected) =>
-      write(collection, id, expected, () => jsonText(value, `${collection}/${id}`)),
+      write(collection, id, expected, () => textOf(value, `${collection}/${id}`)),
     delete: (collection, id, expected) => write(collection, id, expected, () => undefined),
   };
 
@@ -95,6 +106,10 @@ export function draft(view: View): Draft {
   return { tx, finish };
 }
 
+/** The text of a value, or the one made already. */
+export const textOf = (value: unknown, name: string): string =>
+  value instanceof Json ? value.text : jsonText(value, name);
+
 /** The inner map of a map of maps, made when absent. */
 export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
   let map = maps.get(key);
@@ -103,30 +118,34 @@ export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<st
 }
 
 /** A version as a reader sees it; `undefined` when it is deleted. */
-export function storedOf<T>({ id, revision, text }: Pick<Version, "id" | "revision" | "text">): Stored<T> | undefined {
-  return text === undefined ? undefined : { id, revision, value: JSON.parse(text) as T };
+export function storedOf<T>(
+  { id, revision, text }: Pick<Version, "id" | "revision" | "text">,
+  keysOnly = false,
+): Stored<T> | undefined {
+  return text === undefined ? undefined : { id, revision, value: keysOnly ? (undefined as T) : (JSON.parse(text) as T) };
 }
 
 /** A page of what lies below, as it reads with the versions of one collection laid over it. */
 export function listOver(
-  below: (options: ListOptions) => Stored[],
+  below: (options: ListOptions<boolean>) => Stored[],
   versions: ReadonlyMap<string, Version> | undefined,
-  options: ListOptions,
+  options: ListOptions<boolean>,
 ): Stored[] {
   if (!versions || versions.size === 0 || options.limit === 0) return below(options);
-  const { after, limit, reverse = false } = options;
+  const { after, limit, reverse = false, prefix = "", keysOnly } = options;
   const before = (a: string, b: string): boolean => (reverse ? a > b : a < b);
   const page = below({ ...options, limit: limit + versions.size }).filter(({ id }) => !versions.has(id));
   for (const version of versions.values()) {
-    if (after !== undefined && !before(after, version.id)) continue;
-    const stored = storedOf(version);
+    if (!version.id.startsWith(prefix) || (after !== undefined && !before(after, version.id))) continue;
+    const stored = storedOf(version, keysOnly);
     if (stored) page.push(stored);
   }
   return page.sort((a, b) => (before(a.id, b.id) ? -1 : 1)).slice(0, limit);
 }
 
-/** Refuses a page size that is not a number of records. */
-export function checkList({ limit }: ListOptions): void {
+/** Refuses a page size that is not a number of records, and a prefix that no id has. */
+export function checkList({ limit, prefix = "" }: ListOptions<boolean>): void {
+  if (!prefix.isWellFormed()) throw new TypeError("the prefix of a list is not well-formed Unicode");
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new RangeError(`limit must be a whole number of 0 or more, not ${limit}`);
 }

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from "pg";
 import type { Key } from "../engine/async_write_set.ts";
 import type { Version } from "../engine/write_set.ts";
-import { idOf, sortKey } from "../engine/record_key.ts";
+import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
 import type { ListOptions, Stored } from "../store.ts";
 
 /** A pool, or one connection of it. */
@@ -29,7 +29,14 @@ const PUT = `insert into countersign_records (store, collection, id, revision, d
   on conflict (store, collection, id)
   do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value`;
 
-const storedOf = ({ id, revision, value }: Row): Stored => ({ id: idOf(id), revision, value: JSON.parse(value!) });
+const GET_MANY = `select id, revision::float8, value from countersign_records
+  where store = $1 and collection = $2 and id = any($3::bytea[]) and not deleted`;
+
+const storedOf = ({ id, revision, value }: Row): Stored => ({
+  id: idOf(id),
+  revision,
+  value: value === null ? undefined : JSON.parse(value),
+});
 
 /** A record, unless it is deleted. */
 export async function getRecord(
@@ -41,19 +48,33 @@ export async function getRecord(
   return rows[0] && storedOf(rows[0]);
 }
 
+/** The records with these ids, in their order. */
+export async function getRecords(
+  client: Queryable,
+  store: string,
+  collection: string,
+  ids: readonly string[],
+): Promise<(Stored | undefined)[]> {
+  const { rows } = await client.query<Row>(GET_MANY, [store, collection, ids.map(sortKey)]);
+  const found = new Map(rows.map(storedOf).map((stored) => [stored.id, stored]));
+  return ids.map((id) => found.get(id));
+}
+
 /** A page of a collection. */
 export async function listRecords(
   client: Queryable,
   store: string,
   collection: string,
-  { after, limit, reverse = false }: ListOptions,
+  options: ListOptions<boolean>,
 ): Promise<Stored[]> {
-  if (limit === 0) return [];
-  const beyond = after === undefined ? "" : `and id ${reverse ? "<" : ">"} $4`;
+  const { limit, reverse = false, keysOnly = false } = options;
+  const bounds = boundsOf(options);
+  if (limit === 0 || !bounds) return [];
   const { rows } = await client.query<Row>(
-    `select id, revision::float8, value from countersign_records
-     where store = $1 and collection = $2 and not deleted ${beyond} order by id ${reverse ? "desc" : "asc"} limit $3`,
-    [store, collection, limit, ...(after === undefined ? [] : [sortKey(after)])],
+    `select id, revision::float8, ${keysOnly ? "null" : "value"} as value from countersign_records
+     where store = $1 and collection = $2 and id between $3 and $4 and not deleted
+     order by id ${reverse ? "desc" : "asc"} limit $5`,
+    [store, collection, bounds.from, bounds.to, limit],
   );
   return rows.map(storedOf);
 }

@@ -6,7 +6,7 @@ import { type Chance, groupCommit, realChance, tried } from "../engine/group_com
 import { beginBatch, type PostgresLimits, type Writer, WRITERS, writtenAt } from "./batch.ts";
 import { withConnection } from "./connection.ts";
 import { placeOf } from "./errors.ts";
-import { getRecord, listRecords } from "./rows.ts";
+import { getRecord, getRecords, listRecords } from "./rows.ts";
 import { migrate } from "./schema.ts";
 import type { ListOptions, Store, Stored } from "../store.ts";
 
@@ -54,7 +54,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   return {
     get: <T>(collection: string, id: string) =>
       read((client) => getRecord(client, store, { collection, id })) as Promise<Stored<T> | undefined>,
-    async list<T>(collection: string, options: ListOptions) {
+    getMany: <T>(collection: string, ids: readonly string[]) =>
+      read((client) => getRecords(client, store, collection, ids)) as Promise<(Stored<T> | undefined)[]>,
+    async list<T>(collection: string, options: ListOptions<boolean>) {
       checkList(options);
       return (await read((client) => listRecords(client, store, collection, options))) as Stored<T>[];
     },

@@ -13,6 +13,7 @@ import { submit, tasks } from "../../../handlers/tasks.ts";
 import type { Llm } from "../../../lib/llm/port.ts";
 import type { Deps } from "../../../lib/deps.ts";
 import type { Endpoint, Handler } from "../../../lib/http/endpoint.ts";
+import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import type { LinkPort, SyncReport } from "../../../lib/link/port.ts";
 import { type CycleReport, runCycle } from "../../../lib/pulse/cycle.ts";
 import type { EvolvedFile, EvolvedFiles } from "../../../lib/pulse/ports.ts";
@@ -21,7 +22,7 @@ import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 /** The endpoints of the pulse that are tested here. */
-export const PULSE_ENDPOINTS: readonly Endpoint[] = [
+export const PULSE_ENDPOINTS: readonly Endpoint<PulseDeps>[] = [
   log,
   metrics,
   tasks,

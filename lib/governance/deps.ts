@@ -1,0 +1,13 @@
+import type { AuditDeps } from "../audit/deps.ts";
+import type { HttpDeps } from "../http/deps.ts";
+import type { ProductRuntime } from "./runtime.ts";
+
+/** What the governed core needs. */
+export interface GovernanceDeps extends HttpDeps, AuditDeps {
+  /** Absent: the product runtime is off, and its endpoints answer 503. */
+  product?: ProductRuntime | undefined;
+  /** Names this process as the owner of the operations it runs on the host product. */
+  owner: string;
+  /** Asks for a cycle soon, without waiting for it. */
+  wake?: (() => void) | undefined;
+}

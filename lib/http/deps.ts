@@ -1,0 +1,31 @@
+import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
+
+/** What every endpoint needs before its own work begins. */
+export interface HttpDeps {
+  clock: Clock;
+  ids: Ids;
+  sha256: Sha256;
+  log: Log;
+  /** Absent: the product runtime is off, and its endpoints answer 503. */
+  product?: object | undefined;
+  /** Absent or empty: writes need no token. */
+  adminToken?: string | undefined;
+  /** False: without an admin token every write is refused. Hosts that anybody on the internet can reach say so. */
+  allowAnonymousWrites?: boolean | undefined;
+  /** Chat, tasks and feedback need the admin token too. */
+  protectAll?: boolean | undefined;
+  /** Header in which a trusted proxy names the person. */
+  identityHeader?: string | undefined;
+  /** Names the person behind a request, in place of the header: the host application's own log-in. Nobody: `null`. */
+  person?: ((request: Request) => string | null | undefined) | undefined;
+  /** Further host names whose pages may write, and that `Host` may name. */
+  allowedHosts?: readonly string[] | undefined;
+  /** A faster `Response` where the host has one. */
+  Response?: typeof Response | undefined;
+}
+
+/** The person that the host or its proxy names: `""` where it names nobody, `undefined` where nobody is named at all. */
+export function personOf({ person, identityHeader }: HttpDeps, request: Request): string | undefined {
+  if (person) return person(request) ?? "";
+  return identityHeader ? (request.headers.get(identityHeader) ?? "") : undefined;
+}
