@@ -159,8 +159,9 @@ function viewOf(sql: ObjectStorage["sql"]): View {
       const { limit, reverse = false, keysOnly = false } = options;
       const bounds = boundsOf(options);
       if (!bounds) return [];
-      const query = `select id, revision${keysOnly ? "" : ", value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
-      return rows(query, collection, bounds.from, bounds.to, limit).map((row) => storedIn(row, keysOnly));
+      const query = `select id${keysOnly ? "" : ", revision, value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
+      const page = rows(query, collection, bounds.from, bounds.to, limit);
+      return keysOnly ? page.map(({ id }) => ({ id: idOf(new Uint8Array(id)) })) : page.map(storedIn);
     },
     revision(collection, id) {
       const key = sortKey(id);
@@ -170,8 +171,8 @@ function viewOf(sql: ObjectStorage["sql"]): View {
   };
 }
 
-const storedIn = ({ id, revision, value = "" }: Partial<Row> & Omit<Row, "value">, keysOnly = false): Stored =>
-  storedOf({ id: idOf(new Uint8Array(id)), revision, text: value }, keysOnly)!;
+const storedIn = ({ id, revision, value }: Row): Stored =>
+  storedOf({ id: idOf(new Uint8Array(id)), revision, text: value })!;
 
 const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 

@@ -22,7 +22,7 @@ export function memoryStore(): Store {
     },
     list(collection, options) {
       const page = collections.get(collection)?.live.page(options) ?? [];
-      return page.map(([, version]) => storedOf(version, options.keysOnly)!);
+      return page.map(([id, version]) => (options.keysOnly ? { id } : storedOf(version)!));
     },
     revision(collection, id) {
       const kept = collections.get(collection);

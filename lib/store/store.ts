@@ -32,9 +32,12 @@ export interface Stored<T = unknown> {
   value: T;
 }
 
+/** What `list` gives when asked for keys only: no value is read for it, and no revision. */
+export type Listed<K extends boolean, T> = K extends true ? Pick<Stored, "id"> : Stored<T>;
+
 /**
  * A page of a collection, ordered by id (UTF-16 code units). `after` is exclusive, and with `reverse` counts down; `prefix`
- * is what the ids begin with; with `keysOnly` no value is read, and each is `undefined`.
+ * is what the ids begin with.
  */
 export interface ListOptions<K extends boolean = false> {
   after?: string;
@@ -55,7 +58,7 @@ export interface Reads {
   list<C extends Collection, K extends boolean = false>(
     collection: C,
     options: ListOptions<K>,
-  ): Promise<Stored<K extends true ? undefined : RecordOf<C>>[]>;
+  ): Promise<Listed<K, RecordOf<C>>[]>;
 }
 
 /**

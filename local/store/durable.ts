@@ -39,9 +39,9 @@ export function newDurable(catalog: Catalog, reader: Reader, names: readonly str
     },
     list(collection, options) {
       const held = hot.get(collection);
-      if (held) return held.page(options).map(([, version]) => storedOf(version, options.keysOnly)!);
-      const page = catalog.page(collection, options);
-      return options.keysOnly ? reader.readKeys(collection, page) : reader.readAll(collection, page);
+      if (options.keysOnly) return (held?.page(options) ?? catalog.page(collection, options)).map(([id]) => ({ id }));
+      if (held) return held.page(options).map(([, version]) => storedOf(version)!);
+      return reader.readAll(collection, catalog.page(collection, options));
     },
     revision(collection, id) {
       const held = hot.get(collection)?.get(id);

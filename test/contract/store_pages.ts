@@ -149,4 +149,60 @@ export const pageCases: readonly StoreCase[] = [
       expect(page.map(({ value }) => value)).toEqual(["b4", "c4", "d4"]);
     },
   },
+  {
+    name: "prefix shows what begins with it, and after, reverse and limit count within that",
+    async run({ store }) {
+      await fill(store, ["a", "a/", "a/1", "a/2", "a/3", "a0", "b/1", "a/\uffff", "a/🙂"]);
+      const all = ["a/", "a/1", "a/2", "a/3", "a/🙂", "a/\uffff"];
+      const pages = async (reader: Pick<Store, "list">): Promise<void> => {
+        expect(await ids(reader, { prefix: "a/", limit: 9 })).toEqual(all);
+        expect(await ids(reader, { prefix: "a/", limit: 9, reverse: true })).toEqual([...all].reverse());
+        expect(await ids(reader, { prefix: "a/", limit: 2 })).toEqual(["a/", "a/1"]);
+        expect(await ids(reader, { prefix: "a/", after: "a/1", limit: 2 })).toEqual(["a/2", "a/3"]);
+        expect(await ids(reader, { prefix: "a/", after: "a", limit: 1 })).toEqual(["a/"]);
+        expect(await ids(reader, { prefix: "a/", after: "a0", limit: 9 })).toEqual([]);
+        expect(await ids(reader, { prefix: "a/", after: "a/2", limit: 9, reverse: true })).toEqual(["a/1", "a/"]);
+        expect(await ids(reader, { prefix: "a/", after: "b/1", limit: 1, reverse: true })).toEqual(["a/\uffff"]);
+        expect(await ids(reader, { prefix: "a/", after: "a/", limit: 9, reverse: true })).toEqual([]);
+        expect(await ids(reader, { prefix: "a/", after: "a", limit: 9, reverse: true })).toEqual([]);
+        expect(await ids(reader, { prefix: "c", limit: 9 })).toEqual([]);
+        expect(await ids(reader, { prefix: "", limit: 99 })).toHaveLength(9);
+      };
+      await pages(store);
+      await store.transact(async (tx) => {
+        for (const id of ["a", "a/2", "b/1"]) tx.delete("things", id);
+        for (const id of ["a", "a/2", "b/1"]) tx.put("things", id, 1);
+        await pages(tx);
+      });
+    },
+  },
+  {
+    name: "keysOnly gives ids, and of a transaction its own too",
+    async run({ store }) {
+      await fill(store, ["a", "b", "c"]);
+      expect(await store.list("things", { limit: 2, keysOnly: true })).toEqual([{ id: "a" }, { id: "b" }]);
+      await store.transact(async (tx) => {
+        tx.put("things", "aa", 1);
+        tx.delete("things", "b");
+        const page = await tx.list("things", { limit: 3, keysOnly: true });
+        expect(page).toEqual([{ id: "a" }, { id: "aa" }, { id: "c" }]);
+      });
+    },
+  },
+  {
+    name: "getMany gives the records in the order of the ids, undefined for what is not there",
+    async run({ store }) {
+      await fill(store, ["a", "b", "🙂"]);
+      expect(await store.getMany("things", [])).toEqual([]);
+      const asked = ["🙂", "x", "a", "a"];
+      const record = (id: string) => ({ id, revision: 1, value: { id } });
+      expect(await store.getMany("things", asked)).toEqual([record("🙂"), undefined, record("a"), record("a")]);
+      await store.transact(async (tx) => {
+        tx.put("things", "x", "own");
+        tx.delete("things", "a");
+        const page = await tx.getMany("things", asked);
+        expect(page.map((stored) => stored?.value)).toEqual([{ id: "🙂" }, "own", undefined, undefined]);
+      });
+    },
+  },
 ];

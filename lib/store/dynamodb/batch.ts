@@ -1,6 +1,7 @@
 /** One try to carry a batch of decisions: it is committed if the head has not moved since it began. */
 import { type DynamoDbClient, DynamoDbError, NoAnswer } from "./client.ts";
 import {
+  idIn,
   keysOf,
   MOST_BYTES,
   MOST_OPERATIONS,
@@ -17,7 +18,8 @@ import { carryOut, writeAside } from "./journal.ts";
 import { getItems, query, write } from "./requests.ts";
 import { type Attempt, type Chance, Contended, OutcomeUnknown } from "../engine/group_commit.ts";
 import { boundsOf } from "../engine/record_key.ts";
-import type { ListOptions, Stored } from "../store.ts";
+import type { Row } from "../engine/write_set.ts";
+import type { ListOptions } from "../store.ts";
 
 /**
  * Reads when every transaction that was made is carried out. The head comes first: of one that is carried out between the
@@ -46,12 +48,12 @@ export async function listRecords(
   client: DynamoDbClient,
   collection: string,
   options: ListOptions<boolean>,
-): Promise<Stored[]> {
+): Promise<Row[]> {
   const bounds = boundsOf(options);
   if (!bounds) return [];
   const { limit, reverse = false, keysOnly = false } = options;
   const items = await query(client, recordsOf(collection), { bounds, limit, reverse, keysOnly });
-  return items.map(storedOf);
+  return keysOnly ? items.map((item) => ({ id: idIn(item) })) : items.map(storedOf);
 }
 
 /** Begins a try. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */

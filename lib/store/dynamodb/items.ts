@@ -65,11 +65,14 @@ export const keysOf = ({ collection, id }: Key): [live: Item, deleted: Item] => 
 /** Tells keys apart in a map. */
 export const nameOf = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
+/** The id of a record's item. */
+export const idIn = (item: Item): string => idOf(bytesOf(item["sk"]));
+
 /** A record as its item has it. */
 export const storedOf = (item: Item): Stored => ({
-  id: idOf(bytesOf(item["sk"])),
+  id: idIn(item),
   revision: Number(item["revision"]!.N),
-  value: item["json"] && JSON.parse(item["json"].S!),
+  value: JSON.parse(item["json"]!.S!),
 });
 
 /** A record's last version, from what was found under its two keys. */

@@ -70,7 +70,7 @@ export async function query(
         ":pk": { S: partition },
         ...(bounds && { ":from": binary(bounds.from), ":to": binary(bounds.to) }),
       },
-      ...(keysOnly && { ProjectionExpression: "sk, revision" }),
+      ...(keysOnly && { ProjectionExpression: "sk" }),
       ScanIndexForward: !reverse,
       ...(limit - items.length < 100_000 && { Limit: limit - items.length }),
       ...(start && { ExclusiveStartKey: start }),

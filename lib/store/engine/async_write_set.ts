@@ -1,5 +1,5 @@
 /** The writes of one transaction, laid over what the store holds; for stores that are read over a network. */
-import { checkList, inner, listOver, storedOf, textOf, type Version, type Versions } from "./write_set.ts";
+import { checkList, inner, listOver, type Row, storedOf, textOf, type Version, type Versions } from "./write_set.ts";
 import { checkKey } from "./record_key.ts";
 import { type ListOptions, RevisionConflict, type Stored, type Tx } from "../store.ts";
 
@@ -13,7 +13,7 @@ export interface Key {
 export interface AsyncView {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
   versions(keys: readonly Key[]): Promise<(Version | undefined)[]>;
-  list(collection: string, options: ListOptions<boolean>): Promise<Stored[]>;
+  list(collection: string, options: ListOptions<boolean>): Promise<Row[]>;
 }
 
 /** A transaction under way. */
@@ -116,7 +116,7 @@ export async function listOverView(
   collection: string,
   versions: ReadonlyMap<string, Version> | undefined,
   options: ListOptions<boolean>,
-): Promise<Stored[]> {
+): Promise<Row[]> {
   const covered = options.limit === 0 ? 0 : (versions?.size ?? 0);
   const below = await view.list(collection, { ...options, limit: options.limit + covered });
   return listOver(() => below, versions, options);

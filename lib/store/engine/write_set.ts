@@ -15,10 +15,13 @@ export interface Version {
 /** Versions by collection and id. */
 export type Versions = Map<string, Map<string, Version>>;
 
+/** A member of a page; its id alone when no more was asked for. */
+export type Row = Pick<Stored, "id"> & Partial<Stored>;
+
 /** What lies below a transaction: everything accepted before it. Values are the caller's own. */
 export interface View {
   get(collection: string, id: string): Stored | undefined;
-  list(collection: string, options: ListOptions<boolean>): Stored[];
+  list(collection: string, options: ListOptions<boolean>): Row[];
   /** Several records at once, where that is cheaper. */
   getMany?(collection: string, ids: readonly string[]): (Stored | undefined)[];
   /** The last revision of a record: negative when the record is deleted, 0 when it never was. */
@@ -118,27 +121,23 @@ export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<st
 }
 
 /** A version as a reader sees it; `undefined` when it is deleted. */
-export function storedOf<T>(
-  { id, revision, text }: Pick<Version, "id" | "revision" | "text">,
-  keysOnly = false,
-): Stored<T> | undefined {
-  return text === undefined ? undefined : { id, revision, value: keysOnly ? (undefined as T) : (JSON.parse(text) as T) };
+export function storedOf<T>({ id, revision, text }: Pick<Version, "id" | "revision" | "text">): Stored<T> | undefined {
+  return text === undefined ? undefined : { id, revision, value: JSON.parse(text) as T };
 }
 
 /** A page of what lies below, as it reads with the versions of one collection laid over it. */
 export function listOver(
-  below: (options: ListOptions<boolean>) => Stored[],
+  below: (options: ListOptions<boolean>) => Row[],
   versions: ReadonlyMap<string, Version> | undefined,
   options: ListOptions<boolean>,
-): Stored[] {
+): Row[] {
   if (!versions || versions.size === 0 || options.limit === 0) return below(options);
   const { after, limit, reverse = false, prefix = "", keysOnly } = options;
   const before = (a: string, b: string): boolean => (reverse ? a > b : a < b);
   const page = below({ ...options, limit: limit + versions.size }).filter(({ id }) => !versions.has(id));
   for (const version of versions.values()) {
     if (!version.id.startsWith(prefix) || (after !== undefined && !before(after, version.id))) continue;
-    const stored = storedOf(version, keysOnly);
-    if (stored) page.push(stored);
+    if (version.text !== undefined) page.push(keysOnly ? { id: version.id } : storedOf(version)!);
   }
   return page.sort((a, b) => (before(a.id, b.id) ? -1 : 1)).slice(0, limit);
 }

@@ -1,7 +1,7 @@
 /** Records as rows: the statements that read and write them. */
 import type { Pool, PoolClient } from "pg";
 import type { Key } from "../engine/async_write_set.ts";
-import type { Version } from "../engine/write_set.ts";
+import type { Row as Listed, Version } from "../engine/write_set.ts";
 import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
 import type { ListOptions, Stored } from "../store.ts";
 
@@ -35,7 +35,7 @@ const GET_MANY = `select id, revision::float8, value from countersign_records
 const storedOf = ({ id, revision, value }: Row): Stored => ({
   id: idOf(id),
   revision,
-  value: value === null ? undefined : JSON.parse(value),
+  value: JSON.parse(value!),
 });
 
 /** A record, unless it is deleted. */
@@ -66,17 +66,17 @@ export async function listRecords(
   store: string,
   collection: string,
   options: ListOptions<boolean>,
-): Promise<Stored[]> {
+): Promise<Listed[]> {
   const { limit, reverse = false, keysOnly = false } = options;
   const bounds = boundsOf(options);
   if (limit === 0 || !bounds) return [];
   const { rows } = await client.query<Row>(
-    `select id, revision::float8, ${keysOnly ? "null" : "value"} as value from countersign_records
+    `select id ${keysOnly ? "" : ", revision::float8, value"} from countersign_records
      where store = $1 and collection = $2 and id between $3 and $4 and not deleted
      order by id ${reverse ? "desc" : "asc"} limit $5`,
     [store, collection, bounds.from, bounds.to, limit],
   );
-  return rows.map(storedOf);
+  return keysOnly ? rows.map(({ id }) => ({ id: idOf(id) })) : rows.map(storedOf);
 }
 
 /** The last version of each record, deleted or not, in the order asked for. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 
 const PROGRAM = `
-  import { sortedMap } from "../lib/store/sorted_map.ts";
+  import { sortedMap } from "./lib/store/engine/sorted_map.ts";
   const map = sortedMap();
   for (const key of ["b", "a", "c"]) map.set(key, key);
   console.log(map.page({ limit: 2, reverse: true }).join());
