@@ -2,7 +2,8 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { capabilitiesOf, capabilitySchema } from "../lib/pulse/capabilities.ts";
+import { capabilitiesOf } from "../lib/pulse/capabilities.ts";
+import { capabilitySchema } from "../lib/pulse/capability.ts";
 import { phaseSchema, phasesOf } from "../lib/pulse/phases.ts";
 
 /** GET /api/capabilities: what this instance can do, for what it cannot why, and how far its use has come. */

@@ -1,4 +1,5 @@
-/** All endpoints, in the order of the specification, and one fetch over them. */
+/** All endpoints, in the order of the specification, and the service over them. */
+import { openService, type Service, type ServiceOptions } from "../lib/service.ts";
 import type { Deps } from "../lib/deps.ts";
 import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
 import { routed, type RouteOptions } from "../lib/http/router.ts";
@@ -61,3 +62,12 @@ export const endpoints: readonly Endpoint<Deps>[] = [
 
 /** One fetch over all endpoints; `base` is what stands before every path. Errors: `TypeError` when it is no path. */
 export const app = (deps: Deps, options?: RouteOptions): Handler => routed(endpoints, deps, options);
+
+/** A whole service over a store, opened. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
+export const countersign = (options: ServiceOptions): Promise<Service> => openService(endpoints, options);
+
+export { IdentityMismatch } from "../lib/governance/open.ts";
+export { IntentInvalid } from "../lib/governance/rules/intent.ts";
+export type { ProductAdapter } from "../lib/governance/adapters/port.ts";
+export type { Service, ServiceOptions } from "../lib/service.ts";
+export type { Store } from "../lib/store/store.ts";

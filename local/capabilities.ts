@@ -1,5 +1,5 @@
 /** What this program can do as it was started, and what would switch the rest on. */
-import type { Capability } from "../lib/pulse/capabilities.ts";
+import type { Capability } from "../lib/pulse/capability.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 

@@ -3,6 +3,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { holdFolder } from "./lock_folder.ts";
 import { holdName } from "./lock_name.ts";
+import type { Hold } from "./lock_hold.ts";
 import { makeFolder } from "./make_folder.ts";
 
 /** A state file owned by this process. */
@@ -19,9 +20,6 @@ export class AlreadyRunning extends Error {
     super(`${path} is in use by another ui_server; stop that one, or give this one another --state`);
   }
 }
-
-/** Takes hold of what a folder stands for: resolves with its release, or with undefined when another process holds it. */
-export type Hold = (folder: string) => Promise<(() => Promise<void>) | undefined>;
 
 /** What bind answers on a file system that has no sockets (network and shared folders of some virtual machines). */
 const NO_SOCKETS = [

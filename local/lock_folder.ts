@@ -11,7 +11,7 @@ import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hold } from "./lock.ts";
+import type { Hold } from "./lock_hold.ts";
 
 /** What a socket answers once its process holds the folder; one that gives way closes without a word. */
 const HELD = "held";

@@ -1,7 +1,7 @@
 /** Holds a folder by a name that the kernel keeps: gone with its process, but known within one machine only. */
 import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { Hold } from "./lock.ts";
+import type { Hold } from "./lock_hold.ts";
 
 /** Where such names begin: Linux's abstract sockets, Windows' named pipes; there is nothing like it elsewhere. */
 const PREFIX: Partial<Record<NodeJS.Platform, string>> = {

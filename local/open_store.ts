@@ -23,7 +23,8 @@ export const stateName = (state: string): string => (isDatabase(state) ? placeOf
 export const openStore = (state: string, log: Log): Promise<OpenedStore> =>
   isDatabase(state) ? openDatabase(state, log) : openFile(state, log);
 
-async function openFile(state: string, log: Log): Promise<OpenedStore> {
+/** A file that this process alone owns until it is closed. */
+export async function openFile(state: string, log: Log): Promise<OpenedStore> {
   const lock = await acquireLock(state);
   try {
     const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log }));

@@ -2,29 +2,45 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Decisions: pure and synchronous, over their arguments alone. */
-const PURE = [
-  "lib/audit/entry.ts",
-  "lib/kit/canonical_json.ts",
-  "lib/governance/rules/change.ts",
-  "lib/governance/rules/consent.ts",
-  "lib/governance/rules/gates.ts",
-  "lib/governance/rules/intent.ts",
-  "lib/governance/rules/kpi.ts",
-  "lib/governance/rules/names.ts",
-  "lib/governance/rules/outcome.ts",
-  "lib/governance/rules/policy.ts",
-  "lib/governance/rules/propose.ts",
-  "lib/governance/rules/transitions.ts",
-  "lib/governance/rules/effect.ts",
+/** The rooms of lib, ground floor first: a file imports from its own room and from those below it, types included. */
+const ROOMS = [
+  "lib/kit",
+  "lib/store",
+  "lib/audit",
+  "lib/llm",
+  "lib/http",
+  "lib/governance/rules",
+  "lib/governance",
+  "lib/follow",
+  "lib/memory",
+  "lib/pulse",
+  "lib/chat",
+  "lib/link",
+  "lib/openapi",
+  "lib/deps.ts",
+  "lib/hosts",
+  "lib/service.ts",
 ];
-const PURE_MAY_USE = ["zod", "canonicalize", "lib/kit/errors.ts", "lib/kit/strict_json.ts", ...PURE];
+
+/** The floor that a file of lib is on; the rules of governance lie in it, and below the rest of it. */
+const floorOf = (file: string): number =>
+  ROOMS.findIndex(
+    (room) =>
+      file === room ||
+      (file.startsWith(`${room}/`) &&
+        !ROOMS.some((other) => other.startsWith(`${room}/`) && file.startsWith(`${other}/`))),
+  );
+
+/** Beside each other and zod, the pure rules use the ground floor only. */
+const RULES = "lib/governance/rules/";
+const RULES_MAY_USE = /^(?:zod|lib\/kit\/|lib\/governance\/rules\/)/;
 
 /** TypeScript files below a folder, by their path from the root. */
 function files(folder: string): string[] {
@@ -44,11 +60,13 @@ interface Import {
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gm;
 const DYNAMIC = /\bimport\(\s*"([^"]+)"\s*\)/g;
 
+const text = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+
 function importsOf(file: string): Import[] {
-  const text = readFileSync(join(ROOT, file), "utf8");
+  const code = text(file);
   const found = [
-    ...[...text.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined })),
-    ...[...text.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false })),
+    ...[...code.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined })),
+    ...[...code.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false })),
   ];
   return found.map(({ to, typeOnly }) => ({ from: file, to: resolved(file, to), typeOnly }));
 }
@@ -96,15 +114,54 @@ test("handlers/index.ts imports the handlers, lib and the router", () => {
   expect(told(wrong)).toEqual([]);
 });
 
-test("decisions import schemas, errors and each other; of all else only types", () => {
-  const wrong = all.filter(({ from, to, typeOnly }) => PURE.includes(from) && !typeOnly && !PURE_MAY_USE.includes(to));
+test("every file of lib is in a room, and imports only its own and those below", () => {
+  expect(files("lib").filter((file) => floorOf(file) === -1)).toEqual([]);
+  const up = within("lib").filter(({ from, to }) => to.startsWith("lib/") && floorOf(to) > floorOf(from));
+  expect(told(up)).toEqual([]);
+});
+
+test("a room speaks only of the collections that it or a room below it declares", () => {
+  const declared = new Map<string, number>();
+  for (const file of files("lib"))
+    for (const [, body] of text(file).matchAll(/interface Collections \{([^}]*)\}/g))
+      for (const [, name] of body!.matchAll(/^\s+(\w+):/gm))
+        declared.set(name!, Math.min(declared.get(name!) ?? Infinity, floorOf(file)));
+  const wrong = files("lib").flatMap((file) =>
+    [...text(file).matchAll(/\.(?:get|getMany|list|put|delete)\(\s*"(\w+)"/g)]
+      .filter(([, name]) => (declared.get(name!) ?? -1) > floorOf(file))
+      .map(([, name]) => `${file} uses ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("nothing imports itself by way of others, types included", () => {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of all)
+    if (isOurs({ from, to, typeOnly: false })) next.set(from, [...(next.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (way.includes(file) || done.has(file)) return;
+    for (const other of next.get(file) ?? []) visit(other, [...way, file]);
+    done.add(file);
+  };
+  for (const file of next.keys()) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
+test("the rules import zod, the ground floor and each other", () => {
+  const wrong = all.filter(({ from, to }) => from.startsWith(RULES) && !RULES_MAY_USE.test(to));
   expect(told(wrong)).toEqual([]);
 });
 
-test.each(PURE)("%s is synchronous, and takes clock and chance as arguments", (file) => {
-  const code = readFileSync(join(ROOT, file), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-  expect(code).not.toMatch(/\basync\b|\bawait\b|\bPromise\b|Date\.now|new Date\(\)|Math\.random|crypto\./);
-});
+test.each(files("lib").filter((file) => file.startsWith(RULES)))(
+  "%s is synchronous, and takes clock and chance as arguments",
+  (file) => {
+    const code = text(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    expect(code).not.toMatch(/\basync\b|\bawait\b|\bPromise\b|Date\.now|new Date\(\)|Math\.random|crypto\./);
+  },
+);
 
 test("every package that is imported is declared as a dependency", () => {
   const declared = Object.keys(packageJson.dependencies);
@@ -114,8 +171,7 @@ test("every package that is imported is declared as a dependency", () => {
 
 test("only hosts and stores that are one know a platform; the environment is read in the local program and the hosts", () => {
   const readers = [...handlers, ...files("lib")].filter(
-    (file) =>
-      !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(readFileSync(join(ROOT, file), "utf8")),
+    (file) => !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(text(file)),
   );
   expect(readers).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** What a serverless host is told by its environment: the names that `ui_server` has, where both have the setting. */
 import type { Deps } from "../deps.ts";
-import type { Capability } from "../pulse/capabilities.ts";
+import type { Capability } from "../pulse/capability.ts";
 import type { ProductAdapter } from "../governance/adapters/port.ts";
 import { loadIntent } from "../governance/rules/intent.ts";
 import { identityOf } from "../governance/open.ts";

@@ -1,4 +1,4 @@
-/** What is taken from the machine: time, ids, hashes and a log; and the best default that runs anywhere. */
+/** What is taken from the machine: time, ids, hashes and a log; and the best default that each platform has. */
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
@@ -22,9 +22,27 @@ export interface Log {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** SHA-256 without a platform; where `node:crypto` is, its one-shot hash is some ten times faster. */
+/** The machine's clock. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** SHA-256 without a platform. */
 export const portableSha256: Sha256 = (data) =>
   bytesToHex(nobleSha256(typeof data === "string" ? utf8ToBytes(data) : data));
 
-/** The machine's clock. */
-export const systemClock: Clock = { now: () => Date.now() };
+/** The fastest SHA-256 at hand: Node's one-shot hash, some seven times faster, without an import that others could not follow. */
+export function fastestSha256(): Sha256 {
+  const hash = globalThis.process?.getBuiltinModule?.("node:crypto")?.hash;
+  return hash ? (data) => hash("sha256", data, "hex") : portableSha256;
+}
+
+/** A log that tells what is wrong on the console, and keeps the rest to itself. */
+export const consoleWarnings: Log = {
+  info: () => {},
+  warn: (message, fields) => tell("warn", message, fields),
+  error: (message, fields) => tell("error", message, fields),
+};
+
+function tell(level: "warn" | "error", message: string, fields: Record<string, unknown> = {}): void {
+  // eslint-disable-next-line no-console -- the application's own console, where it looks
+  console[level](`countersign: ${message}`, fields);
+}

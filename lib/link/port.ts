@@ -1,6 +1,6 @@
 /** What the rest of the service sees of the link. */
 import * as z from "zod";
-import type { Capability } from "../pulse/capabilities.ts";
+import type { Capability } from "../pulse/capability.ts";
 import { READ_PATHS } from "./messages.ts";
 import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";

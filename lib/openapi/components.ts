@@ -7,7 +7,7 @@ import { gateSchema } from "../governance/rules/gates.ts";
 import { intentSummary } from "../governance/intent_view.ts";
 import { outcomeSchema } from "../governance/rules/outcome.ts";
 import { identitySchema } from "../governance/runtime.ts";
-import { capabilitySchema } from "../pulse/capabilities.ts";
+import { capabilitySchema } from "../pulse/capability.ts";
 import { growthSchema } from "../follow/growth_log.ts";
 import { stateSchema } from "../pulse/state.ts";
 import { taskSchema } from "../pulse/tasks.ts";

@@ -1,16 +1,6 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
-import * as z from "zod";
+import type { Capability } from "./capability.ts";
 import type { PulseDeps } from "./deps.ts";
-
-/** One thing the service can do, or why it cannot here; `enable_with` is the option that switches it on. */
-export const capabilitySchema = z.object({
-  id: z.string(),
-  group: z.string(),
-  status: z.enum(["available", "degraded", "disabled", "failing"]),
-  reason: z.string().nullable(),
-  enable_with: z.string().nullable(),
-});
-export type Capability = z.infer<typeof capabilitySchema>;
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {

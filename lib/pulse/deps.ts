@@ -2,7 +2,7 @@ import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts"
 import type { GovernanceDeps } from "../governance/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Llm } from "../llm/port.ts";
-import type { Capability } from "./capabilities.ts";
+import type { Capability } from "./capability.ts";
 import type { EvolvedFiles, Metrics, PeersPort } from "./ports.ts";
 
 /** What the pulse needs; what is optional is absent where a host has no such thing. */

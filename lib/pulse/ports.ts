@@ -1,5 +1,5 @@
 /** What the pulse may be given beside what every handler needs. Each is absent where a host has no such thing. */
-import type { Capability } from "./capabilities.ts";
+import type { Capability } from "./capability.ts";
 /** What kind of file it is, by its name. */
 export type EvolvedKind = "retrospective" | "report" | "lessons" | "other";
 

@@ -8,7 +8,8 @@ import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { acquireLock, AlreadyRunning, type Hold, type Lock } from "../../local/lock.ts";
+import { acquireLock, AlreadyRunning, type Lock } from "../../local/lock.ts";
+import type { Hold } from "../../local/lock_hold.ts";
 import { holdFolderWithin } from "../../local/lock_folder.ts";
 
 let base: string;

@@ -1,5 +1,4 @@
-import { createDeps } from "../../lib/compose.ts";
-import type { Deps } from "../../lib/deps.ts";
+import { createDeps, type Deps } from "../../lib/deps.ts";
 import type { ProductAdapter } from "../../lib/governance/adapters/port.ts";
 import { identityOf, openProduct, type OpenOptions } from "../../lib/governance/open.ts";
 import { memoryStore } from "../../lib/store/memory.ts";

@@ -1,5 +1,5 @@
 /** What a Worker can do, and why it cannot do the rest. */
-import type { Capability } from "../../pulse/capabilities.ts";
+import type { Capability } from "../../pulse/capability.ts";
 
 /** What the capabilities of a Worker depend on. */
 export interface EdgeAbilities {

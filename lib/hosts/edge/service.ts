@@ -1,9 +1,8 @@
 /** The service inside one Durable Object. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
 import { maintainCheckpoint } from "../../audit/anchor.ts";
-import { createDeps } from "../../compose.ts";
-import { portableSha256, systemClock } from "../../kit/platform.ts";
-import type { Deps } from "../../deps.ts";
+import { fastestSha256, systemClock } from "../../kit/platform.ts";
+import { createDeps, type Deps } from "../../deps.ts";
 import type { Clock, Ids } from "../../kit/platform.ts";
 import type { Handler } from "../../http/endpoint.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
@@ -69,10 +68,12 @@ export async function openService(
   const settings = readSettings(env);
   const { SVC_AUDIT_KEY_PEM: pem } = env;
   const checkpointSigner = typeof pem === "string" && pem !== "" ? await loadAuditKey(pem) : undefined;
-  const given = depsOf(settings, { sha256: portableSha256, clock, adapter });
+  const sha256 = fastestSha256();
+  const given = depsOf(settings, { sha256, clock, adapter });
   const commits = createCommitSignal();
   const deps = createDeps({
     ...given,
+    sha256,
     store: signalling(durableObjectStore(storage), commits),
     clock,
     ...(ids && { ids }),

@@ -1,5 +1,5 @@
 /** What a function can do, and what it cannot since it lives from one request to the next. */
-import type { Capability } from "../../pulse/capabilities.ts";
+import type { Capability } from "../../pulse/capability.ts";
 import type { Environment } from "./environment.ts";
 
 /** The host's part of the capability map. */

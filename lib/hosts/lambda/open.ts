@@ -1,9 +1,8 @@
 /** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
 import { verifyTail } from "../../audit/verify.ts";
-import { createDeps } from "../../compose.ts";
-import { portableSha256, systemClock } from "../../kit/platform.ts";
-import type { Deps } from "../../deps.ts";
-import type { Log, Sha256 } from "../../kit/platform.ts";
+import { fastestSha256, systemClock } from "../../kit/platform.ts";
+import { createDeps, type Deps } from "../../deps.ts";
+import type { Log } from "../../kit/platform.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
@@ -45,7 +44,7 @@ export async function composeLambda({ env, access, log, parts, fetch: send = fet
     fetch: send,
     ...(endpoint && { endpoint }),
   });
-  const common = { sha256: lambdaSha256(), clock: systemClock };
+  const common = { sha256: fastestSha256(), clock: systemClock };
   const pem = told["SVC_AUDIT_KEY_PEM"];
   const adapter = access === "write" || !settings.adapterUrl ? undefined : absentAdapter;
   const given = depsOf(settings, { ...common, adapter });
@@ -85,12 +84,6 @@ export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>
     }
     return done();
   };
-}
-
-/** Node's one-shot hash, without an import that other hosts could not follow. */
-function lambdaSha256(): Sha256 {
-  const hash = globalThis.process?.getBuiltinModule?.("node:crypto")?.hash;
-  return hash ? (data) => hash("sha256", data, "hex") : portableSha256;
 }
 
 /** A function that only reads is not given the secrets; whether writes need a token it is told by the setting beside it. */

@@ -13,7 +13,7 @@ import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
 import type { ActionName, ActionRecord } from "../../../lib/pulse/actions.ts";
-import type { capabilitySchema } from "../../../lib/pulse/capabilities.ts";
+import type { capabilitySchema } from "../../../lib/pulse/capability.ts";
 import type { GrowthRow } from "../../../lib/follow/growth_log.ts";
 import type { Phase } from "../../../lib/pulse/phases.ts";
 import type { EvolvedFile } from "../../../lib/pulse/ports.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createDeps } from "../../../lib/compose.ts";
+import { createDeps } from "../../../lib/deps.ts";
 import { hostGuard } from "../../../lib/http/host_guard.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { createDeps } from "../../../lib/compose.ts";
+import { createDeps } from "../../../lib/deps.ts";
 import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
 import { linked, SECRET, startNode, stopAll } from "./node.ts";
 import { manualTime } from "./manual_timers.ts";
