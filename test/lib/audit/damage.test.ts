@@ -198,15 +198,26 @@ test("time that runs backwards is found, also where every hash fits", async () =
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("a process that has seen the log longer says that its tail was cut", async () => {
+test.each([
+  [4, "at once", 0],
+  [1, "at once", 0],
+  [1, "in the next full pass", 60_000],
+])("that a tail of %i was cut is said %s by a process that has seen the log longer", async (cut, _, later) => {
   const { api, entries } = await logged();
+  const left = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
   await damage(api.deps.store, (tx) => {
-    for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
-    const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
+    for (let id = left + 1; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[left - 1]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
-  expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 6 });
+  api.deps.clock.advance(later);
+  const { body } = await api.get("audit/verify");
+  expect(body).toMatchObject({
+    valid: false,
+    first_invalid: left + 1,
+    reason: expect.stringContaining("tail was cut"),
+  });
 });
 
 test("a process that has seen the log says that it was rewritten, also later", async () => {
