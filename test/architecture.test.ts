@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import { expect, test } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, "..");
 
 /** Decisions: pure and synchronous, over their arguments alone. */
 const PURE = [
