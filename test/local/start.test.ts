@@ -4,7 +4,7 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
+import { entryKey } from "../../lib/audit/chain.ts";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import type { Log } from "../../lib/deps.ts";
 import { acquireLock } from "../../local/lock.ts";
@@ -12,7 +12,7 @@ import { sha256 } from "../../local/node_ports.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type Running } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
-import { opened } from "../support/deps.ts";
+import { logOf } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
 let running: Running[];
@@ -155,16 +155,7 @@ const LONG = 10_100;
 
 /** A log of that length in the store that the program opens, its tree grown, and one of its first entries edited since. */
 async function editedLog(edited: number): Promise<void> {
-  const before = await opened({ sha256 });
-  await before.store.transact(async (tx) => {
-    let head = (await readHead(tx))!;
-    for (let made = 0; made < LONG; made++) {
-      const next = nextEntry(head, { event_type: "kpi_refreshed", detail: "{}" }, before.clock.iso(), sha256);
-      tx.put("audit", entryKey(next.entry.id), next.entry);
-      head = next.head;
-    }
-    tx.put("meta", "chain", head);
-  });
+  const before = await logOf(LONG, { sha256 });
   await currentCheckpoint(before);
   const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
   for (const collection of ["meta", "merkle", "audit"]) {

@@ -190,6 +190,21 @@ test("a full rewrite is found only against the head that was kept", async () => 
   expect(await verdict(api, kept)).toMatchObject({ valid: false });
 });
 
+test("a number that is left out is found, also where every hash fits", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => {
+    let previous = entries[3]!.current_hash;
+    for (const old of entries.slice(4)) {
+      const entry = rehashed({ ...old, id: old.id + 1, previous_hash: previous });
+      put(tx, old.id, entry);
+      previous = entry.current_hash;
+    }
+    const { origin, timestamp: at } = entries[0]!;
+    tx.put("meta", "chain", { origin, length: LENGTH, head: previous, at });
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+});
+
 test("time that runs backwards is found, also where every hash fits", async () => {
   const { api, entries } = await logged();
   const back = (entry: AuditEntry): AuditEntry =>
