@@ -26,8 +26,8 @@ const started = [];
 async function startService(name) {
   const folder = await mkdtemp(join(tmpdir(), `countersign-bench-${name}-`));
   const options = ["--port", "0", "--cycle-interval", "0", "--state", join(folder, "state.json")];
-  const intent = ["--product-intent", new URL("../../local/example/product_intent.json", import.meta.url).pathname];
-  const program = new URL("../../dist/local/ui_server.js", import.meta.url).pathname;
+  const intent = ["--product-intent", join(import.meta.dirname, "../../local/example/product_intent.json")];
+  const program = join(import.meta.dirname, "../../dist/local/ui_server.js");
   const child = spawn(process.execPath, [program, ...options, ...intent], { stdio: ["ignore", "ignore", "pipe"] });
   started.push({ child, folder });
   for await (const line of createInterface({ input: child.stderr })) {

@@ -1,7 +1,10 @@
 /** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
 import { afterAll, afterEach, describe, onTestFinished } from "vitest";
+import { createBell, ringing } from "../../lib/pulse/bell.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
+import { opened, type TestDeps, type TestOptions } from "../support/deps.ts";
 import type { Manifest } from "../support/intents.ts";
 import { accessRules } from "./http/access.ts";
 import { auditRules } from "./http/audit.ts";
@@ -12,9 +15,11 @@ import { errorRules } from "./http/errors.ts";
 import { fieldRules } from "./http/fields.ts";
 import { idempotencyRules } from "./http/idempotency.ts";
 import { kpiRules } from "./http/kpi.ts";
+import { lifeRules } from "./http/life.ts";
 import { outcomeRules } from "./http/outcomes.ts";
 import { preconditionRules } from "./http/preconditions.ts";
 import { serviceRules } from "./http/service.ts";
+import { streamRules } from "./http/streams.ts";
 import { tierRules } from "./http/tiers.ts";
 import { transitionRules } from "./http/transitions.ts";
 import { viewRules } from "./http/views.ts";
@@ -42,7 +47,14 @@ export type Make = (options: ContractOptions) => Promise<ContractService>;
 /** A client of a service that is closed when its test ends. */
 export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms: number): void }>;
 
+/** What every service under test runs on: commits wake whoever reads its events. */
+export function contractDeps(options: TestOptions): Promise<TestDeps> {
+  const bell = createBell();
+  return opened({ ...options, bell, store: ringing(memoryStore(), bell) });
+}
+
 const SECTIONS = {
+  life: lifeRules,
   transitions: transitionRules,
   errors: errorRules,
   bodies: bodyRules,
@@ -58,11 +70,19 @@ const SECTIONS = {
   audit: auditRules,
   views: viewRules,
   service: serviceRules,
+  streams: streamRules,
 } satisfies Record<string, (open: Open) => void>;
-const ALL = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
 
-/** Runs the contract on what `make` starts, all of it or only some sections, and prints how much of it holds. */
-export function httpContract(name: string, make: Make, sections: readonly (keyof typeof SECTIONS)[] = ALL): void {
+export type Section = keyof typeof SECTIONS;
+
+/** The whole contract, for the handlers themselves and the server that comes with them; `streams` needs an address. */
+export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
+
+/** What a host can get wrong: it passes on bodies, headers, paths and answers, and decides nothing. */
+export const OF_A_HOST: readonly Section[] = ["life", "errors", "bodies", "access", "preconditions"];
+
+/** Runs sections of the contract on what `make` starts, and prints how much of it holds. */
+export function httpContract(name: string, sections: readonly Section[], make: Make): void {
   const open: Open = async (options = {}) => {
     const { fetch, origin, advance, close } = await make(options);
     onTestFinished(close);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifest } from "../support/intents.ts";
 import { startWorkerd, workerScript } from "../support/worker/edge_service.ts";
 import { TOLD_ENTRY, toldService } from "../support/worker/told_service.ts";
-import { type ContractOptions, httpContract } from "./http_contract.ts";
+import { type ContractOptions, httpContract, OF_A_HOST, type Section } from "./http_contract.ts";
 
 let workerd: Miniflare;
 let url: string;
@@ -36,7 +36,10 @@ const RESETS = 0.3;
 let started = 0;
 let resets = 0;
 
-httpContract("a Worker whose object is reset between requests", async (options) => {
+/** Beside what any host can get wrong: what an object that is reset may have forgotten. */
+const SECTIONS: Section[] = [...OF_A_HOST, "transitions", "idempotency"];
+
+httpContract("a Worker whose object is reset between requests", SECTIONS, async (options) => {
   const service = toldService(url, envOf(options));
   const next = chance(++started);
   let underWay = 0;
@@ -54,5 +57,5 @@ httpContract("a Worker whose object is reset between requests", async (options) 
 });
 
 test("the objects were reset many times", () => {
-  expect(resets).toBeGreaterThan(500);
+  expect(resets).toBeGreaterThan(300);
 });

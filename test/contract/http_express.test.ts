@@ -1,10 +1,11 @@
 import type * as express from "express";
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inExpress, onNode } from "../support/host_apps.ts";
-import { httpContract } from "./http_contract.ts";
+import { httpContract, OF_A_HOST } from "./http_contract.ts";
 
 httpContract(
   "an Express application, under a prefix",
+  [...OF_A_HOST, "streams"],
   inExpress((host, deps) => {
     const governance = onNode(app(deps, { base: BASE }));
     host.use(BASE, (req, res) => {
@@ -16,6 +17,7 @@ httpContract(
 
 httpContract(
   "an Express application, each endpoint by itself",
+  ["life", "errors", "preconditions"],
   inExpress((host, deps) => {
     for (const endpoint of endpoints)
       host[endpoint.method === "GET" ? "get" : "post"](BASE + endpoint.path, onNode(endpoint(deps)));
@@ -31,5 +33,4 @@ httpContract(
       refuse(req, res),
     );
   }),
-  ["errors", "transitions", "views"],
 );

@@ -1,9 +1,10 @@
 import { app, endpoints } from "../../handlers/index.ts";
 import { BASE, inHono } from "../support/host_apps.ts";
-import { httpContract } from "./http_contract.ts";
+import { httpContract, OF_A_HOST } from "./http_contract.ts";
 
 httpContract(
   "a Hono application, under a prefix",
+  [...OF_A_HOST, "streams"],
   inHono((host, deps) => {
     const governance = app(deps, { base: BASE });
     host.all(`${BASE}/*`, (c) => governance(c.req.raw));
@@ -12,6 +13,7 @@ httpContract(
 
 httpContract(
   "a Hono application, each endpoint by itself",
+  ["life", "errors", "preconditions"],
   inHono((host, deps) => {
     for (const endpoint of endpoints) {
       const handler = endpoint(deps);
@@ -24,5 +26,4 @@ httpContract(
       return [404, 405].includes(response.status) ? response : c.text("an endpoint is not mounted", 500);
     });
   }),
-  ["errors", "transitions", "views"],
 );

@@ -1,15 +1,15 @@
 /** docs/webhooks.md: its code checks what the service signs, and its table names what the service sends. */
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { NOTIFICATION_TYPES } from "../../lib/pulse/notifications.ts";
-import { keyOf, signatureOf } from "../../lib/kit/webhook_signature.ts";
+import { keyOf, signatureOf } from "../../lib/pulse/webhook_signature.ts";
+import { documents } from "./markdown.ts";
 
-const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
+const page = documents().find(({ path }) => path === "docs/webhooks.md")!;
 
 type ReadWebhook = (secret: string, headers: Record<string, string>, body: string, now: number) => unknown;
 async function readWebhook(): Promise<ReadWebhook> {
-  const code = /```js\n([^`]*(?:`[^`]+`[^`]*)*?)```/.exec(page)![1]!;
-  return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).readWebhook;
+  const code = page.blocks.find(({ language }) => language === "js")!;
+  return (await import(`data:text/javascript,${encodeURIComponent(code.text)}`)).readWebhook;
 }
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
@@ -35,6 +35,6 @@ test.each(["a secret of the two of us", `whsec_${btoa("0123456789abcdef")}`])(
 );
 
 test("it names every type of notification", () => {
-  const named = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)`/gm)].map(([, type]) => type);
+  const named = page.prose.flatMap(({ text }) => /^\| `([a-z_]+\.[a-z_]+)`/.exec(text)?.[1] ?? []);
   expect(named).toEqual([...NOTIFICATION_TYPES]);
 });

@@ -1,22 +1,29 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Log } from "../../lib/kit/platform.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { entryKey } from "../../lib/audit/chain.ts";
+import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
+import type { Log } from "../../lib/deps.ts";
 import { acquireLock } from "../../local/lock.ts";
+import { sha256 } from "../../local/node_ports.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type Running } from "../../local/start.ts";
+import { openFileStore } from "../../local/store/file_store.ts";
+import { logOf } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
 let running: Running[];
 let logged: string[];
+let hear: (message: string) => void;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "start-"));
   running = [];
   logged = [];
+  hear = () => {};
   const intent = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   await writeFile(join(folder, "intent.json"), JSON.stringify(intent));
 });
@@ -26,7 +33,10 @@ afterEach(async () => {
 });
 
 async function begin(argv: string[] = [], env: Environment = {}): Promise<Running> {
-  const note = (message: string) => void logged.push(message);
+  const note = (message: string) => {
+    logged.push(message);
+    hear(message);
+  };
   const log: Log = { info: note, warn: note, error: note };
   const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
   const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, ...argv], env);
@@ -44,6 +54,8 @@ const propose = ({ url }: Running, headers: Record<string, string> = {}, more: R
     { tenant_id: "t1", affected_users: "40", expected_delta_k: "12", ...more },
     headers,
   );
+
+const answerOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
 async function tick({ url }: Running): Promise<number> {
   return ((await (await fetch(`${url}/api/state`)).json()) as { tick: number }).tick;
@@ -112,4 +124,60 @@ test("cycles run on the timer", async () => {
 test("warnings stand in the log", async () => {
   await begin([], { SVC_PROTECT_ALL: "1" });
   expect(logged).toContain("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
+});
+
+test("a store that was set back to an older copy is held against its anchor before anything is served", async () => {
+  const outside = await mkdtemp(join(tmpdir(), "start-"));
+  onTestFinished(() => rm(outside, { recursive: true }));
+  const [older, anchor] = [join(outside, "older"), join(outside, "anchor.jsonl")];
+  const first = await begin();
+  expect((await propose(first)).status).toBe(201);
+  await first.stop();
+  await cp(folder, older, { recursive: true });
+
+  const second = await begin();
+  expect((await propose(second)).status).toBe(201);
+  const { checkpoint } = await answerOf(await fetch(`${second.url}/api/product/audit/checkpoint`));
+  await writeFile(anchor, `${JSON.stringify({ at: new Date().toISOString(), checkpoint })}\n`);
+  await second.stop();
+
+  await rm(folder, { recursive: true });
+  await cp(older, folder, { recursive: true });
+  const refused = await propose(await begin([`--audit-anchor=${anchor}`]));
+  expect([refused.status, await answerOf(refused)]).toEqual([
+    503,
+    expect.objectContaining({ code: "chain_broken", reason: expect.stringContaining("against the anchor") }),
+  ]);
+});
+
+/** More entries than a start checks before it serves. */
+const LONG = 10_100;
+
+/** A log of that length in the store that the program opens, its tree grown, and one of its first entries edited since. */
+async function editedLog(edited: number): Promise<void> {
+  const before = await logOf(LONG, { sha256 });
+  await currentCheckpoint(before);
+  const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
+  for (const collection of ["meta", "merkle", "audit"]) {
+    const records = await before.store.list<object>(collection, { limit: LONG });
+    await store.transact((tx) => {
+      for (const { id, value } of records)
+        tx.put(collection, id, id === entryKey(edited) ? { ...value, detail: "{ }" } : value);
+    });
+  }
+  await store.close();
+}
+
+test("the whole log is checked after the start: an edit before the newest entries stops writes", async () => {
+  await editedLog(5);
+  const broken = new Promise<void>((resolve) => {
+    hear = (message) => void (message === "audit chain broken" && resolve());
+  });
+  const program = await begin();
+  await broken;
+  const refused = await propose(program);
+  expect([refused.status, await answerOf(refused)]).toEqual([
+    503,
+    expect.objectContaining({ code: "chain_broken", first_invalid: 5 }),
+  ]);
 });

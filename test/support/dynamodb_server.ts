@@ -1,11 +1,10 @@
 /** A DynamoDB emulator with real transactions, as a process for one test file. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
-import type { DynamoDbAccess } from "../../lib/store/dynamodb/client.ts";
+import type { DynamoDbAccess } from "../../lib/store/dynamodb_client.ts";
+import { emulatorBinary } from "./dynamodb_emulator.ts";
 
 /** A running emulator. */
 export interface DynamoDbServer {
@@ -15,11 +14,11 @@ export interface DynamoDbServer {
   stop(): Promise<void>;
 }
 
-/** Starts one; when there is no binary for this platform, says so and gives nothing. */
+/** Starts one; where no emulator can be had, says why and gives nothing. */
 export async function startDynamoDb(): Promise<DynamoDbServer | undefined> {
-  const binary = findBinary();
-  if (binary === undefined) {
-    process.stderr.write(`DynamoDB is not tested here: no emulator for ${process.platform} ${process.arch}\n`);
+  const binary = await emulatorBinary().catch((error: Error) => error);
+  if (binary instanceof Error) {
+    process.stderr.write(`DynamoDB is not tested here: ${binary.message}\n`);
     return undefined;
   }
   const port = await freePort();
@@ -27,7 +26,7 @@ export async function startDynamoDb(): Promise<DynamoDbServer | undefined> {
   await new Promise<void>((resolve, reject) => {
     for (const output of [child.stdout, child.stderr])
       createInterface(output).on("line", (line) => line.includes("listening") && resolve());
-    child.once("exit", () => reject(new Error("the emulator ended before it listened")));
+    child.once("error", reject).once("exit", () => reject(new Error("the emulator ended before it listened")));
   });
   const url = `http://127.0.0.1:${port}`;
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
@@ -39,16 +38,6 @@ export async function startDynamoDb(): Promise<DynamoDbServer | undefined> {
       await once(child, "exit");
     },
   };
-}
-
-function findBinary(): string | undefined {
-  try {
-    const manifest = createRequire(import.meta.url).resolve("@dynoxide/linux-x64/package.json");
-    const binary = manifest.replace(/package\.json$/, "dynoxide");
-    return existsSync(binary) && process.platform === "linux" && process.arch === "x64" ? binary : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function freePort(): Promise<number> {

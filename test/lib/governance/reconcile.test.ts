@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import { refold } from "../../../lib/governance/reconcile.ts";
-import type { Change } from "../../../lib/governance/rules/change.ts";
+import type { EventType } from "../../../lib/audit/entry.ts";
+import { refold } from "../../../lib/audit/refold.ts";
+import type { Change } from "../../../lib/governance/change.ts";
 import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import type { Store } from "../../../lib/store/store.ts";
+import type { Reachable } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
@@ -111,12 +113,7 @@ test("a record that is missing, and one the log does not know", async () => {
 });
 
 /** Appends an entry as the service would, whatever it says. */
-async function append(
-  api: TestService,
-  change_id: string,
-  event_type: "change_applied" | "consent_decision" | "change_proposed",
-  detail: object,
-) {
+async function append(api: TestService, change_id: string, event_type: EventType, detail: object) {
   const { store, sha256, clock } = api.deps;
   await store.transact(async (tx) => {
     const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
@@ -131,7 +128,7 @@ async function append(
   });
 }
 
-test.each([
+test.each<[string, EventType, object]>([
   ["applied without consent", "change_applied", { status: "applied" }],
   [
     "decided for another content",
@@ -140,12 +137,36 @@ test.each([
   ],
   ["decided without saying how", "consent_decision", {}],
   ["proposed twice", "change_proposed", { status: "pending_consent" }],
-] as const)("a log in which a change is %s is not believed", async (_, event, detail) => {
+])("a log in which a change is %s is not believed", async (_, event, detail) => {
   const api = await service();
   const { change_id } = await api.propose();
   await append(api, change_id, event, detail);
   expect((await refold(api.deps)).mismatches).toEqual([{ change_id, fields: expect.arrayContaining(["log"]) }]);
 });
+
+/** The one status of a change in which the log may tell of each event. */
+const TOLD_OF: [EventType, Reachable, detail?: object][] = [
+  ["consent_decision", "pending_consent", { decision: "approved", approver: "bo", note: "" }],
+  ["change_applied", "approved"],
+  ["change_rolled_back", "applied"],
+  ["change_apply_failed", "approved"],
+  ["change_rollback_failed", "applied"],
+  ["change_drifted", "applied"],
+];
+const STATUSES: Reachable[] = ["pending_consent", "approved", "applied", "rolled_back", "denied"];
+
+test.each(TOLD_OF)(
+  "a log that tells of %s is believed of a change that is %s, and of no other",
+  async (event, only, detail = {}) => {
+    for (const status of STATUSES) {
+      const api = await service();
+      const change_id = await api.bring(status);
+      await append(api, change_id, event, detail);
+      const fields = (await refold(api.deps)).mismatches.flatMap((mismatch) => mismatch.fields);
+      expect(!fields.includes("log"), status).toBe(status === only);
+    }
+  },
+);
 
 test("changes that move meanwhile are no mismatch", async () => {
   const api = await service();

@@ -84,3 +84,24 @@ test("an edited note is held against the note in the log", async () => {
   const { api, change_id } = await tampered("approval_note", "edited");
   expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
 });
+
+/** What the record of a pending change may name as its entries, from its own and from those of an approved one. */
+const BORROWED: [what: string, entries: (own: number[], others: number[]) => number[]][] = [
+  ["all entries of an approved one", (_, others) => others],
+  ["its own proposal, and the consent to an approved one", (own, others) => [own[0]!, others[1]!]],
+];
+
+test.each(BORROWED)("a change that claims %s, of the same content, is not applied", async (_, entries) => {
+  const adapter = scriptedAdapter();
+  const api = await service({ adapter });
+  const [approved, pending] = [await api.bring("approved"), await api.bring("pending_consent")];
+  await api.deps.store.transact(async (tx) => {
+    const others = (await tx.get<ChangeRecord>("changes", approved))!.value;
+    const own = (await tx.get<ChangeRecord>("changes", pending))!.value;
+    const change = { ...others.change, change_id: pending };
+    tx.put("changes", pending, { ...own, change, audit: entries(own.audit, others.audit) });
+  });
+  expect(await api.act("apply", pending)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
+  expect(adapter.calls).toEqual([]);
+  expect((await api.act("apply", approved)).status).toBe(200);
+});

@@ -29,6 +29,20 @@ test("a receipt of an entry that was written while a pass ran holds, and the pas
   expect(reads.slice(0, 4)).toEqual([1000, 1000, 500, 1]);
 });
 
+test("a receipt goes on speaking for its entry while the log grows", async () => {
+  const deps = await logOf(8);
+  const [, , third, fourth] = await leavesOf(deps);
+  expect(await holdAgainst(deps, { expected_length: 3, expected_head: third })).toMatchObject({
+    valid: true,
+    not_checked: [],
+  });
+  expect(await holdAgainst(deps, { expected_length: 3, expected_head: fourth })).toMatchObject({
+    valid: false,
+    first_invalid: 3,
+    reason: expect.stringContaining("rewritten"),
+  });
+});
+
 test("a log that its anchor speaks against is not answered as valid, though the chain by itself holds", async () => {
   const deps = await logOf(10);
   const anchored = (await currentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");

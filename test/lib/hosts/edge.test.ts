@@ -13,7 +13,7 @@ import { startWebhookHost } from "../../support/webhook_host.ts";
 import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
 
-const ROOT = new URL("../../..", import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, "../../..");
 const TOKEN = "sesame-open-the-gate";
 const SECRET = "a secret of sixteen or more";
 const AUTHORISED = { "x-svc-admin-token": TOKEN };

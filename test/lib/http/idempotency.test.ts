@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { forgetOldAnswers } from "../../../lib/http/idempotency.ts";
+import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { DAY, testClock } from "../../support/clock.ts";
+import { DAY, HOUR, testClock } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service, serviceOf } from "../../support/service.ts";
@@ -66,6 +67,18 @@ test("answers whose time is over are forgotten, others not", async () => {
   expect((await api.post("propose", PROPOSAL, { "idempotency-key": "new" })).headers.get("idempotency-replayed")).toBe(
     "true",
   );
+});
+
+test("a cycle after midnight forgets no answer whose 24 hours are not over", async () => {
+  const api = await service();
+  const first = await propose(api);
+  api.deps.clock.advance(DAY - HOUR);
+  await runCycle(api.deps);
+  expect((await propose(api)).text).toBe(first.text);
+  api.deps.clock.advance(HOUR);
+  await runCycle(api.deps);
+  expect((await propose(api)).text).toBe(first.text);
+  expect(await api.audit()).toHaveLength(1);
 });
 
 test("around midnight an instance whose clock is behind finds what one ahead of it has kept under the next day", async () => {

@@ -1,10 +1,11 @@
 /** A second implementation, in another language, made from docs/link.md: it talks to this one in both directions. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, test } from "vitest";
 import { SECRET, startNode, stopAll } from "./node.ts";
 
-const program = new URL("../../../docs/link_peer.py", import.meta.url).pathname;
+const program = join(import.meta.dirname, "../../../docs/link_peer.py");
 const children = new Set<ChildProcess>();
 afterEach(async () => {
   for (const child of children) child.kill("SIGKILL");
@@ -47,7 +48,7 @@ const listenAt = { host: "127.0.0.1", port: 0 };
 
 describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there is no python3 here)"}`, () => {
   test("holds the published vectors", async () => {
-    const page = new URL("../../../docs/link.md", import.meta.url).pathname;
+    const page = join(import.meta.dirname, "../../../docs/link.md");
     expect(await python(["vectors", page]).next()).toEqual({ wrong: [] });
   });
 

@@ -103,7 +103,7 @@ async function crowd(at: { host: string; port: number }): Promise<Socket[]> {
 /** A peer in a process of its own, so that its round trips are not kept waiting by its attackers. */
 async function goodPeer(at: { host: string; port: number }) {
   const outfile = join(temporaryFolder(), "good_peer.mjs");
-  const entryPoints = [new URL("good_peer.ts", import.meta.url).pathname];
+  const entryPoints = [join(import.meta.dirname, "good_peer.ts")];
   await esbuild.build({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", target: "node20.19" });
   const child = fork(outfile, [JSON.stringify({ at, self: GOOD, secret: SECRET })]);
   await once(child, "message");

@@ -116,6 +116,22 @@ test("what is accepted while a sync runs shares one write and one sync", async (
   expect(disk.calls).toEqual(["write", "sync", "write", "sync"]);
 });
 
+test.each([
+  ["one byte", "x"],
+  ["two bytes", "é"],
+  ["three bytes", "字"],
+  ["four bytes", "😀"],
+])("values of any size are kept whole, in characters of %s", async (_, character) => {
+  const store = await opened(state);
+  const lengths = [10_000, 21_000, 40_000, 80_000, 300_000];
+  for (const length of lengths)
+    await store.transact((tx) => tx.put("things", String(length), character.repeat(length)));
+  await store.close();
+  const again = await opened(state);
+  for (const length of lengths)
+    expect((await again.get("things", String(length)))?.value === character.repeat(length), `${length}`).toBe(true);
+});
+
 describe("when the disk fails", () => {
   const contents = history(20);
 

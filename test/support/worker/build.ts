@@ -1,7 +1,8 @@
 /** Bundles a Worker of the tests. */
+import { join } from "node:path";
 import { build } from "esbuild";
 
-const ROOT = new URL("../../..", import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, "../../..");
 
 /** The text of the bundle of `entry`, a path from the root. */
 export async function bundled(entry: string): Promise<string> {

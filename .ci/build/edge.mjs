@@ -1,0 +1,43 @@
+/** What runs on the edge: the Cloudflare Worker, and each handler for a Worker of one's own. */
+import { join } from "node:path";
+import * as esbuild from "esbuild";
+import { bundles } from "./bundles.mjs";
+import { ALL_ENDPOINTS, DESCRIBING, handlerFiles } from "./handler_files.mjs";
+import { root } from "./root.mjs";
+
+/** The entry of the Worker: the host with every endpoint. */
+const WORKER = `
+import { app, endpoints } from "./handlers/index.ts";
+import { edgeHost } from "./lib/hosts/edge/worker.ts";
+const host = edgeHost({ app, endpoints });
+export const { Countersign } = host;
+export default host.worker;
+`;
+
+/** Builds the Worker into one file, with every package it needs inside; `entry` is the text of its entry. */
+export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), entry = WORKER) {
+  await esbuild.build({
+    stdin: { contents: entry, resolveDir: root, sourcefile: "worker.ts", loader: "ts" },
+    absWorkingDir: root,
+    outfile,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:workers"],
+    target: "es2022",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
+
+/** Builds each handler: `<name>.js`, which exports what the handler file exports. */
+export async function buildEdge(outdir = join(root, "dist/edge"), wanted = () => true) {
+  const entry = (file) =>
+    DESCRIBING[file]
+      ? `${ALL_ENDPOINTS}export const ${file} = endpoints.find(({ path }) => path === "${DESCRIBING[file]}");`
+      : `export * from "./handlers/${file}.ts";`;
+  const entries = Object.fromEntries((await handlerFiles()).map((file) => [file, entry(file)]));
+  return bundles(entries, wanted, { outdir, platform: "neutral", target: "es2022" });
+}

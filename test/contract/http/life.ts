@@ -1,0 +1,50 @@
+/** One change from its proposal to its rollback, and what is told of it: as much of the rules as any host carries. */
+import { expect, test } from "vitest";
+import { type Action, events, FOLLOWUP, type Reply } from "../../support/client.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import type { Open } from "../http_contract.ts";
+
+const STEPS: [action: Action, to: string][] = [
+  ["approve", "approved"],
+  ["apply", "applied"],
+  ["rollback", "rolled_back"],
+];
+
+export function lifeRules(open: Open): void {
+  test("a change goes from its proposal to its rollback, each step with its entry in one chain", async () => {
+    const api = await open();
+    const proposed = await api.post("propose-crm-followup", FOLLOWUP);
+    expect([proposed.status, proposed.body.status]).toEqual([201, "pending_consent"]);
+    const { change_id } = proposed.body;
+    const receipts: Reply["body"][] = [proposed.body.audit_entry];
+    for (const [action, to] of STEPS) {
+      const { status, body } = await api.act(action, change_id);
+      expect([status, body.status]).toEqual([200, to]);
+      receipts.push(body.audit_entry);
+    }
+    const entries = await api.audit();
+    expect(entries).toEqual(receipts);
+    expect(chainFault(entries)).toBeNull();
+    expect(events(entries)).toEqual(["change_proposed", "consent_decision", "change_applied", "change_rolled_back"]);
+    expect((await api.change(change_id)).audit_entries).toEqual(receipts);
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 4 });
+    const exported = await api.get("audit?format=jsonl");
+    expect(
+      exported.text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual(receipts);
+  });
+
+  test("a step that is not allowed is refused, and leaves nothing behind", async () => {
+    const api = await open();
+    const change_id = await api.bring("denied");
+    const before = [await api.change(change_id), await api.audit()];
+    expect(await api.act("apply", change_id)).toMatchObject({
+      status: 400,
+      body: { code: "illegal_transition", change_id, current_status: "denied", allowed: [] },
+    });
+    expect([await api.change(change_id), await api.audit()]).toEqual(before);
+  });
+}

@@ -1,0 +1,111 @@
+/** A Markdown document as its tests read it: fenced blocks, headings, links and code spans, each with its line. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The folder that documents name files from. */
+export const ROOT = join(import.meta.dirname, "../..");
+
+/** What is fenced. */
+export interface Block {
+  /** Of its first line of code, from 1. */
+  line: number;
+  /** All that stands behind the fence: the language, and what it is an example of (`json intent`). */
+  info: string;
+  language: string;
+  text: string;
+  /** The HTML comments directly before it. */
+  marks: string[];
+}
+
+/** Text with its line. */
+export interface Found {
+  line: number;
+  text: string;
+}
+
+/** A document. */
+export interface Document {
+  /** From the root. */
+  path: string;
+  blocks: Block[];
+  /** What an anchor may name. */
+  anchors: Set<string>;
+  /** The targets of links and images. */
+  links: Found[];
+  /** What stands in backticks. */
+  spans: Found[];
+  /** The lines outside of fences and comments. */
+  prose: Found[];
+}
+
+const FENCE = /^( *)(`{3,}|~{3,})\s*([^`]*?)\s*$/;
+const COMMENT = /<!--\s*([^]*?)\s*-->/g;
+
+/** The documents that are tested: those at the root, the manual, and what README leads a newcomer to. */
+export function documents(): Document[] {
+  const paths = [".", "docs", "local/example"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  );
+  return paths.map((path) => parse(path, readFileSync(join(ROOT, path), "utf8")));
+}
+
+/** Reads a document. */
+export function parse(path: string, text: string): Document {
+  const lines = text.split("\n");
+  const blocks: Block[] = [];
+  const prose: Found[] = [];
+  let marks: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    const [, indent, fence, info] = FENCE.exec(line) ?? [];
+    if (fence !== undefined) {
+      const end = lines.findIndex((other, index) => index > at && other.trim() === fence);
+      if (end < 0) throw new Error(`${path}:${at + 1}: this fence is not closed`);
+      const code = lines
+        .slice(at + 1, end)
+        .map((each) => (each.startsWith(indent!) ? each.slice(indent!.length) : each));
+      blocks.push({ line: at + 2, info: info!, language: info!.split(" ")[0]!, text: code.join("\n"), marks });
+      at = end;
+      marks = [];
+    } else if (line.startsWith("<!--")) {
+      const end = lines.findIndex((other, index) => index >= at && other.includes("-->"));
+      marks.push(
+        ...[
+          ...lines
+            .slice(at, end + 1)
+            .join("\n")
+            .matchAll(COMMENT),
+        ].map(([, said]) => said!),
+      );
+      at = end;
+    } else {
+      if (line.trim() !== "") marks = [];
+      prose.push({ line: at + 1, text: line });
+    }
+  }
+  const each = (pattern: RegExp) =>
+    prose.flatMap(({ line, text }) => [...text.matchAll(pattern)].map((match) => ({ line, text: match[1]! })));
+  return {
+    path,
+    blocks,
+    prose,
+    anchors: anchorsOf(each(/^#{1,6} +(.*?)\s*#*$/g)),
+    links: each(/\]\(<?([^)\s>]+)>?\)/g),
+    spans: each(/`([^`]+)`/g),
+  };
+}
+
+/** As GitHub makes them: lower case, no punctuation, hyphens for spaces; a second one of a name gets a number. */
+function anchorsOf(headings: Found[]): Set<string> {
+  const anchors = new Set<string>();
+  for (const { text } of headings) {
+    const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const slug = plain.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
+    let name = slug;
+    for (let again = 1; anchors.has(name); again++) name = `${slug}-${again}`;
+    anchors.add(name);
+  }
+  return anchors;
+}

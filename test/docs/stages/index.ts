@@ -1,0 +1,30 @@
+/** What the stories of the documents stand on beside a checkout, by document. */
+import type { Stage, Story } from "../story.ts";
+import { lambda } from "./lambda.ts";
+import { link } from "./link.ts";
+import { mounting } from "./mounting.ts";
+import { stores } from "./stores.ts";
+import { webhookAdapter } from "./webhook_adapter.ts";
+import { webhooks } from "./webhooks.ts";
+import { workers } from "./workers.ts";
+
+/** A document's own. */
+export interface Own {
+  /** The programs it needs beside those of npm; curl unless given. */
+  needs?: string[];
+  /** Made before its first block; undefined where it cannot be made here, which it has said. */
+  stage?(): Promise<Stage | undefined> | Stage;
+  /** Declares further tests, of what the document has set up. */
+  afterwards?(story: () => Story): void;
+}
+
+export const stages: Record<string, Own> = {
+  "docs/evidence.md": { needs: ["curl", "openssl", "python3"] },
+  "docs/lambda.md": lambda,
+  "docs/link.md": link,
+  "docs/mounting.md": mounting,
+  "docs/stores.md": stores,
+  "docs/webhook_adapter.md": webhookAdapter,
+  "docs/webhooks.md": webhooks,
+  "docs/workers.md": workers,
+};

@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { client, type Client, PROPOSAL } from "../../support/client.ts";
+import type { Own } from "./index.ts";
+
+export const mounting: Own = {
+  afterwards(story) {
+    describe.each(["hono.js", "express.js"])("%s", (file) => {
+      let origin: string;
+      beforeAll(async () => {
+        await story().start(`node ${file}`, ["3000"]);
+        origin = story().url(3000);
+      });
+
+      /** What somebody with this session sends, with headers of their own choice. */
+      const withSession = (session: string, more: Record<string, string> = {}) => {
+        const send = (request: Request): Promise<Response> => {
+          for (const [name, value] of Object.entries({ authorization: `Bearer ${session}`, ...more }))
+            request.headers.set(name, value);
+          return fetch(request);
+        };
+        return client(send, `${origin}/governance`);
+      };
+      const settings = async (): Promise<Record<string, { value: unknown }>> =>
+        (await withSession("session-of-ana").send(new Request(`${origin}/settings`))).body;
+      const propose = ({ propose: ask }: Client, value: unknown) =>
+        ask({ value: JSON.stringify(value), target: "ui.banner" });
+
+      test("the host's log-in stands in front", async () => {
+        const { post, get } = withSession("nobody");
+        for (const reply of [await post("propose", PROPOSAL), await get("runtime")])
+          expect(reply).toMatchObject({ status: 401, text: "log in first" });
+      });
+
+      test("who is logged in is who decides, whatever a client says", async () => {
+        const api = withSession("session-of-bo", { "x-person": "ana" });
+        const { change_id } = await propose(api, 1);
+        const refused = await api.post("approve", { change_id, approver: "ana" });
+        expect(refused).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
+        expect((await api.post("approve", { change_id, approver: "bo" })).status).toBe(200);
+        expect(await api.change(change_id)).toMatchObject({ approver: "bo" });
+      });
+
+      test("changes are carried into the host's own table, and taken back", async () => {
+        const api = withSession("session-of-ana");
+        const decide = async (value: unknown) => {
+          const { change_id } = await propose(api, value);
+          await api.must("approve", change_id);
+          return { change_id, applied: await api.must("apply", change_id) };
+        };
+        const first = await decide({ on: true });
+        expect(first.applied).toMatchObject({ status: "applied", adapter: { name: "settings", result: "applied" } });
+        expect((await settings())["t1 ui.banner"]?.value).toEqual({ on: true });
+        const second = await decide("second");
+        expect((await settings())["t1 ui.banner"]?.value).toBe("second");
+        await api.must("rollback", second.change_id);
+        expect((await settings())["t1 ui.banner"]?.value).toEqual({ on: true });
+        await api.must("rollback", first.change_id);
+        expect(await settings()).toEqual({});
+        const [older, newer] = [await decide("older"), await decide("newer")];
+        expect((await api.must("rollback", older.change_id)).adapter).toMatchObject({ result: "superseded" });
+        expect((await settings())["t1 ui.banner"]?.value).toBe("newer");
+        await api.must("rollback", newer.change_id);
+        expect(await settings()).toEqual({});
+        const { change_id } = await api.propose({ target: "ui.banner" });
+        await api.must("approve", change_id);
+        expect(await api.act("apply", change_id)).toMatchObject({
+          status: 400,
+          body: { code: "adapter_rejected", error: expect.stringContaining("a value is needed") },
+        });
+      });
+
+      test("one endpoint answers by itself under a path of the host's", async () => {
+        const api = withSession("session-of-ana");
+        const { change_id } = await propose(api, 1);
+        const history = (id: string) => api.send(new Request(`${origin}/crm/history/${id}`));
+        expect((await history(change_id)).body).toEqual(await api.change(change_id));
+        expect(await history("chg_none")).toMatchObject({ status: 404, body: { code: "change_not_found" } });
+      });
+
+      test("the prefix stands in the API's description, and what lies outside it is the host's", async () => {
+        const { get, send } = withSession("session-of-ana");
+        const { paths, servers } = (await get("/openapi.json")).body;
+        expect(servers).toEqual([{ url: "/governance" }]);
+        expect(Object.keys(paths)).toContain("/api/product/approve");
+        expect((await get("/docs")).text).toContain("POST /governance/api/product/approve");
+        expect(await get("/api/none")).toMatchObject({ status: 404, body: { code: "not_found" } });
+        const outside = await send(new Request(`${origin}/api/state`));
+        expect([outside.status, outside.headers.get("x-request-id")]).toEqual([404, null]);
+      });
+    });
+  },
+};

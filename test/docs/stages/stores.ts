@@ -1,0 +1,46 @@
+import { Client } from "pg";
+import { expect } from "vitest";
+import { TABLE } from "../../../lib/store/dynamodb_table.ts";
+import { client } from "../../support/client.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+import type { Stage } from "../story.ts";
+import type { Own } from "./index.ts";
+
+export const stores: Own = { needs: ["createdb"], stage };
+
+async function stage(): Promise<Stage | undefined> {
+  const [postgres, dynamoDb] = [await startPostgres(), await startDynamoDb()];
+  const close = async () => void (await Promise.all([postgres?.stop(), dynamoDb?.stop()]));
+  if (!postgres || !dynamoDb) return void (await close()); // each has said why
+  const { hostname, port, username, password } = new URL(postgres.url);
+  const url = Object.assign(new URL(postgres.url), { pathname: "/countersign" }).href;
+  return {
+    stands: {
+      "postgres://countersign:…@db.internal:5432/countersign": url,
+      "region: AWS_REGION!,": `region: AWS_REGION!, endpoint: "${dynamoDb.url}",`,
+    },
+    env: {
+      ...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password, DATABASE_URL: url },
+      ...{ AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "key" },
+    },
+    readers: {
+      async sql(query, story) {
+        const { change_id } = await client(fetch, story.url(8420)).propose();
+        const database = new Client(url);
+        await database.connect();
+        const { rows } = await database.query(query);
+        await database.end();
+        expect(rows).toEqual([
+          expect.objectContaining({
+            id: change_id,
+            value: expect.objectContaining({ change: expect.objectContaining({ change_id }) }),
+          }),
+        ]);
+      },
+      "yaml table": ({ Table: { Properties } }) =>
+        expect(Properties).toMatchObject({ ...TABLE, TimeToLiveSpecification: { AttributeName: "expires" } }),
+    },
+    close,
+  };
+}

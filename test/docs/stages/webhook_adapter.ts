@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { client } from "../../support/client.ts";
+import { startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
+import { difference } from "../shape.ts";
+import type { Own } from "./index.ts";
+
+const SECRET = "sesame-open-the-gate";
+let host: WebhookHost;
+
+export const webhookAdapter: Own = {
+  async stage() {
+    host = await startWebhookHost(SECRET);
+    return {
+      stands: { "whsec_…": SECRET, "https://crm.acme.example/hooks/countersign": host.url },
+      readers: {
+        async "json request"(shown, story) {
+          const { propose, must } = client(fetch, story.url(8420));
+          const { change_id } = await propose({ value: "true" });
+          for (const action of ["approve", "apply", "rollback"] as const) await must(action, change_id);
+          const sent = host.received.find(({ operation }) => operation === "apply")!.body;
+          expect(difference(JSON.stringify(shown), JSON.stringify(sent), story.standIns)).toBeUndefined();
+        },
+      },
+      close: () => host.stop(),
+    };
+  },
+  afterwards(story) {
+    test("its code takes what the service has sent, and nothing else", async () => {
+      const { isSigned } = await import(join(story().folder, "is_signed.js"));
+      expect(host.received.map(({ operation }) => operation)).toEqual([
+        "validate",
+        "apply",
+        "verify",
+        "rollback",
+        "verify",
+      ]);
+      for (const { headers, body } of host.received) {
+        expect(isSigned(SECRET, headers, JSON.stringify(body))).toBe(true);
+        expect(isSigned(SECRET, headers, `${JSON.stringify(body)} `)).toBe(false);
+        expect(isSigned("another secret, of others", headers, JSON.stringify(body))).toBe(false);
+        const old = { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - 301) };
+        expect(isSigned(SECRET, old, JSON.stringify(body))).toBe(false);
+      }
+    });
+  },
+};

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { client } from "../../support/client.ts";
+import { sendAlone, startWorkerd } from "../../support/worker/edge_service.ts";
+import type { Own } from "./index.ts";
+
+export const workers: Own = {
+  afterwards(story) {
+    test("its entry is a Worker that governs by the intent beside it", async () => {
+      const { outputFiles } = await build({
+        absWorkingDir: story().folder,
+        entryPoints: [join(story().folder, "worker.ts")],
+        bundle: true,
+        write: false,
+        format: "esm",
+        conditions: ["workerd", "worker", "browser"],
+        external: ["cloudflare:workers"],
+      });
+      const { workerd, url } = await startWorkerd(outputFiles[0]!.text);
+      const { body } = await client(sendAlone, url)
+        .get("intent")
+        .finally(() => workerd.dispose());
+      expect(body).toMatchObject({ product_id: "acme-crm", version: "2026.11", update_epoch: 3 });
+    });
+  },
+};

