@@ -1,6 +1,7 @@
 /** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
 import { afterAll, afterEach, describe, onTestFinished } from "vitest";
-import { createBell, ringing } from "../../lib/pulse/bell.ts";
+import { createCommitSignal } from "../../lib/kit/commit_signal.ts";
+import { signalling } from "../../lib/store/signalling.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
@@ -49,8 +50,8 @@ export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms:
 
 /** What every service under test runs on: commits wake whoever reads its events. */
 export function contractDeps(options: TestOptions): Promise<TestDeps> {
-  const bell = createBell();
-  return opened({ ...options, bell, store: ringing(memoryStore(), bell) });
+  const commits = createCommitSignal();
+  return opened({ ...options, commits, store: signalling(memoryStore(), bell) });
 }
 
 const SECTIONS = {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { type ErrorCode, statusOf } from "../../lib/errors.ts";
+import { type ErrorCode, statusOf } from "../../lib/kit/errors.ts";
 import type { OpenApi } from "../../lib/openapi/types.ts";
 import { TABLE, variableOf } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };

@@ -1,7 +1,7 @@
 /** docs/webhooks.md: its code checks what the service signs, and its table names what the service sends. */
 import { expect, test } from "vitest";
 import { NOTIFICATION_TYPES } from "../../lib/pulse/notifications.ts";
-import { keyOf, signatureOf } from "../../lib/pulse/webhook_signature.ts";
+import { keyOf, signatureOf } from "../../lib/kit/webhook_signature.ts";
 import { documents } from "./markdown.ts";
 
 const page = documents().find(({ path }) => path === "docs/webhooks.md")!;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
-import type { DynamoDbAccess } from "../../lib/store/dynamodb_client.ts";
+import type { DynamoDbAccess } from "../../lib/store/dynamodb/client.ts";
 import { emulatorBinary } from "./dynamodb_emulator.ts";
 
 /** A running emulator. */

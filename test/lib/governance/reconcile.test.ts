@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { EventType } from "../../../lib/audit/entry.ts";
-import { refold } from "../../../lib/audit/refold.ts";
-import type { Change } from "../../../lib/governance/change.ts";
+import { refold } from "../../../lib/governance/reconcile.ts";
+import type { Change } from "../../../lib/governance/rules/change.ts";
 import type { ChangeRecord } from "../../../lib/governance/records.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reachable } from "../../support/client.ts";
