@@ -1,5 +1,5 @@
-/** The program with its files, and every handler and library module for whoever imports one. */
-import { chmod, cp, rm } from "node:fs/promises";
+/** The programs with their files, and what the package exports. */
+import { chmod, cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { buildConsole } from "./console.mjs";
@@ -18,12 +18,21 @@ export const NODE = {
   logLevel: "warning",
 };
 
+/** The sources of what the package exports and of its programs, a `*` for every file in a folder. */
+async function entryPoints() {
+  const { bin, exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const exported = Object.values(exports).flatMap((target) => target.default ?? []);
+  return [...exported, ...Object.values(bin)].map((path) =>
+    path.replace(/^(?:\.\/)?dist\//, "").replace("*", "**/*").replace(/\.js$/, ".ts"),
+  );
+}
+
 /** Builds into a folder, which is emptied first. Modules that several entries share are chunks. */
 export async function build(outdir = join(root, "dist")) {
   await rm(outdir, { recursive: true, force: true });
   await esbuild.build({
     ...NODE,
-    entryPoints: ["handlers/**/*.ts", "lib/**/*.ts", "local/ui_server.ts", "local/verify/main.ts"],
+    entryPoints: await entryPoints(),
     outdir,
     chunkNames: "chunks/[hash]",
     splitting: true,

@@ -1,0 +1,60 @@
+/** The adapters of the package keep what every adapter promises; broken ones are told. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { ProductAdapter } from "../../lib/governance/adapters/port.ts";
+import { webhookAdapter } from "../../lib/governance/adapters/webhook.ts";
+import { systemClock } from "../../lib/kit/platform.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { fileAdapter } from "../../local/file_adapter.ts";
+import { fastTmpdir } from "../support/folders.ts";
+import { startWebhookHost } from "../support/webhook_host.ts";
+import { adapterCases, type MakeAdapter } from "./adapter_cases.ts";
+
+const common = { product_id: "acme-crm", instance_id: "acme-crm@local", clock: systemClock };
+
+const onFile: MakeAdapter = async () => {
+  const folder = await mkdtemp(join(fastTmpdir(), "countersign-adapter-"));
+  const adapter = fileAdapter({ path: join(folder, "config.json"), store: memoryStore(), ...common });
+  return { adapter, dispose: () => rm(folder, { recursive: true, force: true }) };
+};
+
+const onWebhook: MakeAdapter = async () => {
+  const secret = "a secret of some length";
+  const host = await startWebhookHost(secret);
+  return { adapter: webhookAdapter({ url: host.url, secret, ...common }), dispose: host.stop };
+};
+
+describe.each(Object.entries({ file: onFile, webhook: onWebhook }))("the %s adapter", (_, make) => {
+  test.each(adapterCases)("$name", ({ run }) => run(make));
+});
+
+/** The file adapter with one of its answers replaced. */
+const broken =
+  (over: (whole: ProductAdapter) => Partial<ProductAdapter>): MakeAdapter =>
+  async () => {
+    const { adapter, dispose } = await onFile();
+    return { adapter: { ...adapter, ...over(adapter) }, ...(dispose && { dispose }) };
+  };
+
+const BROKEN: Record<string, MakeAdapter> = {
+  "applies nothing": broken(() => ({ apply: async () => ({ result: "applied" }) })),
+  "rolls nothing back": broken(() => ({ rollback: async () => ({ result: "rolled_back" }) })),
+  "applies when it should validate": broken(({ apply }) => ({
+    validate: async (change, signal) => apply(change, signal).then(() => ({ ok: true })),
+  })),
+  "forgets tenants": broken(({ apply, verify, rollback }) => {
+    const one = <C extends { tenant_id: string }>(change: C): C => ({ ...change, tenant_id: "t1" });
+    let last = "";
+    return {
+      apply: (change, signal) => ((last = change.change_id), apply(one(change), signal)),
+      verify: async (change, signal) => (last === change.change_id ? verify(one(change), signal) : "absent"),
+      rollback: (change, signal) => rollback(one(change), signal),
+    };
+  }),
+};
+
+test.each(Object.entries(BROKEN))("an adapter that %s breaks a promise", async (_, make) => {
+  const results = await Promise.allSettled(adapterCases.map(({ run }) => run(make)));
+  expect(results.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
+});

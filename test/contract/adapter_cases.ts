@@ -1,0 +1,132 @@
+/** What every product adapter promises, as named cases: each adapter's test runs them, and so may an application's own. */
+import type { ProductAdapter } from "../../lib/governance/adapters/port.ts";
+import type { Change } from "../../lib/governance/rules/change.ts";
+import { agree } from "./agree.ts";
+
+/** A fresh adapter on a host product that holds nothing yet. */
+export type MakeAdapter = () => Promise<{ adapter: ProductAdapter; dispose?(): Promise<void> }>;
+
+/** One promise. */
+export interface AdapterCase {
+  name: string;
+  run(make: MakeAdapter): Promise<void>;
+}
+
+type Verb = "apply" | "rollback" | "validate";
+type Work = (host: {
+  is(verb: Verb, change: Change): Promise<void>;
+  shows(change: Change, ...states: string[]): Promise<void>;
+}) => Promise<void>;
+
+const GONE = ["rolled_back", "absent"];
+
+/** A change of a kind that any host product can carry out. */
+const change = (number: number, over: Partial<Change> = {}): Change => ({
+  change_id: `chg_00000000-0000-7000-8000-${String(number).padStart(12, "0")}`,
+  tenant_id: "t1",
+  kind: "config",
+  target: `limits.${number}`,
+  value: { limit: number },
+  summary: `Set limit ${number}`,
+  rationale: "",
+  expected_delta_k: null,
+  affected_users: null,
+  reversible: true,
+  tier: "standard",
+  risk: "low",
+  kpi: null,
+  proposer: null,
+  status: "approved",
+  resolution: null,
+  created_at: "2026-01-02T03:04:05.678Z",
+  approver: "ana",
+  approval_note: null,
+  approvals: [],
+  required_approvers: 1,
+  decided_at: null,
+  applied_at: null,
+  rolled_back_at: null,
+  digest: "0".repeat(64),
+  revision: 1,
+  ...over,
+});
+
+const named = (name: string, work: Work): AdapterCase => ({
+  name,
+  async run(make) {
+    const { adapter, dispose } = await make();
+    const { signal } = new AbortController();
+    try {
+      await work({
+        async is(verb, asked) {
+          await adapter[verb](asked, signal);
+        },
+        async shows(asked, ...states) {
+          const state = await adapter.verify(asked, signal);
+          agree(states.includes(state), `verify answers ${state} for ${asked.target}, not ${states.join(" or ")}`);
+        },
+      });
+    } finally {
+      await dispose?.();
+    }
+  },
+});
+
+/** All cases. */
+export const adapterCases: readonly AdapterCase[] = [
+  named("what nobody applied is absent, and validating it changes nothing", async ({ is, shows }) => {
+    await shows(change(1), "absent");
+    await is("validate", change(1));
+    await shows(change(1), "absent");
+  }),
+  named("an applied change shows as applied, also when it is applied twice", async ({ is, shows }) => {
+    await is("apply", change(1));
+    await shows(change(1), "applied");
+    await is("apply", change(1));
+    await shows(change(1), "applied");
+  }),
+  named("a change that was rolled back does not show, also when it is rolled back twice", async ({ is, shows }) => {
+    await is("apply", change(1));
+    await is("rollback", change(1));
+    await shows(change(1), ...GONE);
+    await is("rollback", change(1));
+    await shows(change(1), ...GONE);
+  }),
+  named("rolling back what was never applied does no harm", async ({ is, shows }) => {
+    await is("apply", change(1));
+    await is("rollback", change(2));
+    await shows(change(2), ...GONE);
+    await shows(change(1), "applied");
+  }),
+  named("a change that was rolled back may be applied again", async ({ is, shows }) => {
+    await is("apply", change(1));
+    await is("rollback", change(1));
+    await is("apply", change(1));
+    await shows(change(1), "applied");
+  }),
+  named("changes on other targets and of other tenants are left alone", async ({ is, shows }) => {
+    const others = [change(2), change(3, { target: change(1).target, tenant_id: "t2" })];
+    for (const one of [change(1), ...others]) await is("apply", one);
+    await is("rollback", change(1));
+    for (const other of others) await shows(other, "applied");
+  }),
+  named("rolling back the later of two on one target brings the earlier back", async ({ is, shows }) => {
+    const later = change(2, { target: change(1).target });
+    await is("apply", change(1));
+    await is("apply", later);
+    await shows(later, "applied");
+    await is("rollback", later);
+    await shows(later, ...GONE);
+    await shows(change(1), "applied");
+  }),
+  named("rolling back the earlier of two on one target leaves the later alone", async ({ is, shows }) => {
+    const later = change(2, { target: change(1).target });
+    await is("apply", change(1));
+    await is("apply", later);
+    await is("rollback", change(1));
+    await shows(later, "applied");
+    await is("rollback", later);
+    await shows(later, ...GONE);
+    await shows(change(1), ...GONE);
+  }),
+];
