@@ -51,6 +51,8 @@ export const changeSchema = z.object({
   decided_at: time.nullable(),
   applied_at: time.nullable(),
   rolled_back_at: time.nullable(),
+  /** The change that this one puts in force again, where its proposer says so. */
+  supersedes: z.string().optional(),
   /** SHA-256 of the content that consent is given to. */
   digest: z.string(),
   /** Rises with every step; the ETag. */
@@ -58,7 +60,8 @@ export const changeSchema = z.object({
 });
 export type Change = z.infer<typeof changeSchema>;
 
-const DIGESTED = [
+/** The fields that consent is bound to. */
+export const CONTENT_FIELDS = [
   "tenant_id",
   "kind",
   "target",
@@ -75,9 +78,9 @@ const DIGESTED = [
 ] as const;
 
 /** The part of a change that consent is given to. */
-export type Content = Pick<Change, (typeof DIGESTED)[number]>;
+export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export function digestOf(content: Content, sha256: Sha256): string {
-  return sha256(canonicalJson(Object.fromEntries(DIGESTED.map((field) => [field, content[field]]))));
+  return sha256(canonicalJson(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, content[field]]))));
 }

@@ -4,7 +4,7 @@ import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny } from "./names.ts";
 import { standingApprovals } from "./policy.ts";
-import type { GuardrailEvidence } from "../records.ts";
+import type { GuardrailEvidence } from "./guardrail.ts";
 
 export const gateSchema = z.object({
   gate: z.enum(["consent", "forbidden_target", "target_conflict", "operation", "guardrail", "reversible"]),
@@ -20,12 +20,12 @@ export interface Circumstances {
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the host is under way. */
-  claimed: boolean;
+  under_operation: boolean;
   guardrail?: GuardrailEvidence | undefined;
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { policy, conflicts, claimed, guardrail }: Circumstances): Gate[] {
+export function gatesOf(change: Change, { policy, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
   const gates: Gate[] = [];
   const live = change.status === "pending_consent" || change.status === "approved";
   if (live) {
@@ -47,7 +47,8 @@ export function gatesOf(change: Change, { policy, conflicts, claimed, guardrail 
     if (!change.reversible)
       gates.push({ gate: "reversible", state: "warn", message: "the proposer says it cannot be undone" });
   }
-  if (claimed) gates.push({ gate: "operation", state: "block", message: "an operation on the host is under way" });
+  if (under_operation)
+    gates.push({ gate: "operation", state: "block", message: "an operation on the host is under way" });
   if (guardrail)
     gates.push({
       gate: "guardrail",

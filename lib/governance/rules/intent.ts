@@ -84,25 +84,26 @@ export class IntentInvalid extends Error {
   override readonly name = "IntentInvalid";
 }
 
-/** Reads an intent's JSON text; throws `IntentInvalid`. The hash covers every member, known or not. */
-export function loadIntent(text: string, sha256: Sha256): { intent: Intent; manifest_hash: string } {
-  let manifest: unknown;
+/** Reads an intent's JSON text; throws `IntentInvalid`. The hash is that of its canonical text, every member in it. */
+export function loadIntent(text: string, sha256: Sha256): { intent: Intent; manifest: string; manifest_hash: string } {
+  let stated: unknown;
   try {
-    manifest = parseStrictJson(text.replace(/^\uFEFF/, ""));
+    stated = parseStrictJson(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     if (error instanceof JsonRefused) throw new IntentInvalid(`the product intent ${error.message}`);
     throw error;
   }
-  const parsed = intentSchema.safeParse(manifest);
+  const parsed = intentSchema.safeParse(stated);
   if (!parsed.success) {
     const rules = parsed.error.issues.map((issue) => {
       const field = issue.path.join(".") || "the product intent";
-      const absent = issue.code === "invalid_type" && !hasPath(manifest, issue.path);
+      const absent = issue.code === "invalid_type" && !hasPath(stated, issue.path);
       return `${field} ${absent ? "is required" : issue.message}`;
     });
     throw new IntentInvalid(rules.join("; "));
   }
-  return { intent: parsed.data, manifest_hash: sha256(canonicalJson(manifest)) };
+  const manifest = canonicalJson(stated);
+  return { intent: parsed.data, manifest, manifest_hash: sha256(manifest) };
 }
 
 function hasPath(value: unknown, path: readonly PropertyKey[]): boolean {

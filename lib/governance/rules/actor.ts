@@ -1,0 +1,31 @@
+/** Who does something, how that is known, and the names that stand for the service itself. */
+
+/** The intent's own consent to a minor change. */
+export const POLICY_MINOR = "policy:minor";
+/** The intent's time limit, which denies what nobody consents to. */
+export const POLICY_EXPIRY = "policy:expiry";
+/** The intent's guardrails, which roll back. */
+export const POLICY_GUARDRAIL = "policy:guardrail";
+
+/** Recorded with every step. */
+export interface Actor {
+  actor: string | null;
+  /**
+   * `proxy`: the name is the trusted proxy's or the host's word; `token`: said by a holder of the admin token; `claimed`:
+   * taken at its word; `null`: nobody is named, or it is the service itself.
+   */
+  authenticated: "proxy" | "token" | "claimed" | null;
+}
+
+/** The service itself, under one of its names or none. */
+export const serviceItself = (actor: string | null = null): Actor => ({ actor, authenticated: null });
+
+/** What kind of proposer stands behind a name. */
+export type ProposerKind = "person" | "agent" | "model" | "peer" | "unknown";
+
+/** A model and a peer by what their names begin with, a person where the proxy says so. */
+export function proposerKindOf(proposer: string | null, { authenticated }: Actor): ProposerKind {
+  if (proposer !== null && /^llm:/i.test(proposer)) return "model";
+  if (proposer !== null && /^peer:/i.test(proposer)) return "peer";
+  return proposer !== null && authenticated === "proxy" ? "person" : "unknown";
+}

@@ -1,0 +1,70 @@
+/** What is asked of a change or found out about it, what that is judged by, and what follows. */
+import type { Sha256 } from "../../kit/platform.ts";
+import type { Actor } from "./actor.ts";
+import type { Content, Kind, Risk, Tier } from "./change.ts";
+import type { ChangeEventType } from "./event.ts";
+import type { Intent } from "./intent.ts";
+import type { Applied } from "./record.ts";
+
+/** What is done on the host product. */
+export type Operation = "apply" | "rollback";
+
+/** What a proposer may state; absent is "not stated". */
+export interface ProposeInput {
+  tenant_id: string;
+  kind: Kind;
+  target: string;
+  summary: string;
+  rationale?: string | undefined;
+  expected_delta_k?: number | undefined;
+  affected_users?: number | undefined;
+  reversible?: boolean | undefined;
+  tier?: Tier | undefined;
+  risk?: Risk | undefined;
+  value?: unknown;
+  kpi?: string | undefined;
+  proposer?: string | undefined;
+  supersedes?: string | undefined;
+}
+
+/** Who asked a model for its draft, and in which message. */
+export interface Asked {
+  asked_by: string | null;
+  message_id: string;
+}
+
+export type Command =
+  | {
+      type: "propose";
+      input: ProposeInput;
+      /** Minor changes granted on this UTC day. */
+      minor_today: number;
+      /** Other live changes of the same tenant and target. */
+      live: readonly string[];
+      asked?: Asked | undefined;
+    }
+  /** `target_owner`: the newest applied change of the target. */
+  | { type: "approve"; name: string; note: string; target_owner: string | null }
+  | { type: "deny" | "withdraw"; name: string; note: string }
+  | { type: "expire" }
+  /** The operation is done; `facts` of an apply. */
+  | { type: "succeed"; operation: Operation; circumstance: object; facts?: Omit<Applied, "entry" | "at"> }
+  /** The operation failed: at which stage, why, and how the host was left. */
+  | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
+  /** The host does not show what was applied. */
+  | { type: "drift"; circumstance: { state: string; host: string } };
+
+/** What a command is judged by. */
+export interface Context {
+  intent: Intent;
+  manifest_hash: string;
+  sha256: Sha256;
+  actor: Actor;
+}
+
+/** What follows from a command: an entry, and for a new change its content. */
+export interface Decided {
+  event_type: ChangeEventType;
+  detail: object;
+  content?: Content;
+}

@@ -1,0 +1,27 @@
+/** When a guardrail of the intent is tripped. */
+import type { Guardrail, Intent } from "./intent.ts";
+import { directionOf, roundDelta } from "./kpi.ts";
+
+/** What a guardrail saw. */
+export interface GuardrailEvidence {
+  kpi: string;
+  action: Guardrail["action"];
+  baseline: number;
+  value: number;
+  /** How much worse than the baseline, above 0. */
+  regression: number;
+  max_regression: number;
+  at: string;
+}
+
+/** What a guardrail sees, if it is tripped. */
+export function evidenceOf(
+  { kpi, action, max_regression }: Guardrail,
+  baseline: number,
+  value: number,
+  intent: Intent,
+  at: string,
+): GuardrailEvidence | undefined {
+  const regression = roundDelta(directionOf(kpi, intent) * (baseline - value));
+  return regression > max_regression ? { kpi, action, baseline, value, regression, max_regression, at } : undefined;
+}

@@ -1,0 +1,69 @@
+/** A change's record: its content, and what the log makes of it. */
+import type { Sha256 } from "../../kit/platform.ts";
+import { type Change, changeSchema, type Content, CONTENT_FIELDS, digestOf } from "./change.ts";
+
+/** Everything about a change that its events decide. */
+export type Lifecycle = Omit<Change, keyof Content>;
+
+/** What its apply was about. */
+export interface Applied {
+  /** Id of the entry. */
+  entry: number;
+  at: string;
+  /** The value of every KPI then; `null` where the log does not say. */
+  kpis: Record<string, number> | null;
+  /** hex SHA-256 of the RFC 8785 JSON of what the target held before; `null`: nothing; absent: unproven. */
+  previous_digest?: string | null;
+}
+
+/** A change as the log alone tells it. */
+export interface ChangeState {
+  change: Lifecycle;
+  /** Ids of the audit entries about it, oldest first. */
+  audit: readonly number[];
+  /** `null` before its apply; stays when it is rolled back. */
+  applied: Applied | null;
+}
+
+/** `changes/<change_id>`: the state with the content that it is about. */
+export interface ChangeRecord extends ChangeState {
+  change: Change;
+}
+
+/** A record as it may lie in the store; one of an older version does not say what its apply was about. */
+export type StoredRecord = Omit<ChangeRecord, "applied"> & { applied?: Applied | null | undefined };
+
+/** The change of a state; `content` where the state does not hold it already. */
+export const changeOf = (state: ChangeState, content?: Content): Change =>
+  Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
+
+const LIFECYCLE = Object.keys(changeSchema.shape).filter(
+  (field) => !(CONTENT_FIELDS as readonly string[]).includes(field),
+) as (keyof Lifecycle)[];
+
+/**
+ * The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of.
+ * A record of an older version has no `applied`: then the log alone tells of it.
+ */
+export function differences(told: ChangeState, record: StoredRecord, sha256: Sha256): string[] {
+  const { change, audit, applied } = record;
+  const differing: string[] = LIFECYCLE.filter((field) => !same(told.change[field], change[field]));
+  if (!same(told.audit, audit)) differing.push("audit");
+  if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis) differing.push("applied");
+  if (digestOf(change, sha256) !== told.change.digest) differing.push("content");
+  return differing;
+}
+
+/** A record that was edited by hand may not even have the shape of one. */
+export const isWhole = ({ change, audit }: StoredRecord): boolean =>
+  changeSchema.safeParse(change).success && Array.isArray(audit);
+
+/** Members may stand in another order: what is compared was parsed from two texts. */
+function same(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  const members = Object.entries(a);
+  return (
+    members.length === Object.keys(b).length &&
+    members.every(([name, member]) => Object.hasOwn(b, name) && same(member, (b as Record<string, unknown>)[name]))
+  );
+}
