@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { changeId, freeText, personName, wholeNumber } from "../lib/http/form.ts";
-import { requirePerson } from "../lib/governance/record_decision.ts";
+import { requirePerson } from "../lib/governance/caller.ts";
 import { answer } from "../lib/http/answer.ts";
 import { rateTask } from "../lib/pulse/task_feedback.ts";
 import { feedbackSchema } from "../lib/pulse/tasks.ts";

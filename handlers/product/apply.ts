@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, flag } from "../../lib/http/form.ts";
+import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
-import { operate } from "../../lib/governance/operation/run.ts";
+import { runOperation } from "../../lib/governance/operation/run.ts";
 
 /** POST /api/product/apply: carries an approved change to the host product, or rehearses it with `dry_run`. */
 export const apply = endpoint(
@@ -13,10 +13,16 @@ export const apply = endpoint(
     summary: "Apply an approved change",
     product: true,
     token: true,
-    input: z.strictObject({ change_id: changeId, dry_run: flag.optional() }),
+    input: z.strictObject({
+      change_id: changeId,
+      dry_run: flag.optional(),
+      actor: personName.optional(),
+      note: freeText(4000).optional(),
+    }),
     output: operationAnswer,
     errors: [
       "change_not_found",
+      "identity_mismatch",
       "illegal_transition",
       "adapter_rejected",
       "forbidden_target",
@@ -29,5 +35,5 @@ export const apply = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => operate(call, { ...input, operation: "apply" }),
+  (input, call: Call<GovernanceDeps>) => runOperation(call, { ...input, operation: "apply" }),
 );

@@ -3,8 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { approve as decide } from "../../lib/governance/rules/consent.ts";
-import { decideOn } from "../../lib/governance/record_decision.ts";
+import { recordDecision } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/approve: records consent for a pending change. */
 export const approve = endpoint(
@@ -27,5 +26,6 @@ export const approve = endpoint(
       "idempotency_key_reused",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => decideOn(call, input, { field: "approver", name: input.approver }, decide),
+  ({ approver, ...input }, call: Call<GovernanceDeps>) =>
+    recordDecision(call, { type: "approve", name: approver, ...input }),
 );

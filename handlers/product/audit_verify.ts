@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { holdAgainst } from "../../lib/governance/verify_report.ts";
+import { verifyReport } from "../../lib/governance/verify_report.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
@@ -38,5 +38,5 @@ export const auditVerify = endpoint(
         .nullable(),
     }),
   },
-  async (kept, { deps }: Call<GovernanceDeps>) => answer(await holdAgainst(deps, kept)),
+  async (kept, { deps }: Call<GovernanceDeps>) => answer(await verifyReport(deps, kept)),
 );

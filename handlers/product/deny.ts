@@ -3,8 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { deny as decide } from "../../lib/governance/rules/consent.ts";
-import { decideOn } from "../../lib/governance/record_decision.ts";
+import { recordDecision } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
 export const deny = endpoint(
@@ -25,5 +24,6 @@ export const deny = endpoint(
       "idempotency_key_reused",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => decideOn(call, input, { field: "approver", name: input.approver }, decide),
+  ({ approver, ...input }, call: Call<GovernanceDeps>) =>
+    recordDecision(call, { type: "deny", name: approver, ...input }),
 );

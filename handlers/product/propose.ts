@@ -1,8 +1,18 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../../lib/http/form.ts";
-import { admit } from "../../lib/governance/submit_proposal.ts";
+import {
+  changeId,
+  finiteNumber,
+  flag,
+  freeText,
+  line,
+  personName,
+  target,
+  wholeNumber,
+  word,
+} from "../../lib/http/form.ts";
+import { submitProposal } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
 import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
 import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
@@ -30,11 +40,12 @@ export const propose = endpoint(
         value: z.unknown().optional(),
         kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]]).optional(),
         proposer: personName.optional(),
+        supersedes: changeId.optional(),
       }),
     jsonFields: ["value"],
     output: proposalAnswer,
     success: 201,
     errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
   },
-  (input, call: Call<GovernanceDeps>) => admit(call, input),
+  (input, call: Call<GovernanceDeps>) => submitProposal(call, input),
 );

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, line, personName, wholeNumber } from "../../lib/http/form.ts";
-import { admit } from "../../lib/governance/submit_proposal.ts";
+import { submitProposal } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
 import { crmFollowup } from "../../lib/governance/rules/propose.ts";
 
@@ -24,5 +24,5 @@ export const proposeCrmFollowup = endpoint(
     success: 201,
     errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
   },
-  (input, call: Call<GovernanceDeps>) => admit(call, crmFollowup(input)),
+  (input, call: Call<GovernanceDeps>) => submitProposal(call, crmFollowup(input)),
 );

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId } from "../../lib/http/form.ts";
+import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
-import { operate } from "../../lib/governance/operation/run.ts";
+import { runOperation } from "../../lib/governance/operation/run.ts";
 
 /** POST /api/product/rollback: takes an applied change back. */
 export const rollback = endpoint(
@@ -13,10 +13,11 @@ export const rollback = endpoint(
     summary: "Roll back an applied change",
     product: true,
     token: true,
-    input: z.strictObject({ change_id: changeId }),
+    input: z.strictObject({ change_id: changeId, actor: personName.optional(), note: freeText(4000).optional() }),
     output: operationAnswer,
     errors: [
       "change_not_found",
+      "identity_mismatch",
       "illegal_transition",
       "operation_in_progress",
       "version_mismatch",
@@ -24,5 +25,5 @@ export const rollback = endpoint(
       "adapter_failed",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => operate(call, { ...input, operation: "rollback" }),
+  (input, call: Call<GovernanceDeps>) => runOperation(call, { ...input, operation: "rollback" }),
 );

@@ -3,8 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { withdraw as decide } from "../../lib/governance/rules/consent.ts";
-import { decideOn } from "../../lib/governance/record_decision.ts";
+import { recordDecision } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/withdraw: the proposer takes a pending change back. */
 export const withdraw = endpoint(
@@ -25,5 +24,6 @@ export const withdraw = endpoint(
       "idempotency_key_reused",
     ],
   },
-  (input, call: Call<GovernanceDeps>) => decideOn(call, input, { field: "proposer", name: input.proposer }, decide),
+  ({ proposer, ...input }, call: Call<GovernanceDeps>) =>
+    recordDecision(call, { type: "withdraw", name: proposer, ...input }),
 );

@@ -11,6 +11,8 @@ export const EVENT_TYPES = [
   "change_apply_failed",
   "change_rollback_failed",
   "change_drifted",
+  "proposal_refused",
+  "intent_in_force",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

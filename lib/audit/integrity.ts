@@ -1,11 +1,21 @@
-import type { RefoldMemory } from "../governance/reconcile.ts";
-import type { Verified } from "./verify.ts";
-
 /** Where the chain first fails to hold, and how. */
 export interface Breach {
   /** The id of the first entry that does not hold. */
   first_invalid: number;
   reason: string;
+}
+
+/** What holds up to which entry. */
+export interface Link {
+  length: number;
+  head: string;
+  at: string;
+}
+
+/** The chain as far as it was checked. */
+export interface Verified extends Link {
+  origin: string;
+  breach?: Breach;
 }
 
 /** What this process knows of the chain's soundness. A breach, once found, stays until a restart finds it mended. */
@@ -15,6 +25,4 @@ export interface Integrity {
   running?: Promise<Verified>;
   /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */
   last?: { verified: Verified; ended: number; took: number };
-  /** The comparison of the changes with the log. */
-  refold?: RefoldMemory;
 }

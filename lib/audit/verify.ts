@@ -3,7 +3,7 @@ import type { AuditDeps } from "./deps.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
-import type { Breach } from "./integrity.ts";
+import type { Breach, Link, Verified } from "./integrity.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
 const strictEntry = entrySchema.strict();
@@ -12,20 +12,7 @@ const SLICE = 1000;
 /** A pass that ended this recently is extended by what came since; an older one is made anew. */
 const FRESH_MS = 5000;
 
-/** What holds up to which entry. */
-interface Link {
-  length: number;
-  head: string;
-  at: string;
-}
-
 const BEGINNING: Link = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
-
-/** The chain as far as it was checked. */
-export interface Verified extends Link {
-  origin: string;
-  breach?: Breach;
-}
 
 /** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
 export function verifyChain(

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { PulseDeps } from "../pulse/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
-import { requirePerson } from "../governance/record_decision.ts";
+import { requirePerson } from "../governance/caller.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";

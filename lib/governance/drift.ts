@@ -2,10 +2,11 @@
 import * as z from "zod";
 import { readHead } from "../audit/chain.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { addGrowth } from "../follow/growth_log.ts";
 import type { HostState } from "./adapters/port.ts";
 import { step } from "../kit/time_limit.ts";
 import type { Change } from "./rules/change.ts";
+import { readLease } from "./operation/lease.ts";
+import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
 
 declare module "../store/store.ts" {
@@ -90,40 +91,21 @@ async function nextOwner(
  */
 async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
   const record = (await deps.store.get("changes", changeId))?.value;
-  if (record?.change.status !== "applied" || (await deps.store.get("claims", changeId))) return;
+  if (record?.change.status !== "applied" || (await deps.store.get("leases", changeId))) return;
   const host = await askHost(deps, record.change);
   if (host === undefined) return;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
   const seen = (await deps.store.get("drift", changeId))?.value;
   if (state === seen?.state) return;
-  await governed<void>({ deps }, async (unit) => {
-    const current = await unit.change(changeId);
-    const { operations, change } = current;
-    if (operations !== record.operations || change.revision !== record.change.revision) return;
-    const known = (await unit.tx.get("drift", changeId))?.value;
-    if (state === undefined) return unit.tx.delete("drift", changeId);
-    const { target, tenant_id } = change;
-    const since = known?.since ?? unit.at;
-    unit.tx.put("drift", changeId, {
-      change_id: changeId,
-      target,
-      tenant_id,
-      state,
-      host,
-      since,
-    });
-    if (known) return;
-    await unit.save(current, change, {
-      event_type: "change_drifted",
-      detail: { status: "applied", state, host },
-    });
-    await addGrowth(unit.tx, {
-      at: unit.at,
-      kind: "drift",
-      title: `The host no longer shows ${changeId}`,
-      detail: `${target} is ${state}.`,
-      ref: changeId,
-    });
+  await governed<void>({ deps }, async (transaction) => {
+    const { tx, at } = transaction;
+    const current = await transaction.change(changeId);
+    const { revision, target, tenant_id } = current.change;
+    if (revision !== record.change.revision || (await readLease(tx, changeId))) return;
+    if (state === undefined) return tx.delete("drift", changeId);
+    const known = (await tx.get("drift", changeId))?.value;
+    tx.put("drift", changeId, { change_id: changeId, target, tenant_id, state, host, since: known?.since ?? at });
+    if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
   });
 }
 

@@ -1,47 +1,37 @@
+/** Denials by the intent's time limit. */
 import type { GovernanceDeps } from "./deps.ts";
 import { expireIfDue } from "./record_decision.ts";
+import type { Change } from "./rules/change.ts";
 import { isExpired } from "./rules/policy.ts";
-import type { ChangeRecord } from "./records.ts";
 import { governed } from "./transaction.ts";
 
-const BATCH = 100;
-const BATCHES = 20;
-const PENDING = "pending_consent:";
+/** Each expiry is three writes: within what a transaction may hold. */
+const SLICE = 15;
 
-/**
- * Denies pending changes whose time is over, oldest first, at most 2,000, and returns how many; nothing is written when
- * none is due.
- */
-export async function expireDue(deps: GovernanceDeps): Promise<number> {
-  if (deps.product!.intent.policy.consent_ttl_hours === undefined) return 0;
+/** Denies those of these changes whose time is over, and returns how many; nothing is written when none is due. */
+export async function expireDue(deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> {
+  const { store, clock, product } = deps;
+  const { policy } = product!.intent;
+  if (policy.consent_ttl_hours === undefined) return 0;
   let expired = 0;
-  for (let batch = 0; batch < BATCHES; batch++) {
-    const due = await dueNow(deps);
-    if (due.length > 0) await expireAll(deps, due);
-    expired += due.length;
-    if (due.length < BATCH) break;
+  for (let start = 0; start < changeIds.length; start += SLICE) {
+    const records = await store.getMany("changes", changeIds.slice(start, start + SLICE));
+    const due = records.flatMap((stored) =>
+      stored && isExpired(stored.value.change, policy, clock.now()) ? [stored.id] : [],
+    );
+    if (due.length > 0) expired += await expireAll(deps, due);
   }
   return expired;
 }
 
 /** Denies one change if its time is over. */
-export async function expireOne(deps: GovernanceDeps, { change }: ChangeRecord): Promise<void> {
+export async function expireOne(deps: GovernanceDeps, { change }: { change: Change }): Promise<void> {
   if (isExpired(change, deps.product!.intent.policy, deps.clock.now())) await expireAll(deps, [change.change_id]);
 }
 
-/** The live view is in order of creation, so the first that is not due ends the search. */
-async function dueNow({ store, clock, product }: GovernanceDeps): Promise<string[]> {
-  const due: string[] = [];
-  for (const { id } of await store.list("live", { after: PENDING, limit: BATCH })) {
-    const changeId = id.slice(PENDING.length);
-    const record = id.startsWith(PENDING) && (await store.get("changes", changeId))?.value;
-    if (!record || !isExpired(record.change, product!.intent.policy, clock.now())) break;
-    due.push(changeId);
-  }
-  return due;
-}
-
-const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]) =>
-  governed<void>({ deps }, async (unit) => {
-    for (const changeId of changeIds) await expireIfDue(unit, await unit.change(changeId));
-  });
+const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>
+  governed<number>({ deps }, async (transaction) => {
+    let expired = 0;
+    for (const changeId of changeIds) if (expireIfDue(transaction, await transaction.change(changeId))) expired++;
+    return expired;
+  }) as Promise<number>;

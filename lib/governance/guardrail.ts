@@ -1,86 +1,77 @@
 /** Guardrails: when a feed shows a KPI worse than at the newest apply that names it. */
-import { addGrowth } from "../follow/growth_log.ts";
-import type { Tx } from "../store/store.ts";
-import type { Guardrail, Intent } from "./rules/intent.ts";
-import { directionOf, roundDelta } from "./rules/kpi.ts";
-import type { ChangeRecord, GuardrailEvidence } from "./records.ts";
-import type { Unit } from "./transaction.ts";
+import { type GuardrailEvidence, evidenceOf } from "./rules/guardrail.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+import type { Transaction } from "./transaction.ts";
+import { entryKey } from "../audit/chain.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    kpi_applied: Applied;
+    guardrail_due: Due;
+    guardrail_marks: GuardrailEvidence;
+    kpi_applied: Watched;
   }
 }
 
 const WATCH_MS = 24 * 3600 * 1000;
-const WATCHED = 50;
+const PAGE = 20;
 
-/** `kpi_applied/<kpi>`: the newest applied, reversible changes that name a KPI, oldest first. */
-interface Applied {
-  changes: { change_id: string; at: number }[];
+/** `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change that names a KPI; milliseconds since the epoch. */
+interface Watched {
+  change_id: string;
+  at: number;
 }
 
-/** What a guardrail sees, if it is tripped. Pure. */
-export function evidenceOf(
-  guardrail: Guardrail,
-  baseline: number,
-  value: number,
-  intent: Intent,
-  at: string,
-): GuardrailEvidence | undefined {
-  const { kpi, action, max_regression } = guardrail;
-  const regression = roundDelta(directionOf(kpi, intent) * (baseline - value));
-  return regression > max_regression ? { kpi, action, baseline, value, regression, max_regression, at } : undefined;
-}
+/** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
+export type Due = GuardrailEvidence & { tries?: number };
+
+/** What a feed tripped, as its entry tells it. */
+export type Tripped = Omit<GuardrailEvidence, "at"> & { change_id: string };
 
 /** Keeps an applied change under watch, for 24 hours. */
-export async function watch(tx: Tx, record: ChangeRecord, now: number): Promise<void> {
-  const { kpi, reversible, change_id } = record.change;
+export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
+  const { kpi, reversible, change_id } = change;
   if (kpi === null || !reversible) return;
-  const changes = (await applied(tx, kpi)).filter(({ at }) => now - at <= WATCH_MS);
-  tx.put("kpi_applied", kpi, { changes: [...changes, { change_id, at: now }].slice(-WATCHED) });
+  tx.put("kpi_applied", `${kpi}\n${entryKey(applied!.entry)}`, { change_id, at: now });
 }
 
-/** Ends the watch over a change that was rolled back. */
-export async function unwatch(tx: Tx, record: ChangeRecord): Promise<void> {
-  const { kpi, change_id } = record.change;
-  if (kpi === null) return;
-  const changes = (await applied(tx, kpi)).filter((watched) => watched.change_id !== change_id);
-  tx.put("kpi_applied", kpi, { changes });
-  tx.delete("guardrail_due", change_id);
-}
-
-/** Marks what a feed trips, and queues the rollbacks that the intent orders. */
-export async function judgeGuardrails(unit: Unit, fed: Record<string, number>): Promise<void> {
-  const { intent } = unit.product;
+/** Marks what a feed trips, queues the rollbacks that the intent orders, and returns what was not marked before. */
+export async function judgeGuardrails(transaction: Transaction, fed: Record<string, number>): Promise<Tripped[]> {
+  const { intent } = transaction.product;
+  const tripped: Tripped[] = [];
   for (const guardrail of intent.policy.guardrails) {
     const value = fed[guardrail.kpi];
-    if (value === undefined) continue;
-    const newest = (await applied(unit.tx, guardrail.kpi)).at(-1);
-    if (!newest || unit.now - newest.at > WATCH_MS) continue;
-    const baseline = (await unit.tx.get("outcomes", newest.change_id))?.value.baseline[guardrail.kpi];
-    if (baseline === undefined) continue;
-    const evidence = evidenceOf(guardrail, baseline, value, intent, unit.at);
-    if (evidence) await mark(unit, newest.change_id, evidence);
+    const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail.kpi);
+    const baseline = watched?.applied?.kpis?.[guardrail.kpi];
+    if (!watched || value === undefined || baseline === undefined) continue;
+    const evidence = evidenceOf(guardrail, baseline, value, intent, transaction.at);
+    if (evidence && (await mark(transaction, watched.change.change_id, evidence))) {
+      const { at: _, ...seen } = evidence;
+      tripped.push({ change_id: watched.change.change_id, ...seen });
+    }
+  }
+  return tripped;
+}
+
+/** The newest change under watch for a KPI that is still applied. */
+async function newestWatched({ tx, now, change }: Transaction, kpi: string): Promise<ChangeRecord | undefined> {
+  const prefix = `${kpi}\n`;
+  for (let after: string | undefined; ;) {
+    const page = await tx.list("kpi_applied", { prefix, limit: PAGE, reverse: true, ...(after && { after }) });
+    for (const { value } of page) {
+      if (now - value.at > WATCH_MS) return undefined;
+      const record = await change(value.change_id);
+      if (record.change.status === "applied") return record;
+    }
+    if (page.length < PAGE) return undefined;
+    after = page.at(-1)!.id;
   }
 }
 
-async function mark(unit: Unit, changeId: string, evidence: GuardrailEvidence): Promise<void> {
-  const record = await unit.change(changeId);
-  if (record.guardrail?.action === "rollback" || record.guardrail?.action === evidence.action) return;
-  unit.tx.put("changes", changeId, { ...record, guardrail: evidence });
-  if (evidence.action === "rollback") unit.tx.put("guardrail_due", changeId, evidence);
-  await addGrowth(unit.tx, {
-    at: unit.at,
-    kind: "guardrail",
-    title: `${evidence.kpi} worsened by ${evidence.regression} after ${changeId}`,
-    detail:
-      evidence.action === "rollback"
-        ? "The intent orders its rollback in the next cycle."
-        : "The intent orders an alert.",
-    ref: changeId,
-  });
+/** Whether it is news: an alert may yet become a rollback. */
+async function mark({ tx }: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
+  const known = (await tx.get("guardrail_marks", changeId))?.value.action;
+  if (known === "rollback" || known === evidence.action) return false;
+  tx.put("guardrail_marks", changeId, evidence);
+  if (evidence.action === "rollback") tx.put("guardrail_due", changeId, evidence);
+  return true;
 }
-
-const applied = async (tx: Tx, kpi: string): Promise<Applied["changes"]> =>
-  (await tx.get("kpi_applied", kpi))?.value.changes ?? [];

@@ -2,7 +2,8 @@
 import { createChain, readHead } from "../audit/chain.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { resolveAbandoned } from "./operation/recover.ts";
+import { takeUpClaims } from "./earlier.ts";
+import { recoverAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
 
 /** The store holds another product's state. */
@@ -48,5 +49,7 @@ export async function openProduct(
     if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
   });
   await verifyTail(deps, tail);
-  if (!deps.integrity.breach) await resolveAbandoned(deps, exclusive);
+  if (deps.integrity.breach) return;
+  await takeUpClaims(deps.store);
+  await recoverAbandoned(deps, exclusive);
 }

@@ -1,11 +1,18 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
-import type { GovernanceDeps } from "./deps.ts";
-import { changeSchema } from "./rules/change.ts";
-import type { ChangeRecord } from "./records.ts";
-import type { Store } from "../store/store.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
-import { differences, foldEntry, type Told } from "./rules/fold.ts";
-import type { Integrity } from "../audit/integrity.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { Store } from "../store/store.ts";
+import type { GovernanceDeps } from "./deps.ts";
+import { type ChangeEvent, eventOf } from "./rules/event.ts";
+import { type ChangeState, differences, isWhole, type StoredRecord } from "./rules/record.ts";
+import { evolve } from "./rules/state_machine.ts";
+
+declare module "../audit/integrity.ts" {
+  interface Integrity {
+    /** The comparison of the changes with the log. */
+    reconciled?: { running?: Promise<StateReport>; last?: { report: StateReport; ended: number; took: number } };
+  }
+}
 
 const SLICE = 500;
 const MOST_LISTED = 100;
@@ -31,20 +38,12 @@ export interface StateReport {
   unsettled: number;
 }
 
-/** What is remembered of the last comparison. */
-export interface RefoldMemory {
-  running?: Promise<StateReport>;
-  last?: { report: StateReport; ended: number; took: number };
-}
-
 /** What the comparison needs. */
-export type RefoldDeps = Pick<GovernanceDeps, "store" | "sha256" | "clock"> & {
-  integrity: Integrity & { refold?: RefoldMemory };
-};
+type Reconciling = Pick<GovernanceDeps, "store" | "sha256" | "clock" | "integrity">;
 
 /** Compares every change with the log, in slices, never twice at once; a young answer is given again. */
-export function refold(deps: RefoldDeps): Promise<StateReport> {
-  const memory = (deps.integrity.refold ??= {});
+export function reconcile(deps: Reconciling): Promise<StateReport> {
+  const memory = (deps.integrity.reconciled ??= {});
   const { last } = memory;
   const age = last ? deps.clock.now() - last.ended : Infinity;
   if (last && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took)) return Promise.resolve(last.report);
@@ -60,7 +59,7 @@ export function refold(deps: RefoldDeps): Promise<StateReport> {
   return memory.running;
 }
 
-async function pass({ store, sha256, clock }: RefoldDeps): Promise<{ report: StateReport; started: number }> {
+async function pass({ store, sha256, clock }: Reconciling): Promise<{ report: StateReport; started: number }> {
   const started = clock.now();
   const log = foldedLog(store, sha256);
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
@@ -98,12 +97,23 @@ async function settle(store: Store, log: FoldedLog, id: string): Promise<string[
   return undefined;
 }
 
+/** A change as far as the log was read: what its entries come to, up to the first that does not follow. */
+interface Told {
+  state: ChangeState | undefined;
+  sound: boolean;
+}
+
 type FoldedLog = ReturnType<typeof foldedLog>;
 
 /** The log folded as far as it was read. */
-function foldedLog(store: Store, sha256: GovernanceDeps["sha256"]) {
-  const told = new Map<string, Told | undefined>();
+function foldedLog(store: Store, sha256: Sha256) {
+  const told = new Map<string, Told>();
   let length = 0;
+  const take = (event: ChangeEvent): void => {
+    const { state, sound } = told.get(event.change_id) ?? { state: undefined, sound: true };
+    const next = sound ? evolve(state, event) : undefined;
+    told.set(event.change_id, { state: next ?? state, sound: next !== undefined });
+  };
   return {
     get length() {
       return length;
@@ -113,29 +123,39 @@ function foldedLog(store: Store, sha256: GovernanceDeps["sha256"]) {
     async catchUp(): Promise<void> {
       const end = (await readHead(store))?.length ?? 0;
       while (length < end) {
-        const slice = await store.list("audit", {
-          after: entryKey(length),
-          limit: Math.min(SLICE, end - length),
-        });
-        for (const { value: entry } of slice)
-          if (entry.change_id !== "") told.set(entry.change_id, foldEntry(told.get(entry.change_id), entry, sha256));
+        const slice = await store.list("audit", { after: entryKey(length), limit: Math.min(SLICE, end - length) });
+        for (const { value: entry } of slice) if (entry.change_id !== "") take(brief(eventOf(entry), sha256));
         length += slice.length;
         if (slice.length === 0) throw new Error(`audit entry ${length + 1} is missing from the store`);
         await pause();
       }
     },
     /** The fields that differ; undefined when the record is ahead of what was read of the log. */
-    compare(id: string, record: ChangeRecord | undefined): string[] | undefined {
+    compare(id: string, record: StoredRecord | undefined): string[] | undefined {
       if (!record || !isWhole(record)) return ["record"];
       if ((record.audit.at(-1) ?? 0) > length) return undefined;
-      const known = told.get(id);
-      return known ? differences(known, record, sha256) : ["log"];
+      const { state, sound } = told.get(id) ?? { state: undefined, sound: false };
+      if (!state) return ["log"];
+      const differing = differences(state, briefed(record, sha256), sha256);
+      return sound ? differing : ["log", ...differing];
     },
   };
 }
 
-/** A record that was edited by hand may not even have the shape of one. */
-const isWhole = ({ change, audit }: ChangeRecord): boolean =>
-  changeSchema.safeParse(change).success && Array.isArray(audit);
+/** Notes are long, and there are as many as decisions: their hashes tell as well whether two are the same. */
+function brief(event: ChangeEvent, sha256: Sha256): ChangeEvent {
+  const { note } = event.detail;
+  return typeof note === "string" ? { ...event, detail: { ...event.detail, note: sha256(note) } } : event;
+}
+
+function briefed<R extends StoredRecord>(record: R, sha256: Sha256): R {
+  const { approval_note, approvals } = record.change;
+  const change = {
+    ...record.change,
+    approval_note: approval_note === null ? null : sha256(approval_note),
+    approvals: approvals.map((approval) => ({ ...approval, note: sha256(approval.note) })),
+  };
+  return { ...record, change };
+}
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

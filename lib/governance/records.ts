@@ -1,86 +1,77 @@
 /** What governance keeps in the store, by collection. */
+import type { Reads } from "../store/store.ts";
+import type { EarlierClaim, EarlierRecord } from "./earlier.ts";
+import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
+import type { Operation } from "./rules/command.ts";
+import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
-import type { OutcomeRecord } from "./rules/outcome.ts";
+import type { ChangeRecord } from "./rules/record.ts";
 import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    changes: ChangeRecord;
-    claims: Claim;
-    counts: Singles<{ changes: StatusCounts; minor: MinorCount }>;
-    live: true;
-    live_by_target: true;
-    live_targets: LiveTarget;
-    outcomes: OutcomeRecord;
-    outcomes_open: true;
-    owners: string;
+    changes: ChangeRecord | EarlierRecord;
+    /** Of versions before 0.2; leases since. */
+    claims: EarlierClaim;
+    counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
-    kpi_days: Pick<KpiState, "values"> & { at: string };
+    leases: Lease;
+    /** `<target\ntenant\nchange_id>`: pending and approved changes. */
+    live_by_target: true;
+    /** Drafts of models that may still wait for consent, by change. */
+    llm_drafts: true;
+    /** The canonical text of each manifest that was ever in force, by its hash. */
+    manifests: string;
+    /** `<target\ntenant\napplied entry>`: the applied changes of a target; the last owns it. */
+    owners: string;
   }
   interface Meta {
     identity: Identity;
-    adapter: { last_error: string | null; at: string };
+    /** The manifest in force. */
+    intent: { manifest_hash: string };
   }
 }
 
-/** `changes/<change_id>` */
-export interface ChangeRecord {
-  change: Change;
-  /** Ids of the audit entries about this change, oldest first. */
-  audit: number[];
-  /** How many operations on the host were begun; numbers the claims. */
-  operations: number;
-  /** Set when a guardrail saw its KPI worsen after this change was applied. */
-  guardrail?: GuardrailEvidence;
-}
-
-/** What a guardrail saw. */
-export interface GuardrailEvidence {
-  kpi: string;
-  action: "alert" | "rollback";
-  baseline: number;
-  value: number;
-  /** How much worse than the baseline, above 0. */
-  regression: number;
-  max_regression: number;
-  at: string;
-}
-
-/** `claims/<change_id>`: the durable intention to run the adapter. */
-export interface Claim {
+/** `leases/<change_id>`: the durable intention to run the adapter, and who asked for it. */
+export interface Lease extends Actor {
   change_id: string;
-  operation: "apply" | "rollback";
+  operation: Operation;
   /** The process that runs it. */
   owner: string;
-  /** Rises with every claim on this change; a result is committed only under its own number. */
+  /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */
   number: number;
   at: string;
-  /** Milliseconds since the epoch; afterwards anybody may resolve the claim. */
+  /** Milliseconds since the epoch; afterwards anybody may recover it. */
   ends: number;
-  /** Who asked, and why, when it was not a request. */
-  by?: string;
-  evidence?: GuardrailEvidence;
+  note?: string | undefined;
+  /** What a guardrail saw. */
+  evidence?: GuardrailEvidence | undefined;
 }
 
-/** `counts/changes`: how many changes there are by status. */
-export type StatusCounts = Partial<Record<Change["status"], number>>;
-
-/** `counts/minor`: minor changes granted, by UTC day; only the newest day is kept. */
-export interface MinorCount {
+/** How many there were on a UTC day; only the newest day is kept. */
+export interface DayCount {
   day: string;
   count: number;
 }
 
-/** `live_targets/<target and tenant>`: how many live changes are on it, and ten of them at most. */
-export interface LiveTarget {
-  count: number;
-  ids: string[];
-}
-
-/** The id of a change in the `live` view: pending or approved, in order of creation. */
-export const liveKey = (change: Pick<Change, "status" | "change_id">): string => `${change.status}:${change.change_id}`;
+type Place = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
-export const targetKey = ({ target, tenant_id }: Pick<Change, "target" | "tenant_id">): string =>
-  `${target.toLowerCase()}\n${tenant_id}\n`;
+export const targetKey = ({ target, tenant_id }: Place): string => `${target.toLowerCase()}\n${tenant_id}\n`;
+
+const LISTED = 10;
+
+/** Other live changes of a tenant and target, ten at most. */
+export async function liveOn(reads: Pick<Reads, "list">, place: Place, except?: string): Promise<string[]> {
+  const prefix = targetKey(place);
+  const page = await reads.list("live_by_target", { prefix, limit: LISTED + 1, keysOnly: true });
+  const ids = page.map(({ id }) => id.slice(prefix.length));
+  return ids.filter((id) => id !== except).slice(0, LISTED);
+}
+
+/** The newest applied change of a tenant and target. */
+export async function ownerOf(reads: Pick<Reads, "list">, place: Place): Promise<string | null> {
+  const [newest] = await reads.list("owners", { prefix: targetKey(place), limit: 1, reverse: true });
+  return newest?.value ?? null;
+}

@@ -14,7 +14,8 @@ export type Identity = z.infer<typeof identitySchema>;
 /** What `--product-intent` switches on. */
 export interface ProductRuntime {
   intent: Intent;
-  /** SHA-256 of the manifest's canonical JSON. */
+  /** The manifest's canonical JSON text, and its SHA-256. */
+  manifest: string;
   manifest_hash: string;
   identity: Identity;
   adapter?: ProductAdapter;

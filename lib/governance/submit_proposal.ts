@@ -1,78 +1,91 @@
-/** Carries a proposal through one governed transaction. */
-import type { GovernanceDeps } from "./deps.ts";
-import { AppError } from "../kit/errors.ts";
+/** Carries a proposal through one governed transaction, whoever makes it. */
 import type { Call } from "../http/endpoint.ts";
-import { type Answer, answer, etag } from "../http/answer.ts";
-import { addGrowth } from "../follow/growth_log.ts";
-import type { Tx } from "../store/store.ts";
-import { requirePerson } from "./record_decision.ts";
-import { propose, type ProposeInput } from "./rules/propose.ts";
-import { type LiveTarget, targetKey } from "./records.ts";
-import { governed, type Unit } from "./transaction.ts";
+import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
+import { AppError, invalidField } from "../kit/errors.ts";
+import { actorOf, requirePerson } from "./caller.ts";
+import type { GovernanceDeps } from "./deps.ts";
+import { liveOn } from "./records.ts";
+import { recordRefusal } from "./refusals.ts";
+import { type Actor, serviceItself } from "./rules/actor.ts";
+import type { Change } from "./rules/change.ts";
+import type { Asked, ProposeInput } from "./rules/command.ts";
+import { type Enacted, governed, type Transaction } from "./transaction.ts";
 
-/** Admits a proposal and answers 201 with the change and its entry. A forbidden target leaves a growth row. */
-export function admit(call: Call<GovernanceDeps>, stated: ProposeInput): Promise<Answer> {
-  return governed(call, async (unit) => {
-    const input = named(call, stated);
-    const day = unit.at.slice(0, 10);
-    const minorToday = await countMinor(unit.tx, day);
-    const context = {
-      product: unit.product,
-      sha256: unit.sha256,
-      changeId: `chg_${unit.ids.uuid(unit.now)}`,
-      at: unit.at,
-      minorToday,
-      live: await liveOn(unit.tx, input),
-    };
-    const decided = decideOrRefuse(input, context);
-    if (decided instanceof AppError) return refuseForbidden(unit, input, decided);
-    const { record, entry } = await unit.save(undefined, decided.change, {
-      event_type: "change_proposed",
-      detail: decided.detail,
-    });
-    if (record.change.tier === "minor") unit.tx.put("counts", "minor", { day, count: minorToday + 1 });
-    return answer({ ...record.change, conflicts: context.live.ids, audit_entry: entry }, 201, {
-      etag: etag(record.change.revision),
-    });
+/** Open drafts of models at most: what nobody looks at must not pile up. */
+export const OPEN_DRAFTS = 5;
+
+/** Too many drafts wait already; the ids of those that do. */
+export interface TooMany {
+  open: string[];
+}
+
+/** Files a proposal and answers 201 with the change and its entry. With a trusted proxy the proposer is whom it names. */
+export function submitProposal(call: Call<GovernanceDeps>, stated: ProposeInput): Promise<Answer> {
+  const actor = actorOf(call, stated.proposer);
+  const { proposer = actor.actor ?? undefined } = stated;
+  return governed(call, async (transaction) => {
+    requirePerson(call, "proposer", stated.proposer);
+    const filed = await file(transaction, { ...stated, proposer }, actor);
+    if (filed instanceof AppError) return filed;
+    const { change, entry, conflicts, record } = filed;
+    return textAnswer(splice({ conflicts, audit_entry: entry }, change), 201, { etag: etag(record.change.revision) });
   });
 }
 
-/** With a trusted proxy the proposer is the person it names, and may say no other name. */
-function named(call: Call<GovernanceDeps>, input: ProposeInput): ProposeInput {
-  if (input.proposer !== undefined) requirePerson(call, "proposer", input.proposer);
-  else if (call.person !== undefined && call.person.trim() !== "")
-    return { ...input, proposer: call.person.normalize("NFKC").trim() };
-  return input;
+/** Files a model's draft: a proposal like any other, that is never minor and waits for people. */
+export async function submitDraft(
+  deps: GovernanceDeps,
+  input: ProposeInput & { proposer: `llm:${string}` },
+  asked: Asked,
+): Promise<Change | TooMany> {
+  const filed = await governed<Change | TooMany>({ deps }, async (transaction) => {
+    const open = await openDrafts(transaction);
+    if (open.length >= OPEN_DRAFTS) return { open };
+    const draft = await file(transaction, input, serviceItself(input.proposer), asked);
+    if (draft instanceof AppError) return draft;
+    const { change } = draft.record;
+    transaction.tx.put("llm_drafts", change.change_id, true);
+    return change;
+  });
+  return filed as Change | TooMany;
 }
 
-function decideOrRefuse(...[input, context]: Parameters<typeof propose>): ReturnType<typeof propose> | AppError {
+/** A refusal that is recorded is returned, any other thrown. */
+async function file(
+  transaction: Transaction,
+  input: ProposeInput,
+  actor: Actor,
+  asked?: Asked,
+): Promise<(Enacted & { conflicts: string[] }) | AppError> {
+  const { tx, at } = transaction;
+  const day = at.slice(0, 10);
+  const minor_today = input.tier === "minor" ? await grantedOn(transaction, day) : 0;
+  const conflicts = await liveOn(tx, input);
+  if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
+    throw invalidField("supersedes", "names no change");
+  let enacted: Enacted;
   try {
-    return propose(input, context);
+    enacted = transaction.enact(undefined, { type: "propose", input, minor_today, live: conflicts, asked }, actor);
   } catch (error) {
-    if (error instanceof AppError && error.code === "forbidden_target") return error;
-    throw error;
+    if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
+    await recordRefusal(transaction, input, error, actor);
+    return error;
   }
+  if (enacted.record.change.tier === "minor") tx.put("counts", "minor", { day, count: minor_today + 1 });
+  return { ...enacted, conflicts };
 }
 
-async function refuseForbidden(unit: Unit, input: ProposeInput, refusal: AppError): Promise<AppError> {
-  await addGrowth(unit.tx, {
-    at: unit.at,
-    kind: "proposal_refused",
-    title: `A proposal on ${input.target} was refused`,
-    detail: refusal.message,
-  });
-  return refusal;
-}
-
-async function countMinor(tx: Tx, day: string): Promise<number> {
+/** The minor changes of a day so far. */
+async function grantedOn({ tx }: Transaction, day: string): Promise<number> {
   const kept = (await tx.get("counts", "minor"))?.value;
   return kept?.day === day ? kept.count : 0;
 }
 
-/** The live changes of the same tenant and target. */
-export async function liveOn(
-  reader: Pick<Tx, "get">,
-  place: { target: string; tenant_id: string },
-): Promise<LiveTarget> {
-  return (await reader.get("live_targets", targetKey(place)))?.value ?? { count: 0, ids: [] };
+/** The drafts that still wait for consent; others are taken off the list. */
+async function openDrafts({ tx }: Transaction): Promise<string[]> {
+  const ids = (await tx.list("llm_drafts", { limit: OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
+  const records = await tx.getMany("changes", ids);
+  const open = ids.filter((_, index) => records[index]?.value.change.status === "pending_consent");
+  for (const id of ids) if (!open.includes(id)) tx.delete("llm_drafts", id);
+  return open;
 }

@@ -1,8 +1,10 @@
+/** What verification answers: the chain held against what was kept of it, and the changes against the chain. */
 import type { GovernanceDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
-import { refold, type StateReport } from "./reconcile.ts";
-import { type Verified, verifyChain } from "../audit/verify.ts";
+import { reconcile, type StateReport } from "./reconcile.ts";
+import type { Verified } from "../audit/integrity.ts";
+import { verifyChain } from "../audit/verify.ts";
 
 /** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
 export interface Kept {
@@ -23,10 +25,10 @@ export interface VerifyReport {
 }
 
 /** Verifies the log against what was kept of it, then the stored changes against the log. */
-export async function holdAgainst(deps: GovernanceDeps, kept: Kept): Promise<VerifyReport> {
+export async function verifyReport(deps: GovernanceDeps, kept: Kept): Promise<VerifyReport> {
   const chain = await chainAgainst(deps, kept);
   if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
-  const state = await refold(deps);
+  const state = await reconcile(deps);
   if (state.mismatched === 0) return { ...chain, state };
   const reason = `state_mismatch: ${state.mismatched} changes are not what the log says of them`;
   return { ...chain, valid: false, reason, state };

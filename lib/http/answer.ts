@@ -1,3 +1,5 @@
+import { Json } from "../store/json.ts";
+
 /** A handler's answer before it becomes a Response: kept as text, so that it can be replayed to the letter. */
 export interface Answer {
   readonly kind: "answer";
@@ -6,9 +8,25 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
-/** A JSON answer. */
-export function answer(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
-  return { kind: "answer", status, text: JSON.stringify(body), headers };
+/** A JSON answer; members of `body` that are text already are spliced in. */
+export const answer = (body: object, status = 200, headers: Record<string, string> = {}): Answer =>
+  textAnswer(splice(body), status, headers);
+
+/** An answer of this JSON text. */
+export const textAnswer = (text: string, status = 200, headers: Record<string, string> = {}): Answer => ({
+  kind: "answer",
+  status,
+  text,
+  headers,
+});
+
+/** The JSON text of an object, members of which may be text already; with `base` they follow the members of that object. */
+export function splice(object: object, base?: Json<object>): string {
+  const members = Object.entries(object).flatMap(([name, member]) => {
+    const text = member instanceof Json ? member.text : JSON.stringify(member);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${[...(base ? [base.text.slice(1, -1)] : []), ...members].join(",")}}`;
 }
 
 /** The ETag of a record at a revision. */

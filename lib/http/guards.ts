@@ -32,15 +32,22 @@ const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", head
 
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
 export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken" | "sha256">): void {
-  if (!deps.adminToken) return;
-  const given = request.headers.get("x-svc-admin-token") ?? "";
-  if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;
+  if (!deps.adminToken || carriesToken(request, deps)) return;
   throw new AppError(
     "unauthorized",
     "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
     {},
     CHALLENGE,
   );
+}
+
+/** Whether the request carries the admin token. */
+export function carriesToken(
+  request: Request,
+  { adminToken, sha256 }: Pick<HttpDeps, "adminToken" | "sha256">,
+): boolean {
+  const given = request.headers.get("x-svc-admin-token") ?? "";
+  return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));
 }
 
 /** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */

@@ -7,6 +7,8 @@ export type HostState = "applied" | "rolled_back" | "absent" | "unknown";
 export interface AdapterResult {
   result: string;
   detail?: unknown;
+  /** What the target held before this change was applied; `null`: nothing; absent: the adapter cannot say. */
+  previous?: { value: unknown } | null | undefined;
 }
 
 /** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */

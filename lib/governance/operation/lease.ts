@@ -1,36 +1,32 @@
-/** The durable intention to run the adapter: made before it runs, resolved by whoever comes after a crash. */
+/** The durable intention to run the adapter: made before it runs, recovered by whoever comes after a crash. */
 import { AppError } from "../../kit/errors.ts";
-import type { ChangeRecord, Claim } from "../records.ts";
-import type { Unit } from "../transaction.ts";
+import type { Lease } from "../records.ts";
+import type { Tx } from "../../store/store.ts";
+import type { Transaction } from "../transaction.ts";
 
-const CLAIM_MS = 60_000;
+const LEASE_MS = 60_000;
 
-/** The claim on a change, if there is one. */
-export const readClaim = async (unit: Unit, changeId: string): Promise<Claim | undefined> =>
-  (await unit.tx.get("claims", changeId))?.value;
+/** The lease on a change, if there is one. */
+export const readLease = async (tx: Tx, changeId: string): Promise<Lease | undefined> =>
+  (await tx.get("leases", changeId))?.value;
 
-/** Makes the claim; it is durable when the transaction is. */
-export function makeClaim(
-  unit: Unit,
-  record: ChangeRecord,
-  claim: Pick<Claim, "operation" | "owner" | "by" | "evidence">,
-): Claim {
-  const number = record.operations + 1;
-  const made: Claim = { ...claim, change_id: record.change.change_id, number, at: unit.at, ends: unit.now + CLAIM_MS };
-  unit.tx.put("claims", made.change_id, made);
-  unit.tx.put("changes", made.change_id, { ...record, operations: number });
-  return made;
+/** Takes the lease; it is durable when the transaction is. */
+export function takeLease(transaction: Transaction, asked: Omit<Lease, "number" | "at" | "ends">): Lease {
+  const { tx, at, now, length } = transaction;
+  const lease: Lease = { ...asked, number: length + 1, at, ends: now + LEASE_MS };
+  tx.put("leases", lease.change_id, lease);
+  return lease;
 }
 
-/** Whether nobody runs this claim any more: its time is over, or its owner is the asking process, whose turn it is not. */
-export const isAbandoned = (claim: Claim, owner: string, now: number): boolean =>
-  claim.owner === owner || now >= claim.ends;
+/** Whether nobody runs under it any more: its time is over, or its owner is the asking process, whose turn it is not. */
+export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
+  lease.owner === owner || now >= lease.ends;
 
-/** Ends a claim with the result of its operation; 409 when another has taken the change over meanwhile. */
-export async function endClaim(unit: Unit, claim: Claim): Promise<void> {
-  const current = await readClaim(unit, claim.change_id);
-  if (current?.number !== claim.number || current.owner !== claim.owner) throw inProgress(claim.change_id);
-  unit.tx.delete("claims", claim.change_id);
+/** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
+export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
+  const current = await readLease(transaction.tx, lease.change_id);
+  if (current?.number !== lease.number || current.owner !== lease.owner) throw inProgress(lease.change_id);
+  transaction.tx.delete("leases", lease.change_id);
 }
 
 /** 409 `operation_in_progress`. */

@@ -1,98 +1,106 @@
 /** What apply and rollback record when they end, well or badly. */
 import { entryKey } from "../../audit/chain.ts";
-import type { AuditEntry } from "../../audit/entry.ts";
-import { rememberVerdict } from "../../memory/remember_steps.ts";
-import { addGrowth } from "../../follow/growth_log.ts";
-import { tallySettled } from "../../follow/tally_steps.ts";
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import type { AdapterResult } from "../adapters/port.ts";
+import { watch } from "../guardrail.ts";
+import { targetKey } from "../records.ts";
+import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
-import { unwatch, watch } from "../guardrail.ts";
+import type { Operation } from "../rules/command.ts";
+import type { GuardrailEvidence } from "../rules/guardrail.ts";
+import type { Applied, ChangeRecord } from "../rules/record.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
-import { NO_KPIS } from "../rules/kpi.ts";
-import { closeOutcome, openOutcome } from "../rules/outcome.ts";
-import { type ChangeRecord, type Claim, targetKey } from "../records.ts";
-import { transition } from "../rules/transitions.ts";
-import type { Unit } from "../transaction.ts";
 
-type Operation = Claim["operation"];
-
-/** What is recorded beside the operation: who asked, what the adapter said, why it was not a request. */
-export interface Circumstance {
-  adapter: { name: string; result: string; detail?: unknown } | null;
-  by?: string | undefined;
-  evidence?: unknown;
-  /** The operation was found half done, and the host's answer settled it. */
-  resolved_after_interruption?: true;
+/** Which operation was asked for, by whom, and why. */
+export interface Asked extends Actor {
+  operation: Operation;
+  note?: string | undefined;
+  /** What a guardrail saw. */
+  evidence?: GuardrailEvidence | undefined;
 }
 
-/** Records that an operation is done: the status moves, views follow, one entry. */
-export async function settle(
-  unit: Unit,
-  record: ChangeRecord,
-  operation: Operation,
-  circumstance: Circumstance,
-): Promise<{ record: ChangeRecord; entry: AuditEntry }> {
-  const { change } = record;
-  const status = transition(change, operation);
-  const stamped: Change =
-    operation === "apply" ? { ...change, status, applied_at: unit.at } : { ...change, status, rolled_back_at: unit.at };
-  const saved = await unit.save(record, stamped, {
-    event_type: operation === "apply" ? "change_applied" : "change_rolled_back",
-    detail: { status, ...circumstance, digest: change.digest, manifest_hash: unit.product.manifest_hash },
-  });
-  await (operation === "apply" ? afterApply(unit, saved.record, saved.entry) : afterRollback(unit, saved.record));
-  await tallySettled(unit, saved.record, circumstance.by);
-  if (circumstance.adapter) unit.tx.put("meta", "adapter", { last_error: null, at: unit.at });
-  return saved;
+/** What was done; `interrupted`: it was found half done, and the host's answer settled it. */
+interface Done {
+  /** `null` without an adapter. */
+  adapter: (AdapterResult & { name: string }) | null;
+  interrupted?: boolean;
+}
+
+/** What an adapter did, as it is recorded and answered: what was there before is told by its digest only. */
+export type ShownResult = Omit<AdapterResult, "previous"> & { name: string };
+
+/** The part of a result that is shown. */
+export const shownOf = ({ previous: _, ...shown }: AdapterResult & { name: string }): ShownResult => shown;
+
+/** Records that an operation is done: the status moves, the target's owner with it. */
+export async function recordSuccess(
+  transaction: Transaction,
+  before: ChangeRecord,
+  asked: Asked,
+  { adapter, interrupted }: Done,
+): Promise<Enacted> {
+  const { operation } = asked;
+  const circumstance = {
+    adapter: adapter && shownOf(adapter),
+    ...reasonOf(asked),
+    ...(interrupted ? { resolved_after_interruption: true } : {}),
+  };
+  const facts = operation === "apply" ? { facts: await factsOf(transaction, adapter?.previous) } : {};
+  const command = { type: "succeed", operation, circumstance, ...facts } as const;
+  const enacted = transaction.enact(before, command, actorIn(asked));
+  if (operation === "apply") own(transaction, enacted.record);
+  else await disown(transaction, enacted.record);
+  return enacted;
 }
 
 /** Records that an operation failed: the status stays, one entry tells the stage, the error and how the host was left. */
-export async function settleFailure(
-  unit: Unit,
-  record: ChangeRecord,
-  operation: Operation,
-  failure: HostFailure & Partial<Circumstance>,
-): Promise<AuditEntry> {
-  const { entry } = await unit.save(record, record.change, {
-    event_type: operation === "apply" ? "change_apply_failed" : "change_rollback_failed",
-    detail: {
-      status: record.change.status,
-      ...failure,
-      digest: record.change.digest,
-      manifest_hash: unit.product.manifest_hash,
-    },
-  });
-  unit.tx.put("meta", "adapter", { last_error: failure.error, at: unit.at });
-  await addGrowth(unit.tx, {
-    at: unit.at,
-    kind: "operation_failed",
-    title: `${operation} of ${record.change.change_id} failed in ${failure.stage}`,
-    detail: `The host shows ${failure.host}.`,
-    ref: record.change.change_id,
-  });
-  return entry;
+export function recordFailure(
+  transaction: Transaction,
+  before: ChangeRecord,
+  asked: Asked,
+  failure: HostFailure,
+): Enacted {
+  const circumstance = { ...failure, ...reasonOf(asked) };
+  return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, actorIn(asked));
 }
 
-async function afterApply({ tx, now }: Unit, record: ChangeRecord, entry: AuditEntry): Promise<void> {
-  const { change } = record;
-  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
-  tx.put("outcomes", change.change_id, openOutcome(change, kpis, { at: entry.timestamp, entry: entry.id }));
-  tx.put("outcomes_open", change.change_id, true);
-  tx.put("owners", ownerKey(change, entry.id), change.change_id);
-  await watch(tx, record, now);
-}
+const actorIn = ({ actor, authenticated }: Asked): Actor => ({ actor, authenticated });
 
-async function afterRollback({ tx, at, product }: Unit, record: ChangeRecord): Promise<void> {
-  const { change } = record;
-  const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
-  const outcome = (await tx.get("outcomes", change.change_id))?.value;
-  if (outcome) {
-    tx.put("outcomes", change.change_id, closeOutcome(outcome, "rollback", kpis, product.intent, at));
-    await rememberVerdict(tx, change.change_id);
-    tx.delete("owners", ownerKey(change, outcome.applied_entry));
+/** `by` is whom the service vouches for: a person that the proxy names, or itself. */
+const reasonOf = ({ actor, authenticated, note, evidence }: Asked): object => ({
+  ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
+  ...(note ? { note } : {}),
+  ...(evidence ? { evidence } : {}),
+});
+
+/** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
+async function factsOf(
+  { tx, sha256 }: Transaction,
+  previous: AdapterResult["previous"],
+): Promise<Omit<Applied, "entry" | "at">> {
+  const { values = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
+  const kpis = Object.fromEntries(Object.entries(values).map(([kpi, { value }]) => [kpi, value]));
+  if (previous === null) return { kpis, previous_digest: null };
+  try {
+    return { kpis, previous_digest: sha256(canonicalJson(previous!.value)) };
+  } catch {
+    // The adapter does not say, or says what is no JSON: what it replaced stays unproven.
+    return { kpis };
   }
-  tx.delete("outcomes_open", change.change_id);
-  tx.delete("drift", change.change_id);
-  await unwatch(tx, record);
+}
+
+function own(transaction: Transaction, record: ChangeRecord): void {
+  const { change, applied } = record;
+  transaction.tx.put("owners", ownerKey(change, applied!.entry), change.change_id);
+  watch(transaction, record);
+}
+
+async function disown({ tx }: Transaction, { change, applied }: ChangeRecord): Promise<void> {
+  const { change_id } = change;
+  if (applied) tx.delete("owners", ownerKey(change, applied.entry));
+  for (const collection of ["drift", "guardrail_due"] as const)
+    if (await tx.get(collection, change_id)) tx.delete(collection, change_id);
 }
 
 /** Applied changes by target, in the order of their apply: the last of a target owns it. */

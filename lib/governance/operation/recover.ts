@@ -1,57 +1,52 @@
 /** Settles operations that a crash or a lost process left half done, by what the host answers. */
-import type { GovernanceDeps } from "../deps.ts";
 import { AppError } from "../../kit/errors.ts";
-import { endClaim, isAbandoned } from "./lease.ts";
-import { stateOf } from "./run_adapter.ts";
-import type { Claim } from "../records.ts";
-import { settle, settleFailure } from "./record_result.ts";
+import type { GovernanceDeps } from "../deps.ts";
+import type { Lease } from "../records.ts";
 import { governed } from "../transaction.ts";
+import { endLease, isAbandoned } from "./lease.ts";
+import { recordFailure, recordSuccess } from "./record_result.ts";
+import { stateOf } from "./run_adapter.ts";
 
 const BATCH = 100;
 
-/** Asks the host about one abandoned claim, and completes the change or records the failure. */
-export async function resolveClaim(deps: GovernanceDeps, claim: Claim): Promise<void> {
+/** Asks the host about one abandoned lease, and completes the change or records the failure. */
+export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<void> {
   const adapter = deps.product?.adapter;
-  const record = (await deps.store.get("changes", claim.change_id))?.value;
-  const host = adapter && record ? await stateOf(adapter, record.change) : "unknown";
-  const done = claim.operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
-  await governed<void>({ deps }, async (unit) => {
-    const current = await unit.change(claim.change_id);
-    await endClaim(unit, claim);
-    const { by, evidence } = claim;
+  const change = (await deps.store.get("changes", lease.change_id))?.value.change;
+  const host = adapter && change ? await stateOf(adapter, change) : "unknown";
+  const done = lease.operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
+  await governed<void>({ deps }, async (transaction) => {
+    const before = await transaction.change(lease.change_id);
+    await endLease(transaction, lease);
     if (done && adapter)
-      await settle(unit, current, claim.operation, {
+      await recordSuccess(transaction, before, lease, {
         adapter: { name: adapter.name, result: host },
-        by,
-        evidence,
-        resolved_after_interruption: true,
+        interrupted: true,
       });
     else
-      await settleFailure(unit, current, claim.operation, {
+      recordFailure(transaction, before, lease, {
         stage: "interrupted",
         error: "the service stopped before the operation ended; ask for it again",
         host,
-        by,
-        evidence,
       });
   });
 }
 
 /**
- * Settles abandoned claims and returns how many. `all`: at the start of a process that alone owns its store, no other
- * can be running one.
+ * Settles abandoned leases and returns how many. `all`: at the start of a process that alone owns its store, no other can
+ * be running one.
  */
-export async function resolveAbandoned(deps: GovernanceDeps, all = false): Promise<number> {
-  let resolved = 0;
-  for (const { value: claim } of await deps.store.list("claims", { limit: BATCH })) {
-    await deps.mutex(claim.change_id, async () => {
-      const current = (await deps.store.get("claims", claim.change_id))?.value;
+export async function recoverAbandoned(deps: GovernanceDeps, all = false): Promise<number> {
+  let recovered = 0;
+  for (const { value: lease } of await deps.store.list("leases", { limit: BATCH })) {
+    await deps.mutex(lease.change_id, async () => {
+      const current = (await deps.store.get("leases", lease.change_id))?.value;
       if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return;
-      await resolveClaim(deps, current).catch((error: unknown) => {
+      await recoverLease(deps, current).catch((error: unknown) => {
         if (!(error instanceof AppError && error.code === "operation_in_progress")) throw error;
       });
-      resolved++;
+      recovered++;
     });
   }
-  return resolved;
+  return recovered;
 }

@@ -1,6 +1,6 @@
 /** What the service answers, by the library's own declarations. Only types come over; no code of the library does. */
 import type * as z from "zod";
-import type { holdAgainst } from "../../../lib/governance/verify_report.ts";
+import type { verifyReport } from "../../../lib/governance/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
 import type { Recalled } from "../../../lib/memory/memories.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
@@ -25,7 +25,7 @@ export type { AuditPage } from "../../../lib/audit/page.ts";
 export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/rules/change.ts";
 export type { Gate } from "../../../lib/governance/rules/gates.ts";
 export type { Outcome, Verdict } from "../../../lib/governance/rules/outcome.ts";
-export type { Action } from "../../../lib/governance/rules/transitions.ts";
+export type { Action } from "../../../lib/governance/rules/state_machine.ts";
 export type { State } from "../../../lib/pulse/state.ts";
 export type {
   ActionName,
@@ -58,7 +58,7 @@ export type Decision = z.infer<typeof decisionAnswer>;
 export type Operation = z.infer<typeof operationAnswer>;
 export type Proposed = z.infer<typeof proposalAnswer>;
 
-export type AuditVerdict = Awaited<ReturnType<typeof holdAgainst>>;
+export type AuditVerdict = Awaited<ReturnType<typeof verifyReport>>;
 export interface Checkpoint {
   checkpoint: string;
   origin: string;

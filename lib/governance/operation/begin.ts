@@ -1,0 +1,104 @@
+/** Whether an operation may be begun, and under which lease. */
+import { type Answer, answer, etag } from "../../http/answer.ts";
+import { requireMatch } from "../../http/if_match.ts";
+import { AppError } from "../../kit/errors.ts";
+import { actorOf, type Caller, requirePerson } from "../caller.ts";
+import { foldEntries } from "../history.ts";
+import { expireIfDue } from "../record_decision.ts";
+import type { Lease } from "../records.ts";
+import type { Operation } from "../rules/command.ts";
+import type { GuardrailEvidence } from "../rules/guardrail.ts";
+import { type ChangeRecord, differences } from "../rules/record.ts";
+import { requireOperable } from "../rules/state_machine.ts";
+import type { Enacted, Transaction } from "../transaction.ts";
+import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
+import { type Asked, recordFailure, recordSuccess, type ShownResult } from "./record_result.ts";
+
+/** What is asked of a change. */
+export interface OperationInput {
+  change_id: string;
+  operation: Operation;
+  /** The name that who asks gives itself. */
+  actor?: string | undefined;
+  note?: string | undefined;
+  /** What a guardrail saw. */
+  evidence?: GuardrailEvidence | undefined;
+  /** Checks and asks the adapter, and changes nothing. */
+  dry_run?: boolean | undefined;
+}
+
+/** What there is to do, unless all is done already: the answer then. */
+export type Begun =
+  | Answer
+  | { step: "run"; lease: Lease; record: ChangeRecord }
+  | { step: "recover"; lease: Lease }
+  | { step: "rehearse"; record: ChangeRecord };
+
+const MOST_ENTRIES = 1000;
+
+/** Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned. */
+export async function begin(
+  transaction: Transaction,
+  caller: Caller,
+  input: OperationInput,
+): Promise<Begun | AppError> {
+  const { operation, change_id, note, evidence } = input;
+  const { tx, product, now } = transaction;
+  const { owner } = caller.deps;
+  const record = await transaction.change(change_id);
+  const { change } = record;
+  const lease = await readLease(tx, change_id);
+  if (lease && isAbandoned(lease, owner, now)) return { step: "recover", lease };
+  const expired = expireIfDue(transaction, record);
+  if (expired) return expired;
+  requireOperable(change, operation, product.intent.policy);
+  requirePerson(caller, "actor", input.actor);
+  if (lease) throw inProgress(change_id);
+  const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
+  if (operation === "apply") {
+    refuseEndlessTries(record);
+    if (!(await isAsApproved(transaction, record))) return refuseStale(transaction, record, asked, input.dry_run);
+  }
+  if (caller.request) requireMatch(caller.request, change.revision);
+  if (input.dry_run) return { step: "rehearse", record };
+  if (!product.adapter) return done(await recordSuccess(transaction, record, asked, { adapter: null }), null);
+  return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
+}
+
+/** The answer to an operation that is done. */
+export function done({ record, change, entry }: Enacted, adapter: ShownResult | null): Answer {
+  const { change_id, status, revision } = record.change;
+  return answer({ change_id, status, change, adapter, audit_entry: entry }, 200, { etag: etag(revision) });
+}
+
+/**
+ * Every try that fails is audited, and each further one reads all of them: a program that tries again for ever would fill
+ * the log. A rollback is never refused for that.
+ */
+function refuseEndlessTries({ change, audit }: ChangeRecord): void {
+  if (audit.length < MOST_ENTRIES) return;
+  throw new AppError(
+    "too_many_attempts",
+    `${audit.length} audit entries are about ${change.change_id}; find out why it cannot be applied, and propose it again`,
+    { change_id: change.change_id },
+  );
+}
+
+/** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
+async function isAsApproved({ tx, sha256 }: Transaction, record: ChangeRecord): Promise<boolean> {
+  const told = await foldEntries(tx, record.audit);
+  return told !== undefined && differences(told, record, sha256).length === 0;
+}
+
+/** The content is not the one that consent was given to: only tampering does that, so it is recorded. */
+function refuseStale(
+  transaction: Transaction,
+  record: ChangeRecord,
+  asked: Asked,
+  dryRun: boolean | undefined,
+): AppError {
+  const { change_id } = record.change;
+  const error = "the change's content is not what was approved";
+  if (!dryRun) recordFailure(transaction, record, asked, { stage: "consent", error, host: "unknown" });
+  return new AppError("approval_stale", `${change_id} is not what was approved; propose it again`, { change_id });
+}

@@ -1,0 +1,39 @@
+/** Proposals that the intent forbids stand in the log, a bounded number of them. */
+import type { AppError } from "../kit/errors.ts";
+import { type Actor, serviceItself } from "./rules/actor.ts";
+import type { ProposeInput } from "./rules/command.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Anybody can be refused as often as they like; the log must not be filled with it. */
+const RECORDED_A_DAY = 100;
+
+/** Records a refusal; those beyond a day's hundred are told as one count, with the first refusal of a later day. */
+export async function recordRefusal(
+  { tx, at, product, append }: Transaction,
+  {
+    kind,
+    target,
+    tenant_id,
+    proposer = null,
+  }: Omit<ProposeInput, "proposer"> & { proposer?: string | null | undefined },
+  { code }: AppError,
+  actor: Actor,
+): Promise<void> {
+  const day = at.slice(0, 10);
+  const kept = (await tx.get("counts", "refused"))?.value;
+  const before = kept?.day === day ? kept.count : 0;
+  if (kept && kept.day !== day && kept.count > RECORDED_A_DAY)
+    append({
+      event_type: "proposal_refused",
+      detail: { count: kept.count - RECORDED_A_DAY, day: kept.day, ...serviceItself() },
+    });
+  if (before < RECORDED_A_DAY) {
+    const { manifest_hash } = product;
+    append({
+      event_type: "proposal_refused",
+      tenant: tenant_id,
+      detail: { code, kind, target, proposer, manifest_hash, ...actor },
+    });
+  }
+  tx.put("counts", "refused", { day, count: before + 1 });
+}

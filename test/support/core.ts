@@ -1,0 +1,44 @@
+import { apply } from "../../handlers/product/apply.ts";
+import { approve } from "../../handlers/product/approve.ts";
+import { audit } from "../../handlers/product/audit.ts";
+import { auditVerify } from "../../handlers/product/audit_verify.ts";
+import { deny } from "../../handlers/product/deny.ts";
+import { drift } from "../../handlers/product/drift.ts";
+import { kpi } from "../../handlers/product/kpi.ts";
+import { propose } from "../../handlers/product/propose.ts";
+import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
+import { rollback } from "../../handlers/product/rollback.ts";
+import { withdraw } from "../../handlers/product/withdraw.ts";
+import { changeView } from "../../lib/governance/views.ts";
+import { routed } from "../../lib/http/router.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { client } from "./client.ts";
+import { opened, type TestDeps, type TestOptions } from "./deps.ts";
+
+const ENDPOINTS = [
+  propose,
+  proposeCrmFollowup,
+  approve,
+  deny,
+  withdraw,
+  apply,
+  rollback,
+  kpi,
+  audit,
+  auditVerify,
+  drift,
+];
+
+/** A client of the governed core alone: nothing follows the log, and nothing needs to. */
+export type Core = ReturnType<typeof coreOf>;
+
+/** Opens the governed core and a client to it. */
+export const core = async (options: TestOptions = {}): Promise<Core> =>
+  coreOf(await opened({ store: memoryStore(), ...options }));
+
+/** A client to the governed core over dependencies that are already opened. */
+export const coreOf = (deps: TestDeps) => ({
+  ...client(routed(ENDPOINTS, deps)),
+  deps,
+  change: (change_id: string) => changeView(deps, change_id),
+});

@@ -1,0 +1,38 @@
+import type { Store, Tx } from "../../lib/store/store.ts";
+
+/** What one transaction wrote, deletes with a minus, in order. */
+export type Written = string[];
+
+/** A real store, and what each transaction that was committed wrote; those that wrote nothing are left out. */
+export function countingStore(store: Store): { store: Store; take(): Written[] } {
+  let transactions: Written[] = [];
+  const transact: Store["transact"] = async (decide) => {
+    let written: Written = [];
+    const result = await store.transact((tx) => {
+      written = [];
+      const counted: Tx = {
+        ...tx,
+        put: (collection, id, value, expected) => {
+          written.push(`${collection}/${id}`);
+          tx.put(collection, id, value, expected);
+        },
+        delete: (collection, id, expected) => {
+          written.push(`-${collection}/${id}`);
+          tx.delete(collection, id, expected);
+        },
+      };
+      return decide(counted);
+    });
+    if (written.length > 0) transactions.push(written);
+    return result;
+  };
+  return {
+    store: { ...store, transact },
+    /** What was written since it was last asked. */
+    take() {
+      const taken = transactions;
+      transactions = [];
+      return taken;
+    },
+  };
+}
