@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { auditExport, auditPage } from "../../lib/audit/page.ts";
+import { auditExport } from "../../lib/audit/page.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
+import { logPage } from "../../lib/governance/views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order. */
@@ -38,7 +39,7 @@ export const audit = endpoint(
     ]),
   },
   async ({ format, ...query }, { deps, request }: Call<GovernanceDeps>) => {
-    if (format !== "jsonl") return answer(await auditPage(deps.store, query));
+    if (format !== "jsonl") return answer(await logPage(deps, query));
     return new Response(request.method === "HEAD" ? null : auditExport(deps.store), {
       headers: {
         "content-type": "application/x-ndjson; charset=utf-8",

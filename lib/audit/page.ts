@@ -11,7 +11,8 @@ export interface AuditQuery {
   before?: number | undefined;
   after?: number | undefined;
   order?: "asc" | "desc" | undefined;
-  change_id?: string | undefined;
+  /** Only these, in chain order. */
+  ids?: readonly number[] | undefined;
   tenant?: string | undefined;
   event_type?: EventType | undefined;
 }
@@ -29,10 +30,7 @@ export interface AuditPage {
 export async function auditPage(store: Store, query: AuditQuery): Promise<AuditPage> {
   const head = await readHead(store);
   if (!head) return { entries: [], next: null, length: 0, head: "", origin: "" };
-  const found =
-    query.change_id === undefined
-      ? await scan(store, query, head.length)
-      : await byChange(store, query, query.change_id);
+  const found = query.ids ? await among(store, query, query.ids) : await scan(store, query, head.length);
   const newestFirst = query.order === "desc";
   const entries = found.entries.sort((a, b) => (newestFirst ? b.id - a.id : a.id - b.id));
   return { entries, next: found.next, length: head.length, head: head.head, origin: head.origin };
@@ -58,10 +56,9 @@ async function scan(store: Store, query: AuditQuery, length: number): Promise<Fo
   return { entries, next: more ? last : null };
 }
 
-async function byChange(store: Store, query: AuditQuery, changeId: string): Promise<Found> {
-  const record = (await store.get("changes", changeId))?.value;
+async function among(store: Store, query: AuditQuery, all: readonly number[]): Promise<Found> {
   const forward = query.after !== undefined;
-  const ids = (record?.audit ?? []).filter((id) => id > (query.after ?? 0) && id < (query.before ?? Infinity));
+  const ids = all.filter((id) => id > (query.after ?? 0) && id < (query.before ?? Infinity));
   const chosen = forward ? ids.slice(0, query.limit) : ids.slice(-query.limit);
   const entries = await entriesOf(store, chosen);
   const rest = ids.length > chosen.length;
@@ -72,8 +69,8 @@ async function byChange(store: Store, query: AuditQuery, changeId: string): Prom
 }
 
 /** The entries with these ids, in their order. */
-export async function entriesOf(store: Store, ids: readonly number[]): Promise<AuditEntry[]> {
-  const found = await Promise.all(ids.map((id) => store.get("audit", entryKey(id))));
+export async function entriesOf(store: Pick<Store, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
+  const found = await store.getMany("audit", ids.map(entryKey));
   return found.flatMap((stored) => (stored ? [stored.value] : []));
 }
 

@@ -117,7 +117,7 @@ async function withRoots(
   for (const { level, place, root } of completed) {
     const offset = place % TILE_WIDTH;
     const key = tileKey(level, (place - offset) / TILE_WIDTH);
-    const tile = tiles.get(key) ?? (offset === 0 ? [] : await readTile(store, key));
+    const tile = tiles.get(key) ?? (offset === 0 ? [] : [...(await readTile(store, key))]);
     tile[offset] = root;
     tiles.set(key, tile);
   }

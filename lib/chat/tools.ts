@@ -3,7 +3,7 @@
  * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
  */
 import * as z from "zod";
-import { auditPage } from "../audit/page.ts";
+import { logPage } from "../governance/views.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { changeId, freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
@@ -78,7 +78,7 @@ const PRODUCT: Record<string, Tool> = {
   get_audit: tool({
     description: "The newest audit entries, of one change or of all.",
     input: z.strictObject({ change_id: changeId.optional(), limit: wholeNumber(1, 20).default(10) }),
-    run: (query, { deps }) => auditPage(deps.store, query),
+    run: (query, { deps }) => logPage(deps, query),
   }),
   get_kpis: tool({
     description: "E and what each KPI adds to it.",

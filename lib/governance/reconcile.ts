@@ -123,10 +123,15 @@ function foldedLog(store: Store, sha256: Sha256) {
     async catchUp(): Promise<void> {
       const end = (await readHead(store))?.length ?? 0;
       while (length < end) {
+        const read = length;
         const slice = await store.list("audit", { after: entryKey(length), limit: Math.min(SLICE, end - length) });
-        for (const { value: entry } of slice) if (entry.change_id !== "") take(brief(eventOf(entry), sha256));
-        length += slice.length;
-        if (slice.length === 0) throw new Error(`audit entry ${length + 1} is missing from the store`);
+        for (const { value: entry } of slice) {
+          if (entry.id !== length + 1) break;
+          if (entry.change_id !== "") take(brief(eventOf(entry), sha256));
+          length++;
+        }
+        if (length < Math.min(read + SLICE, end))
+          throw new Error(`audit entry ${length + 1} is missing from the store`);
         await pause();
       }
     },

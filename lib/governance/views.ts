@@ -1,6 +1,6 @@
-/** What is read of one change. */
+/** What is read of one change, and of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
-import { entriesOf } from "../audit/page.ts";
+import { type AuditPage, auditPage, type AuditQuery, entriesOf } from "../audit/page.ts";
 import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { expireOne } from "./expire_due.ts";
@@ -31,6 +31,15 @@ export async function changeView(
     allowed_actions: allowedActions(record.change.status),
     gates: await gatesNow(deps, record),
   };
+}
+
+/** A page of the log; with `change_id`, of what it says about that change. */
+export async function logPage(
+  { store }: GovernanceDeps,
+  { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
+): Promise<AuditPage> {
+  if (change_id === undefined) return auditPage(store, query);
+  return auditPage(store, { ...query, ids: (await store.get("changes", change_id))?.value.audit ?? [] });
 }
 
 /** The gates of a change as they stand now. */

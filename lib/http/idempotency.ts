@@ -4,7 +4,7 @@
  */
 import type { Sha256 } from "../kit/platform.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
-import type { Tx } from "../store/store.ts";
+import type { Store, Tx } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 
 declare module "../store/store.ts" {
@@ -17,6 +17,9 @@ const KEPT_MS = 24 * 3600 * 1000;
 /** How far another instance's clock may be ahead: around midnight it keeps an answer under the next day. */
 const AHEAD_MS = 3600 * 1000;
 const COLLECTION = "idempotency";
+/** As many as a transaction may delete, and as a cycle has time for. */
+const SLICE = 50;
+const MOST_FORGOTTEN = 1000;
 
 /** A request's key and what it was used for. */
 export interface IdempotencyKey {
@@ -53,9 +56,9 @@ const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${ke
 
 /** The kept answer of an earlier request under this key; 422 when that request had another body. */
 export async function replayed(tx: Tx, key: IdempotencyKey, now: number): Promise<Answer | undefined> {
-  const ids = new Set([now, now - KEPT_MS, now + AHEAD_MS].map((moment) => recordId(key, moment)));
-  for (const id of ids) {
-    const kept = (await tx.get(COLLECTION, id))?.value;
+  const days = new Set([now, now - KEPT_MS, now + AHEAD_MS].map((moment) => recordId(key, moment)));
+  for (const stored of await tx.getMany(COLLECTION, [...days])) {
+    const kept = stored?.value;
     if (!kept || now - kept.at > KEPT_MS) continue;
     if (kept.body !== key.body)
       throw new AppError(
@@ -73,10 +76,14 @@ export function keepAnswer(tx: Tx, key: IdempotencyKey, answer: Answer, now: num
   tx.put(COLLECTION, recordId(key, now), kept);
 }
 
-/** Deletes up to `limit` answers whose time is over. */
-export async function forgetOldAnswers(tx: Tx, now: number, limit = 1000): Promise<number> {
+/** Deletes up to a thousand answers whose time is over, in transactions of their own, and returns how many. */
+export async function forgetOldAnswers(store: Store, now: number): Promise<number> {
   const expired = `${day(now - KEPT_MS)}:`;
-  const old = (await tx.list(COLLECTION, { limit })).filter(({ id }) => id < expired);
-  for (const { id } of old) tx.delete(COLLECTION, id);
-  return old.length;
+  for (let forgotten = 0; ; ) {
+    const oldest = await store.list(COLLECTION, { limit: SLICE, keysOnly: true });
+    const old = oldest.filter(({ id }) => id < expired);
+    if (old.length > 0) await store.transact((tx) => old.forEach(({ id }) => tx.delete(COLLECTION, id)));
+    forgotten += old.length;
+    if (old.length < SLICE || forgotten >= MOST_FORGOTTEN) return forgotten;
+  }
 }

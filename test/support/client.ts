@@ -84,6 +84,11 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
     /** The change as it is read. */
     change: async (change_id: string): Promise<Reply["body"]> =>
       expectOk(await send(get(`changes/${change_id}`, {}, origin))),
+    /** All entries about changes, in chain order. */
+    steps: async (query = ""): Promise<Reply["body"][]> =>
+      expectOk(await send(get(`audit${query}`, {}, origin))).entries.filter(
+        ({ change_id }: { change_id: string }) => change_id !== "",
+      ),
     /** All entries, in chain order. */
     audit: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries,

@@ -9,6 +9,10 @@ import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
+import { checkDrift } from "../../lib/governance/drift.ts";
+import { expireDue } from "../../lib/governance/expire_due.ts";
+import { rollBackCondemned } from "../../lib/governance/guardrail_rollback.ts";
+import { recoverAbandoned } from "../../lib/governance/operation/recover.ts";
 import { changeView } from "../../lib/governance/views.ts";
 import { routed } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
@@ -41,4 +45,12 @@ export const coreOf = (deps: TestDeps) => ({
   ...client(routed(ENDPOINTS, deps)),
   deps,
   change: (change_id: string) => changeView(deps, change_id),
+  /** What a cycle asks of governance. */
+  async cycle() {
+    const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });
+    const ids = changes.map(({ id }) => id);
+    const [expired, recovered] = [await expireDue(deps, ids), await recoverAbandoned(deps)];
+    const { rolled_back, given_up } = await rollBackCondemned(deps);
+    return { expired, recovered, rolled_back, given_up, drift: await checkDrift(deps) };
+  },
 });

@@ -2,6 +2,7 @@
 import { entryKey } from "../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { inSlices } from "../support/in_slices.ts";
 import { checkpointOf, copyOf, rehashed, type World } from "./world.ts";
 
 /** A way to tamper; what is not given is left as it was. */
@@ -101,11 +102,9 @@ export async function storeAfter(attack: Attack, world: World): Promise<Store> {
 async function plant(store: Store, entries: readonly AuditEntry[]): Promise<void> {
   const before = await store.list("audit", { limit: 10_000 });
   const { origin, current_hash: head, timestamp } = entries.at(-1)!;
-  await store.transact((tx) => {
-    for (const { id } of before) tx.delete("audit", id);
-    entries.forEach((entry, index) => tx.put("audit", entryKey(index + 1), entry));
-    tx.put("meta", "chain", { origin, length: entries.length, head, at: timestamp });
-  });
+  await inSlices(store, before, (tx, { id }) => tx.delete("audit", id));
+  await inSlices(store, [...entries.entries()], (tx, [index, entry]) => tx.put("audit", entryKey(index + 1), entry));
+  await store.transact((tx) => tx.put("meta", "chain", { origin, length: entries.length, head, at: timestamp }));
 }
 
 /** Everything that whoever tampers may offer as the service's newest signed checkpoint. */

@@ -5,7 +5,8 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, follow } from "../../local/verify/chain.ts";
 import { ATTACKS, storeAfter } from "./attacks.ts";
-import { cut, flipped, impossible, moved, numbers, rewritings } from "./damage.ts";
+import { numbers } from "../support/numbers.ts";
+import { cut, flipped, impossible, moved, rewritings } from "./damage.ts";
 import { exportOf } from "./real_log.ts";
 import { gistOf, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
 import { checkpointOf, makeWorld, parse, receiptOf, type World, write } from "./world.ts";

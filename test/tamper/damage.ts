@@ -3,15 +3,6 @@ import type { Kept } from "../../local/verify/kept.ts";
 import type { Sample } from "./verifiers.ts";
 import { receiptOf, rehashed, type World, write } from "./world.ts";
 
-/** A generator of numbers that is the same in each run. */
-export function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 /** The export with one bit flipped. */
 export function flipped(log: Buffer, bit: number): Buffer {
   const copy = Buffer.from(log);

@@ -1,11 +1,10 @@
 /** A real log of 200 entries, made by requests alone: every event type, and text of every kind. */
 import { readHead } from "../../lib/audit/chain.ts";
 import { auditExport } from "../../lib/audit/page.ts";
-import { runCycle } from "../../lib/pulse/cycle.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { TestOptions } from "../support/deps.ts";
 import { fails, scriptedAdapter } from "../support/scripted_adapter.ts";
-import { service, type TestService } from "../support/service.ts";
+import { type Core, core } from "../support/core.ts";
 
 const NOTES = [
   "",
@@ -25,10 +24,10 @@ const INTENT = {
 export async function realLog(
   length = 200,
   options: TestOptions = {},
-  after: (api: TestService) => Promise<void> = async () => {},
-): Promise<TestService> {
+  after: (api: Core) => Promise<void> = async () => {},
+): Promise<Core> {
   const adapter = scriptedAdapter();
-  const api = await service({ intent: INTENT, adapter, ...options });
+  const api = await core({ intent: INTENT, adapter, ...options });
   const { clock, store } = api.deps;
   for (let round = 0; (await readHead(store))!.length < length; round++) {
     clock.advance(977);
@@ -56,7 +55,7 @@ export async function realLog(
 }
 
 async function decideAndApply(
-  api: TestService,
+  api: Core,
   change_id: string,
   round: number,
   note: string,
@@ -69,7 +68,7 @@ async function decideAndApply(
   if (round % 4 === 1) await api.post("apply", { change_id });
   if (round % 4 === 2) {
     adapter.host.set(change_id, "absent");
-    await runCycle(api.deps);
+    await api.cycle();
   }
   if (round % 8 === 3) adapter.on("rollback", fails("the host is away"), 1);
   if (round % 4 === 3) for (const _ of [1, 2]) await api.post("rollback", { change_id });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { holdAgainstAnchor } from "../../lib/audit/anchor.ts";
-import { refold } from "../../lib/governance/reconcile.ts";
+import { reconcile } from "../../lib/governance/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
@@ -42,7 +42,7 @@ async function noticed(store: Store, note?: string): Promise<boolean> {
   const deps = { ...(await opened({ store, clock, ids })), checkpointSigner: signerOf(world.key) };
   if (note === undefined) {
     await verifyChain(deps);
-    const { mismatched } = await refold(deps).catch(() => ({ mismatched: 1 }));
+    const { mismatched } = await reconcile(deps).catch(() => ({ mismatched: 1 }));
     await currentCheckpoint(deps).catch(() => undefined);
     return deps.integrity.breach !== undefined || mismatched > 0;
   }

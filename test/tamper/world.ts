@@ -6,6 +6,7 @@ import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Kept } from "../../local/verify/kept.ts";
 import { data, MTH } from "../lib/audit/reference_tree.ts";
+import { inSlices } from "../support/in_slices.ts";
 import { hashOf } from "../support/independent_chain.ts";
 import { exportOf, realLog } from "./real_log.ts";
 
@@ -48,10 +49,10 @@ export async function makeWorld() {
 /** A store that holds what audit and governance keep in another. */
 export async function copyOf(store: Store): Promise<Store> {
   const copy = memoryStore();
-  for (const collection of ["meta", "audit", "merkle", "changes"]) {
-    const records = await store.list(collection, { limit: 10_000 });
-    await copy.transact((tx) => records.forEach(({ id, value }) => tx.put(collection, id, value)));
-  }
+  for (const collection of ["meta", "audit", "merkle", "changes"] as const)
+    await inSlices(copy, await store.list(collection, { limit: 10_000 }), (tx, { id, value }) =>
+      tx.put(collection, id, value),
+    );
   return copy;
 }
 

@@ -1,3 +1,4 @@
+import { inSlices } from "../../support/in_slices.ts";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
@@ -142,24 +143,23 @@ async function rewrite(deps: TestDeps, from: number): Promise<void> {
   const other = await logOf(from - 1, { clock: deps.clock });
   const { store } = deps;
   const head = (await store.get("meta", "chain"))!.value;
-  await other.store.transact(async (tx) => {
-    for (let id = 1; id < from; id++) tx.put("audit", entryKey(id), (await store.get("audit", entryKey(id)))!.value);
-    const last = (await store.get("audit", entryKey(from - 1)))?.value;
+  const before = from === 1 ? [] : await store.list("audit", { limit: from - 1 });
+  const last = before.at(-1)?.value;
+  await inSlices(other.store, before, (tx, { id, value }) => tx.put("audit", id, value));
+  await other.store.transact((tx) =>
     tx.put("meta", "chain", {
       origin: head.origin,
       length: from - 1,
       head: last?.current_hash ?? "0".repeat(64),
       at: last?.timestamp ?? "",
-    });
-  });
+    }),
+  );
   other.clock.advance(1);
   await lengthen(other, head.length - from + 1);
   const entries = await other.store.list("audit", { limit: 100_000 });
   const chain = (await other.store.get("meta", "chain"))!.value;
-  await store.transact((tx) => {
-    for (const { id, value } of entries) tx.put("audit", id, value);
-    tx.put("meta", "chain", chain);
-  });
+  await inSlices(store, entries, (tx, { id, value }) => tx.put("audit", id, value));
+  await store.transact((tx) => tx.put("meta", "chain", chain));
 }
 
 function remembering(): Log & { lines: string[] } {
@@ -211,7 +211,6 @@ test("with a key, a checkpoint forged in the store is no cover for a rewritten l
   expect(deps.integrity.breach?.reason).toContain("signature");
 });
 
-type Stored = { length: number; roots: string[] };
 test.each<[string, (deps: TestDeps) => Promise<void>]>([
   ["is gone", ({ store }) => store.transact((tx) => tx.delete("meta", "merkle"))],
   ["lacks a tile", ({ store }) => store.transact((tx) => tx.delete("merkle", `1/${entryKey(0)}`))],

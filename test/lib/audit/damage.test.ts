@@ -8,9 +8,9 @@ import { PROPOSAL, type Reply } from "../../support/client.ts";
 import { restarted } from "../../support/deps.ts";
 import { service, serviceOf } from "../../support/service.ts";
 
-const LENGTH = 9;
+const LENGTH = 10;
 
-/** A log of nine entries, with what a careful reader kept of it. */
+/** A log of ten entries, with what a careful reader kept of it. */
 async function logged() {
   const api = await service();
   await api.bring("rolled_back");
@@ -22,7 +22,7 @@ async function logged() {
   return { api, entries, kept: `?expected_length=${LENGTH}&expected_head=${entries.at(-1)!.current_hash}` };
 }
 
-const put = (tx: Tx, id: number, entry: unknown): void => tx.put("audit", entryKey(id), entry);
+const put = (tx: Tx, id: number, entry: unknown): void => tx.put("audit", entryKey(id), entry as AuditEntry);
 const damage = (store: Store, deed: (tx: Tx) => unknown): Promise<unknown> => store.transact((tx) => void deed(tx));
 const rehashed = (entry: AuditEntry): AuditEntry => ({ ...entry, current_hash: entryHash(entry, portableSha256) });
 

@@ -1,29 +1,29 @@
 /** Filters look at 5,000 entries a page, however long the log is. */
 import { beforeAll, expect, test } from "vitest";
 import { auditExport, auditPage } from "../../../lib/audit/page.ts";
-import { type ChainHead, createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
+import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { chainFault } from "../../support/independent_chain.ts";
+import { inSlices } from "../../support/in_slices.ts";
 import { countedIds } from "../../support/ids.ts";
 
 const LENGTH = 10_020;
 const store = memoryStore();
 
 /** Tenant `first` at the beginning, `last` at the end, nothing of either between. */
-beforeAll(() =>
-  store.transact((tx) => {
-    let head: ChainHead = createChain(tx, "p", { ids: countedIds(), sha256: portableSha256 }, 0);
-    for (let id = 1; id <= LENGTH; id++) {
-      const tenant = id <= 10 ? "first" : id > LENGTH - 10 ? "last" : "other";
-      const event = { event_type: "change_proposed" as const, tenant, detail: "" };
-      const next = nextEntry(head, event, "2026-01-02T03:04:05.678Z", portableSha256);
-      tx.put("audit", entryKey(id), next.entry);
-      head = next.head;
-    }
-    tx.put("meta", "chain", head);
-  }),
-);
+beforeAll(async () => {
+  let head = await store.transact((tx) => createChain(tx, "p", { ids: countedIds(), sha256: portableSha256 }, 0));
+  const entries = Array.from({ length: LENGTH }, (_, index) => {
+    const tenant = index < 10 ? "first" : index >= LENGTH - 10 ? "last" : "other";
+    const event = { event_type: "change_proposed" as const, tenant, detail: "" };
+    const next = nextEntry(head, event, "2026-01-02T03:04:05.678Z", portableSha256);
+    head = next.head;
+    return next.entry;
+  });
+  await inSlices(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
+  await store.transact((tx) => tx.put("meta", "chain", head));
+});
 
 async function pages(query: { tenant?: string; after?: number; limit: number }): Promise<number[][]> {
   const found: number[][] = [];

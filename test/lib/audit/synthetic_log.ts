@@ -1,5 +1,6 @@
 /** A log of small entries in a memory store, for tests that need length rather than meaning. */
 import { type ChainHead, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
+import { inSlices } from "../../support/in_slices.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** Dependencies whose log has this many entries. */
@@ -9,17 +10,16 @@ export async function logOf(length: number, options: TestOptions = {}): Promise<
   return deps;
 }
 
-/** Appends entries, in one transaction. */
+/** Appends entries; the head that goes with them comes last. */
 export async function lengthen({ store, sha256, clock }: TestDeps, entries: number): Promise<void> {
-  await store.transact(async (tx) => {
-    let head: ChainHead = (await readHead(tx))!;
-    for (let i = 0; i < entries; i++) {
-      const next = nextEntry(head, { event_type: "kpi_refreshed", detail: { i } }, clock.iso(), sha256);
-      tx.put("audit", entryKey(next.entry.id), next.entry, 0);
-      head = next.head;
-    }
-    tx.put("meta", "chain", head);
+  let head: ChainHead = (await readHead(store))!;
+  const appended = Array.from({ length: entries }, (_, i) => {
+    const next = nextEntry(head, { event_type: "kpi_refreshed", detail: { i } }, clock.iso(), sha256);
+    head = next.head;
+    return next.entry;
   });
+  await inSlices(store, appended, (tx, entry) => tx.put("audit", entryKey(entry.id), entry, 0));
+  await store.transact((tx) => tx.put("meta", "chain", head));
 }
 
 /** The `current_hash` values of the log, in order. */

@@ -1,9 +1,10 @@
 /** How verify goes about it: in slices, incrementally, one pass at a time. */
 import { expect, test } from "vitest";
-import { createChain, entryKey, nextEntry } from "../../../lib/audit/chain.ts";
+import { createChain, entryKey } from "../../../lib/audit/chain.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type TestDeps, testDeps } from "../../support/deps.ts";
+import { lengthen } from "./synthetic_log.ts";
 
 /** A log of `length` entries, on a store that counts what is read of it. */
 async function longLog(
@@ -16,16 +17,8 @@ async function longLog(
     return store.list(collection, options);
   };
   const deps = testDeps({ store: { ...store, list } });
-  const grow = (more: number) =>
-    store.transact(async (tx) => {
-      let head = (await tx.get("meta", "chain"))?.value ?? createChain(tx, "p", deps, deps.clock.now());
-      for (let made = 0; made < more; made++) {
-        const next = nextEntry(head, { event_type: "kpi_refreshed", detail: "" }, deps.clock.iso(), deps.sha256);
-        tx.put("audit", entryKey(next.entry.id), next.entry);
-        head = next.head;
-      }
-      tx.put("meta", "chain", head);
-    });
+  const grow = (more: number) => lengthen(deps, more);
+  await store.transact((tx) => void createChain(tx, "p", deps, deps.clock.now()));
   await grow(length);
   return { deps, reads, grow };
 }

@@ -1,18 +1,17 @@
 import { expect, test } from "vitest";
 import { checkDrift, type DriftCheck } from "../../../lib/governance/drift.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { SECOND } from "../../support/clock.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service } from "../../support/service.ts";
+import { core } from "../../support/core.ts";
 
 /** A service with one applied change. */
 async function applied() {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const change_id = await api.bring("applied");
   const check = async () => {
     api.deps.clock.advance(SECOND);
-    await runCycle(api.deps);
+    await api.cycle();
     return (await api.get("drift")).body;
   };
   const drifted = async () => (await api.audit()).filter(({ event_type }) => event_type === "change_drifted");
@@ -101,7 +100,7 @@ test("a change that was rolled back drifts no more", async () => {
 
 test("a change under operation is not judged", async () => {
   const { adapter, api, change_id, drifted } = await applied();
-  const other = await service({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const hold = gate();
   adapter.on("rollback", ({ change_id: id }) => (adapter.host.set(id, "unknown"), hold.opened), 1);
   const running = api.act("rollback", change_id);
@@ -114,7 +113,7 @@ test("a change under operation is not judged", async () => {
 
 test("100 owners a cycle, and all of them in turn", async () => {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const ids = await Promise.all(
     Array.from({ length: 130 }, (_, one) => api.bring("applied", { target: `ui.x${one}` })),
   );
@@ -145,7 +144,7 @@ test("a host that cannot be asked is no evidence of drift, and ends no episode",
 
 test("two processes that notice the same drift audit it once", async () => {
   const { adapter, api, change_id, drifted } = await applied();
-  const other = await service({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   adapter.host.set(change_id, "absent");
   const [asked, hold] = [gate(), gate()];
   let verifications = 0;
@@ -162,7 +161,7 @@ test("two processes that notice the same drift audit it once", async () => {
 
 test("what the host showed in the middle of another process's operation is no drift", async () => {
   const { adapter, api, change_id, drifted } = await applied();
-  const other = await service({ store: api.deps.store, adapter, clock: api.deps.clock });
+  const other = await core({ store: api.deps.store, adapter, clock: api.deps.clock });
   const [asked, looked, rolling, mayEnd] = [gate(), gate(), gate(), gate()];
   adapter.on("verify", () => (asked.open(), looked.opened.then(() => "unknown")), 1);
   adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { checkDrift } from "../../../lib/governance/drift.ts";
 import { SECOND } from "../../support/clock.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service } from "../../support/service.ts";
+import { core } from "../../support/core.ts";
 
 test("a host that takes its time keeps a check half a minute and no longer; the next goes on from there", async () => {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const applied: string[] = [];
   for (let i = 0; i < 5; i++) applied.push(await api.bring("applied", { target: `ui.banner${i}` }));
   const asked: string[] = [];

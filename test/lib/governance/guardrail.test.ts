@@ -1,17 +1,16 @@
 import { expect, test } from "vitest";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { rollBackCondemned } from "../../../lib/governance/guardrail_rollback.ts";
 import { events } from "../../support/client.ts";
 import { DAY } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service, serviceOf, type TestService } from "../../support/service.ts";
+import { core, coreOf, type Core } from "../../support/core.ts";
 
 type Action = "alert" | "rollback";
 
 /** Down is good for incident_rate, up for csat; each may worsen by its limit. */
 const guarded = (action: Action, adapter = scriptedAdapter()) =>
-  service({
+  core({
     adapter,
     intent: {
       policy: {
@@ -32,18 +31,18 @@ async function applied(action: Action = "rollback", adapter = scriptedAdapter())
   return { api, adapter, change_id: await api.bring("applied", INCIDENT) };
 }
 
-/** What the growth log's guardrail rows are about. */
-async function guardrailRows({ deps }: TestService): Promise<string[]> {
-  const rows = await deps.store.list("growth", { limit: 100 });
-  return rows.flatMap(({ value }) => (value.kind === "guardrail" ? [value.ref] : []));
-}
+/** The changes that the entries of feeds say were tripped. */
+const trippedIn = async (api: Core): Promise<string[]> =>
+  (await api.audit("?event_type=kpi_refreshed")).flatMap(({ detail }) =>
+    (JSON.parse(detail).tripped ?? []).map(({ change_id }: { change_id: string }) => change_id),
+  );
 
 test("a feed that is worse than the limit has the change rolled back in the next cycle, with the evidence", async () => {
   const { api, adapter, change_id } = await applied();
   const fed = await api.post("kpi", { incident_rate: 0.09 });
   expect(fed.status).toBe(200);
   expect((await api.change(change_id)).status).toBe("applied");
-  expect((await runCycle(api.deps)).rolled_back).toBe(change_id);
+  expect((await api.cycle()).rolled_back).toBe(change_id);
   expect((await api.change(change_id)).status).toBe("rolled_back");
   expect(adapter.host.get(change_id)).toBe("rolled_back");
   const entry = (await api.audit()).at(-1);
@@ -52,7 +51,7 @@ test("a feed that is worse than the limit has the change rolled back in the next
     by: "policy:guardrail",
     evidence: { kpi: "incident_rate", baseline: 0.03, value: 0.09, regression: 0.06, max_regression: 0.02 },
   });
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
 });
 
 test.each([
@@ -68,23 +67,23 @@ test.each([
   await api.post("kpi", { [kpi]: before });
   const change_id = await api.bring("applied", { kpi });
   await api.post("kpi", { [kpi]: after });
-  expect((await runCycle(api.deps)).rolled_back).toBe(rolledBack ? change_id : null);
+  expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
 });
 
 test("alert marks the change and rolls nothing back", async () => {
   const { api, change_id } = await applied("alert");
   await api.post("kpi", { incident_rate: 0.09 });
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
   const { status, gates } = await api.change(change_id);
   expect(status).toBe("applied");
   expect(gates).toContainEqual(expect.objectContaining({ gate: "guardrail", state: "warn" }));
-  expect(await guardrailRows(api)).toEqual([change_id]);
+  expect(await trippedIn(api)).toEqual([change_id]);
 });
 
 test("a change is marked once, however many feeds are worse", async () => {
   const { api, change_id } = await applied("alert");
   for (const value of [0.09, 0.1, 0.11]) await api.post("kpi", { incident_rate: value });
-  expect(await guardrailRows(api)).toHaveLength(1);
+  expect(await trippedIn(api)).toHaveLength(1);
   expect((await api.change(change_id)).gates.filter(({ gate }: { gate: string }) => gate === "guardrail")).toHaveLength(
     1,
   );
@@ -96,7 +95,7 @@ test.each([
 ])("nothing happens when %s", async (_, fed) => {
   const { api } = await applied();
   await api.post("kpi", fed);
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
 });
 
 test("only the newest applied change that names the KPI answers for it", async () => {
@@ -104,8 +103,8 @@ test("only the newest applied change that names the KPI answers for it", async (
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   const other = await api.bring("applied", { kpi: "csat", target: "ui.other" });
   await api.post("kpi", { incident_rate: 0.09 });
-  expect((await runCycle(api.deps)).rolled_back).toBe(newer);
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBe(newer);
+  expect((await api.cycle()).rolled_back).toBeNull();
   expect([(await api.change(older)).status, (await api.change(other)).status]).toEqual(["applied", "applied"]);
 });
 
@@ -114,9 +113,9 @@ test("the newest is held against what the KPI was at its own apply", async () =>
   await api.post("kpi", { incident_rate: 0.045 });
   const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
   await api.post("kpi", { incident_rate: 0.06 });
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
   await api.post("kpi", { incident_rate: 0.07 });
-  expect((await runCycle(api.deps)).rolled_back).toBe(newer);
+  expect((await api.cycle()).rolled_back).toBe(newer);
 });
 
 test.each([
@@ -126,7 +125,7 @@ test.each([
   const { api, change_id } = await applied();
   api.deps.clock.advance(later);
   await api.post("kpi", { incident_rate: 0.09 });
-  expect((await runCycle(api.deps)).rolled_back).toBe(rolledBack ? change_id : null);
+  expect((await api.cycle()).rolled_back).toBe(rolledBack ? change_id : null);
 });
 
 test.each([
@@ -138,7 +137,7 @@ test.each([
   await api.post("kpi", { incident_rate: 0.03 });
   await api.bring("applied", fields);
   await api.post("kpi", { incident_rate: 0.09 });
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
 });
 
 test("one rollback a cycle", async () => {
@@ -146,16 +145,16 @@ test("one rollback a cycle", async () => {
   await api.post("kpi", { csat: 4 });
   const second = await api.bring("applied", { kpi: "csat", target: "ui.other" });
   await api.post("kpi", { incident_rate: 0.09, csat: 1 });
-  const rolledBack = [(await runCycle(api.deps)).rolled_back, (await runCycle(api.deps)).rolled_back];
+  const rolledBack = [(await api.cycle()).rolled_back, (await api.cycle()).rolled_back];
   expect(rolledBack.sort()).toEqual([first, second].sort());
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
 });
 
 test("a change that somebody rolled back meanwhile is left alone", async () => {
   const { api, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
   await api.must("rollback", change_id);
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBeNull();
   expect(events(await api.audit()).filter((event) => event.startsWith("change_roll"))).toEqual(["change_rolled_back"]);
 });
 
@@ -164,7 +163,7 @@ test("a rollback that fails is tried again, five times, and then given up", asyn
   const { api, change_id } = await applied("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
   adapter.on("rollback", fails("unreachable"));
-  for (let cycle = 0; cycle < 7; cycle++) expect((await runCycle(api.deps)).rolled_back).toBeNull();
+  for (let cycle = 0; cycle < 7; cycle++) expect((await api.cycle()).rolled_back).toBeNull();
   const failed = (await api.audit()).filter(({ event_type }) => event_type === "change_rollback_failed");
   expect(failed).toHaveLength(5);
   expect(JSON.parse(failed[0].detail)).toMatchObject({ by: "policy:guardrail", evidence: { value: 0.09 } });
@@ -176,23 +175,23 @@ test("a rollback that fails once succeeds in the cycle after", async () => {
   const { api, change_id } = await applied("rollback", adapter);
   await api.post("kpi", { incident_rate: 0.09 });
   adapter.on("rollback", fails("unreachable"), 1);
-  expect((await runCycle(api.deps)).rolled_back).toBeNull();
-  expect((await runCycle(api.deps)).rolled_back).toBe(change_id);
+  expect((await api.cycle()).rolled_back).toBeNull();
+  expect((await api.cycle()).rolled_back).toBe(change_id);
 });
 
 test("a rollback that another process carries out is no failure of this one, and nothing is given up", async () => {
   const { api, adapter, change_id } = await applied();
   await api.post("kpi", { incident_rate: 0.09 });
-  const other = serviceOf(await restarted(api.deps));
+  const other = coreOf(await restarted(api.deps));
   const [rolling, mayEnd] = [gate(), gate()];
   adapter.on("rollback", () => (rolling.open(), mayEnd.opened), 1);
-  const running = runCycle(api.deps);
+  const running = api.cycle();
   await rolling.opened;
-  for (let cycle = 0; cycle < 6; cycle++) expect((await runCycle(other.deps)).rolled_back).toBeNull();
+  for (let cycle = 0; cycle < 6; cycle++) expect((await other.cycle()).rolled_back).toBeNull();
   mayEnd.open();
   expect((await running).rolled_back).toBe(change_id);
-  expect((await runCycle(other.deps)).rolled_back).toBeNull();
-  expect(await guardrailRows(api)).toEqual([change_id]);
+  expect((await other.cycle()).rolled_back).toBeNull();
+  expect(await trippedIn(api)).toEqual([change_id]);
   expect(await api.deps.store.list("guardrail_due", { limit: 1 })).toEqual([]);
 });
 
@@ -207,6 +206,6 @@ test("a change that somebody rolls back just before the guardrail does is not to
   await api.deps.store.list("guardrail_due", { limit: 1 });
   mayEnd.open();
   expect((await person).status).toBe(200);
-  expect(await guardrail).toBeNull();
-  expect(await guardrailRows(api)).toEqual([change_id]);
+  expect(await guardrail).toEqual({ rolled_back: null, given_up: null });
+  expect(await trippedIn(api)).toEqual([change_id]);
 });

@@ -1,10 +1,10 @@
 /** A change that is still `proposed`, as another version of the service may have left it. */
 import { expect, test } from "vitest";
 import { ACTIONS } from "../../support/client.ts";
-import { service } from "../../support/service.ts";
+import { core } from "../../support/core.ts";
 
 async function proposed() {
-  const api = await service();
+  const api = await core();
   const { change_id } = await api.propose();
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", change_id))!.value;

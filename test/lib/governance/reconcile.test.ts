@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { EventType } from "../../../lib/audit/entry.ts";
-import { refold } from "../../../lib/governance/reconcile.ts";
+import { reconcile } from "../../../lib/governance/reconcile.ts";
 import type { Change } from "../../../lib/governance/rules/change.ts";
-import type { ChangeRecord } from "../../../lib/governance/records.ts";
+import type { Applied, ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reachable } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
-import { service, type TestService } from "../../support/service.ts";
-import { runCycle } from "../../../lib/pulse/cycle.ts";
+import { core, type Core } from "../../support/core.ts";
 import { realLog } from "../../tamper/real_log.ts";
 
 const SOUND = { mismatched: 0, mismatches: [], unsettled: 0 };
@@ -16,33 +15,33 @@ const SOUND = { mismatched: 0, mismatches: [], unsettled: 0 };
 test("every change of a real log is what the log says of it", async () => {
   const { deps } = await realLog();
   const changes = await deps.store.list("changes", { limit: 1000 });
-  expect(await refold(deps)).toEqual({ ...SOUND, compared: changes.length });
+  expect(await reconcile(deps)).toEqual({ ...SOUND, compared: changes.length });
 });
 
 test("so are minor, expired and half-approved changes, and those a guardrail rolled back", async () => {
   const minor = { kinds: ["config"], targets: ["*"], max_risk: "low" };
   const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
-  const api = await service({
+  const api = await core({
     intent: { policy: { minor, guardrails, consent_ttl_hours: 1, required_approvers: { major: 2 } } },
   });
   const { status } = await api.propose({ tier: "minor", risk: "low", affected_users: 1, reversible: true });
   expect(status).toBe("approved");
   await api.propose();
   api.deps.clock.advance(2 * HOUR);
-  await runCycle(api.deps);
+  await api.cycle();
   await api.must("approve", (await api.propose({ tier: "major" })).change_id);
   await api.post("kpi", { csat: 4 });
   await api.bring("applied", { kpi: "csat" });
   await api.post("kpi", { csat: 1 });
-  expect((await runCycle(api.deps)).rolled_back).not.toBeNull();
-  expect(await refold(api.deps)).toEqual({ ...SOUND, compared: 4 });
+  expect((await api.cycle()).rolled_back).not.toBeNull();
+  expect(await reconcile(api.deps)).toEqual({ ...SOUND, compared: 4 });
 });
 
 /** Edits a stored record beside the log. */
-async function edit(api: TestService, id: string, by: (record: ChangeRecord) => unknown): Promise<void> {
+async function edit(api: Core, id: string, by: (record: ChangeRecord) => unknown): Promise<void> {
   const { store } = api.deps;
-  const { value } = (await store.get("changes", id))!;
-  await store.transact((tx) => tx.put("changes", id, by(value)));
+  const value = (await store.get("changes", id))!.value as ChangeRecord;
+  await store.transact((tx) => tx.put("changes", id, by(value) as ChangeRecord));
 }
 
 const withChange = (over: Partial<Change>) => (record: ChangeRecord) => ({
@@ -50,13 +49,14 @@ const withChange = (over: Partial<Change>) => (record: ChangeRecord) => ({
   change: { ...record.change, ...over },
 });
 
+const withApplied = (record: ChangeRecord, over: Partial<Applied>) => ({
+  ...record,
+  applied: { ...record.applied!, ...over },
+});
+
 test.each<[string, string[], (record: ChangeRecord) => unknown]>([
   ["a status", ["status"], withChange({ status: "approved" })],
-  [
-    "a resolution",
-    ["approvals", "resolution"],
-    withChange({ resolution: "expired", approval_note: "n", approver: "ana" }),
-  ],
+  ["a resolution", ["approval_note", "resolution"], withChange({ resolution: "expired", approval_note: "n" })],
   ["the content", ["content"], withChange({ value: { on: true } })],
   ["the content and its digest", ["content", "digest"], withChange({ target: "billing.plan", digest: "0".repeat(64) })],
   [
@@ -66,7 +66,7 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
   ],
   [
     "an approval's note",
-    ["approvals", "approval_note"],
+    ["approvals"],
     (record) => withChange({ approvals: [{ ...record.change.approvals[0]!, note: "no" }] })(record),
   ],
   [
@@ -74,7 +74,7 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
     ["approvals"],
     (record) => withChange({ approvals: [record.change.approvals[0]!, record.change.approvals[0]!] })(record),
   ],
-  ["no approval", ["approvals", "approval_note"], withChange({ approvals: [] })],
+  ["no approval", ["approvals"], withChange({ approvals: [] })],
   ["the note shown", ["approval_note"], withChange({ approval_note: "other" })],
   ["the name shown", ["approver"], withChange({ approver: "bo" })],
   ["how many must consent", ["required_approvers"], withChange({ required_approvers: 2 })],
@@ -85,13 +85,19 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
   ["its revision", ["revision"], withChange({ revision: 9 })],
   ["its entries", ["audit"], (record) => ({ ...record, audit: [1] })],
   ["its entries, to some that are still to come", ["audit"], (record) => ({ ...record, audit: [...record.audit, 99] })],
+  ["what it puts in force again", ["supersedes"], withChange({ supersedes: "chg_0" })],
+  ["what the KPIs were at its apply", ["applied"], (record) => withApplied(record, { kpis: { csat: 5 } })],
+  ["what its target held before", ["applied"], (record) => withApplied(record, { previous_digest: null })],
+  ["which entry applied it", ["applied"], (record) => withApplied(record, { entry: 1 })],
+  ["that it was applied", ["applied"], (record) => ({ ...record, applied: null })],
+  ["whether its apply is known", ["applied"], ({ change, audit }) => ({ change, audit })],
   ["its shape", ["record"], () => ({ change: null, audit: [] })],
 ])("a record edited in %s does not hold", async (_, fields, by) => {
-  const api = await service();
+  const api = await core();
   await api.bring("denied");
   const change_id = await api.bring("applied");
   await edit(api, change_id, by);
-  const { mismatches, ...report } = await refold(api.deps);
+  const { mismatches, ...report } = await reconcile(api.deps);
   expect(report).toMatchObject({ compared: 2, mismatched: 1 });
   expect(mismatches.map(({ change_id, fields }) => [change_id, fields.toSorted()])).toEqual([
     [change_id, fields.toSorted()],
@@ -99,21 +105,21 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
 });
 
 test("a record that is missing, and one the log does not know", async () => {
-  const api = await service();
+  const api = await core();
   const [gone, model] = [await api.bring("applied"), await api.bring("denied")];
   const { value } = (await api.deps.store.get("changes", model))!;
   await api.deps.store.transact((tx) => {
     tx.delete("changes", gone);
     tx.put("changes", "chg_forged", { ...value, change: { ...value.change, change_id: "chg_forged" } });
   });
-  expect((await refold(api.deps)).mismatches).toEqual([
+  expect((await reconcile(api.deps)).mismatches).toEqual([
     { change_id: "chg_forged", fields: ["log"] },
     { change_id: gone, fields: ["record"] },
   ]);
 });
 
 /** Appends an entry as the service would, whatever it says. */
-async function append(api: TestService, change_id: string, event_type: EventType, detail: object) {
+async function append(api: Core, change_id: string, event_type: EventType, detail: object) {
   const { store, sha256, clock } = api.deps;
   await store.transact(async (tx) => {
     const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
@@ -138,10 +144,10 @@ test.each<[string, EventType, object]>([
   ["decided without saying how", "consent_decision", {}],
   ["proposed twice", "change_proposed", { status: "pending_consent" }],
 ])("a log in which a change is %s is not believed", async (_, event, detail) => {
-  const api = await service();
+  const api = await core();
   const { change_id } = await api.propose();
   await append(api, change_id, event, detail);
-  expect((await refold(api.deps)).mismatches).toEqual([{ change_id, fields: expect.arrayContaining(["log"]) }]);
+  expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: expect.arrayContaining(["log"]) }]);
 });
 
 /** The one status of a change in which the log may tell of each event. */
@@ -159,55 +165,55 @@ test.each(TOLD_OF)(
   "a log that tells of %s is believed of a change that is %s, and of no other",
   async (event, only, detail = {}) => {
     for (const status of STATUSES) {
-      const api = await service();
+      const api = await core();
       const change_id = await api.bring(status);
       await append(api, change_id, event, detail);
-      const fields = (await refold(api.deps)).mismatches.flatMap((mismatch) => mismatch.fields);
+      const fields = (await reconcile(api.deps)).mismatches.flatMap((mismatch) => mismatch.fields);
       expect(!fields.includes("log"), status).toBe(status === only);
     }
   },
 );
 
 test("changes that move meanwhile are no mismatch", async () => {
-  const api = await service();
+  const api = await core();
   const ids = [await api.bring("approved"), await api.bring("approved"), await api.bring("approved")];
   const { store } = api.deps;
   let once = 0;
   const moving: Store = {
     ...store,
     // Between reading the log and reading the records, one change moves and one is made.
-    list: async <T>(collection: string, options: Parameters<Store["list"]>[1]) => {
+    list: (async (collection, options) => {
       if (collection === "changes" && once++ === 0) {
         await api.must("apply", ids[1]!);
         await api.propose();
       }
       return store.list(collection, options);
-    },
+    }) as Store["list"],
     // And the next moves right after its record was read.
-    get: async <T>(collection: string, id: string) => {
+    get: (async (collection, id) => {
       const stored = await store.get(collection, id);
       if (collection === "changes" && once++ === 1) await api.must("apply", ids[2]!);
       return stored;
-    },
+    }) as Store["get"],
   };
-  expect(await refold({ ...api.deps, store: moving, integrity: {} })).toEqual({ ...SOUND, compared: 4 });
+  expect(await reconcile({ ...api.deps, store: moving, integrity: {} })).toEqual({ ...SOUND, compared: 4 });
 });
 
 test("a pass is shared, and its answer kept for a while", async () => {
-  const api = await service();
+  const api = await core();
   const change_id = await api.bring("applied");
-  const [one, two] = await Promise.all([refold(api.deps), refold(api.deps)]);
+  const [one, two] = await Promise.all([reconcile(api.deps), reconcile(api.deps)]);
   expect(one).toBe(two);
   await edit(api, change_id, withChange({ status: "approved" }));
-  expect((await refold(api.deps)).mismatched).toBe(0);
+  expect((await reconcile(api.deps)).mismatched).toBe(0);
   api.deps.clock.advance(DAY);
-  expect((await refold(api.deps)).mismatched).toBe(1);
+  expect((await reconcile(api.deps)).mismatched).toBe(1);
 });
 
 test("a pass that fails is not kept", async () => {
-  const api = await service();
+  const api = await core();
   await api.propose();
   await api.deps.store.transact((tx) => tx.delete("audit", entryKey(1)));
-  await expect(refold(api.deps)).rejects.toThrow("audit entry 1");
-  await expect(refold(api.deps)).rejects.toThrow("audit entry 1");
+  await expect(reconcile(api.deps)).rejects.toThrow("audit entry 1");
+  await expect(reconcile(api.deps)).rejects.toThrow("audit entry 1");
 });

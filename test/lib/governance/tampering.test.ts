@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { digestOf } from "../../../lib/governance/rules/change.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { service } from "../../support/service.ts";
+import { core } from "../../support/core.ts";
 
 const EDITS: [field: string, value: unknown][] = [
   ["tenant_id", "t2"],
@@ -25,7 +25,7 @@ const EDITS: [field: string, value: unknown][] = [
 /** An approved change whose stored record is edited behind the service's back. */
 async function tampered(field: string, value: unknown) {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const change_id = await api.bring("approved", { value: '{"on":true}', affected_users: 40, risk: "medium" });
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", change_id))!.value;
@@ -50,12 +50,12 @@ test("a dry run says so too, and audits nothing", async () => {
     status: 409,
     body: { code: "approval_stale" },
   });
-  expect(await api.audit()).toHaveLength(2);
+  expect(await api.steps()).toHaveLength(2);
 });
 
 test("a consent that the log does not tell of is none: a record edited to approved is not applied", async () => {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const change_id = await api.bring("pending_consent");
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", change_id))!.value;
@@ -69,7 +69,7 @@ test("a consent that the log does not tell of is none: a record edited to approv
 
 test("content edited together with its digest is held against the digest in the log", async () => {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const change_id = await api.bring("approved");
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", change_id))!.value;
@@ -86,18 +86,18 @@ test("an edited note is held against the note in the log", async () => {
 });
 
 /** What the record of a pending change may name as its entries, from its own and from those of an approved one. */
-const BORROWED: [what: string, entries: (own: number[], others: number[]) => number[]][] = [
+const BORROWED: [what: string, entries: (own: readonly number[], others: readonly number[]) => readonly number[]][] = [
   ["all entries of an approved one", (_, others) => others],
   ["its own proposal, and the consent to an approved one", (own, others) => [own[0]!, others[1]!]],
 ];
 
 test.each(BORROWED)("a change that claims %s, of the same content, is not applied", async (_, entries) => {
   const adapter = scriptedAdapter();
-  const api = await service({ adapter });
+  const api = await core({ adapter });
   const [approved, pending] = [await api.bring("approved"), await api.bring("pending_consent")];
   await api.deps.store.transact(async (tx) => {
-    const others = (await tx.get<ChangeRecord>("changes", approved))!.value;
-    const own = (await tx.get<ChangeRecord>("changes", pending))!.value;
+    const others = (await tx.get("changes", approved))!.value;
+    const own = (await tx.get("changes", pending))!.value;
     const change = { ...others.change, change_id: pending };
     tx.put("changes", pending, { ...own, change, audit: entries(own.audit, others.audit) });
   });

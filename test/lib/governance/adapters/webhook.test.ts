@@ -6,7 +6,7 @@ import {
   type WebhookAdapterOptions,
 } from "../../../../lib/governance/adapters/webhook.ts";
 import { testClock } from "../../../support/clock.ts";
-import { service } from "../../../support/service.ts";
+import { core } from "../../../support/core.ts";
 import {
   answers,
   lost,
@@ -223,7 +223,7 @@ test.each([
 
 describe("a governed change", () => {
   test("has one effect on the host product although every first answer is lost", async () => {
-    const api = await service({ adapter: adapterOf() });
+    const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     for (const operation of OPERATIONS) host.trouble(operation, "after", lost);
     const applied = await api.act("apply", change_id);
@@ -237,7 +237,7 @@ describe("a governed change", () => {
   });
 
   test("asked for by many at once is applied once", async () => {
-    const api = await service({ adapter: adapterOf() });
+    const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     const replies = await Promise.all([1, 2, 3, 4].map(() => api.act("apply", change_id)));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
@@ -245,7 +245,7 @@ describe("a governed change", () => {
   });
 
   test("that the host product refuses, or fails at, stays approved, and can be applied later under a new key", async () => {
-    const api = await service({ adapter: adapterOf() });
+    const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     host.trouble("validate", "before", answers(200, { ok: false, reason: "no such banner" }));
     expect((await api.act("apply", change_id)).body).toMatchObject({ code: "adapter_rejected" });
@@ -262,7 +262,7 @@ describe("a governed change", () => {
   });
 
   test("shows before it is applied what it would do", async () => {
-    const api = await service({ adapter: adapterOf() });
+    const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     const { body } = await api.post("apply", { change_id, dry_run: "true" });
     expect(body.adapter).toEqual({ name: "webhook", result: "valid", preview: { would: "change" } });

@@ -5,10 +5,10 @@ import { type Actor, serviceItself } from "../../../../lib/governance/rules/acto
 import { type Change, STATUSES, type Status } from "../../../../lib/governance/rules/change.ts";
 import type { Command, Context, ProposeInput } from "../../../../lib/governance/rules/command.ts";
 import { type ChangeEvent, eventOf } from "../../../../lib/governance/rules/event.ts";
-import { type ChangeRecord, differences, recordOf } from "../../../../lib/governance/rules/record.ts";
+import { type ChangeRecord, differences, changeOf } from "../../../../lib/governance/rules/record.ts";
 import { allowedActions, decide, evolve, requireOperable } from "../../../../lib/governance/rules/state_machine.ts";
 import { intentOf, type Manifest } from "../../../support/intents.ts";
-import { numbers } from "../../../tamper/damage.ts";
+import { numbers } from "../../../support/numbers.ts";
 
 const INPUT: ProposeInput = {
   tenant_id: "t1",
@@ -38,7 +38,7 @@ function logOf(given: Context) {
     entries.push({ id, timestamp, event_type, change_id, detail: JSON.stringify(detail) });
     const state = evolve(before, { id, timestamp, event_type, change_id, detail });
     expect(state, `${asked.type} of a ${before?.change.status ?? "new"} change`).toBeDefined();
-    const after = recordOf(content ?? before!.change, state!);
+    const after = { ...state!, change: changeOf(state!, content) };
     if ("status" in detail) expect(after.change.status).toBe(detail.status);
     records.set(change_id, after);
     return after;

@@ -1,0 +1,164 @@
+/** A process that stops in the middle of an operation: the next start asks the host, and settles it. */
+import { expect, test } from "vitest";
+import type { HostState } from "../../../../lib/governance/adapters/port.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import { StoreBusy } from "../../../../lib/store/store.ts";
+import { events } from "../../../support/client.ts";
+import { SECOND } from "../../../support/clock.ts";
+import { restarted } from "../../../support/deps.ts";
+import { failingStore } from "../../../support/failing_store.ts";
+import { chainFault } from "../../../support/independent_chain.ts";
+import { fails, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { core, coreOf, type Core } from "../../../support/core.ts";
+
+type Operation = "apply" | "rollback";
+type Step = "validate" | "apply" | "verify" | "rollback";
+
+/** Runs an operation up to a step that never ends, as at a crash, with the host left as given. */
+async function stopped(operation: Operation, at: Step, host: HostState | "as it was") {
+  const adapter = scriptedAdapter();
+  const before = await core({ adapter });
+  const change_id = await before.bring(operation === "apply" ? "approved" : "applied");
+  const reached = new Promise<void>((resolve) => {
+    adapter.on(at, (change, signal) => {
+      if (host !== "as it was") adapter.host.set(change_id, host);
+      resolve();
+      return hangs(change, signal);
+    });
+  });
+  void before.act(operation, change_id);
+  await reached;
+  adapter.calm();
+  return { adapter, before, change_id };
+}
+
+const start = async (before: Core, exclusive: boolean): Promise<Core> =>
+  coreOf(await restarted(before.deps, {}, { exclusive }));
+
+const CRASHES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
+  ["apply", "validate", "as it was", "approved", "change_apply_failed"],
+  ["apply", "apply", "as it was", "approved", "change_apply_failed"],
+  ["apply", "apply", "applied", "applied", "change_applied"],
+  ["apply", "apply", "unknown", "approved", "change_apply_failed"],
+  ["apply", "apply", "rolled_back", "approved", "change_apply_failed"],
+  ["apply", "verify", "as it was", "applied", "change_applied"],
+  ["rollback", "rollback", "as it was", "applied", "change_rollback_failed"],
+  ["rollback", "rollback", "rolled_back", "rolled_back", "change_rolled_back"],
+  ["rollback", "rollback", "absent", "rolled_back", "change_rolled_back"],
+  ["rollback", "rollback", "unknown", "applied", "change_rollback_failed"],
+  ["rollback", "verify", "as it was", "rolled_back", "change_rolled_back"],
+];
+
+test.each(CRASHES)(
+  "%s stopped in %s, the host %s: the start settles it as %s",
+  async (operation, at, host, status, event) => {
+    const { adapter, before, change_id } = await stopped(operation, at, host);
+    const told = (await before.audit()).length;
+    adapter.calls.length = 0;
+    const api = await start(before, true);
+    expect(adapter.calls).toEqual(["verify"]);
+    expect((await api.change(change_id)).status).toBe(status);
+    const added = (await api.audit()).slice(told);
+    expect(events(added)).toEqual([event]);
+    const detail = JSON.parse(added[0].detail);
+    if (event.endsWith("_failed"))
+      expect(detail).toMatchObject({ stage: "interrupted", host: adapter.host.get(change_id) ?? "absent" });
+    else expect(detail).toMatchObject({ resolved_after_interruption: true });
+    expect(chainFault(await api.audit())).toBeNull();
+    const again = await api.act(operation, change_id);
+    expect(again.status).toBe(event.endsWith("_failed") ? 200 : 400);
+  },
+);
+
+test("a start that may not be alone leaves the claim until its time is over", async () => {
+  const { before, change_id } = await stopped("apply", "apply", "applied");
+  const api = await start(before, false);
+  expect((await api.change(change_id)).status).toBe("approved");
+  expect((await api.act("apply", change_id)).status).toBe(409);
+  before.deps.clock.advance(60 * SECOND);
+  await api.cycle();
+  expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test("without its adapter the operation is recorded as failed", async () => {
+  const { before, change_id } = await stopped("apply", "apply", "applied");
+  const api = coreOf(await restarted(before.deps, { adapter: undefined }, { exclusive: true }));
+  expect((await api.change(change_id)).status).toBe("approved");
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
+});
+
+test("a host that cannot be asked is recorded as unknown, and the operation may be tried again", async () => {
+  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  adapter.on("verify", fails("unreachable"), 1);
+  const api = await start(before, true);
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ host: "unknown" });
+  expect((await api.act("apply", change_id)).status).toBe(200);
+});
+
+test("several interrupted operations are all settled", async () => {
+  const adapter = scriptedAdapter();
+  const before = await core({ adapter });
+  const ids = await Promise.all([0, 1, 2].map((one) => before.bring("approved", { target: `ui.x${one}` })));
+  adapter.on("apply", ({ change_id }, signal) => {
+    if (change_id === ids[1]) adapter.host.set(change_id, "applied");
+    return hangs({} as never, signal);
+  });
+  for (const change_id of ids) void before.act("apply", change_id);
+  while (adapter.calls.filter((step) => step === "apply").length < 3)
+    await new Promise((resolve) => setImmediate(resolve));
+  adapter.calm();
+  const api = await start(before, true);
+  const statuses = await Promise.all(ids.map(async (change_id) => (await api.change(change_id)).status));
+  expect(statuses).toEqual(["approved", "applied", "approved"]);
+});
+
+test.each([
+  ["the store fails", undefined],
+  ["others keep the store busy", () => new StoreBusy("contended after 8 tries")],
+])(
+  "a result that cannot be written since %s is not acknowledged, and is settled by the next operation",
+  async (_, made) => {
+    const store = failingStore(memoryStore());
+    const adapter = scriptedAdapter();
+    const api = await core({ store, adapter });
+    const change_id = await api.bring("approved");
+    adapter.on("apply", () => void store.fail(made));
+    // It would not be true that nothing was changed.
+    const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
+    expect(await api.act("apply", change_id)).toMatchObject({
+      status: 503,
+      body: { code: "store_unavailable", error },
+    });
+    expect((await api.change(change_id)).status).toBe("approved");
+    store.mend();
+    adapter.calm();
+    expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+    expect((await api.change(change_id)).status).toBe("applied");
+    expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  },
+);
+
+test("a result is written although others keep the store busy for a while", async () => {
+  const store = failingStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  let left = 4;
+  const busy = (): Error => {
+    if (--left === 0) store.mend();
+    return new StoreBusy("contended after 8 tries");
+  };
+  adapter.on("apply", () => void store.fail(busy));
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 200, body: { status: "applied" } });
+  expect(left).toBe(0);
+});
+
+test("when the intention cannot be written, the adapter does not run", async () => {
+  const store = failingStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  store.fail();
+  expect((await api.act("apply", change_id)).status).toBe(503);
+  expect(adapter.calls).toEqual([]);
+});
