@@ -38,8 +38,8 @@ export async function openFile(state: string, log: Log): Promise<OpenedStore> {
 async function openDatabase(url: string, log: Log): Promise<OpenedStore> {
   hideArgument(url);
   // Its driver is loaded by those who use it only.
-  const { openPostgresStore } = await import("../lib/store/postgres/store.ts");
-  const store = await about("--state", openPostgresStore({ url, log }));
+  const { postgresStore } = await import("../lib/store/postgres/store.ts");
+  const store = await about("--state", postgresStore({ url, log }));
   return { store, exclusive: false, close: () => store.close() };
 }
 

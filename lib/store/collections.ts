@@ -13,7 +13,7 @@ export interface Layout {
 /** The layout of Countersign's own collections. */
 export const LAYOUT: Layout = {
   blocks: {
-    product_runtime: ["meta", "kpi", "counts", "claims"],
+    product_runtime: ["meta", "kpi", "counts", "leases"],
     co_evolution: ["co_evolution", "peers"],
   },
   embedded: { product_runtime: ["meta", "identity"] },

@@ -1,7 +1,9 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
-import { checkList, draft, storedOf, type Version, type Versions, type View } from "./engine/write_set.ts";
 import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
-import { type ListOptions, type Store, type Stored, StoreUnavailable, type Tx } from "./store.ts";
+import { serial } from "./engine/serial.ts";
+import { each, type Key, readsOf, type Version, type Versions, type View } from "./engine/view.ts";
+import { Json } from "./json.ts";
+import { type Store, StoreUnavailable } from "./store.ts";
 
 /** What is used of the storage that Cloudflare hands to a Durable Object as `ctx.storage`. */
 export interface ObjectStorage {
@@ -10,9 +12,6 @@ export interface ObjectStorage {
   /** Resolves when everything written before is durable; rejects when it could not be made so. */
   sync(): Promise<void>;
 }
-
-/** A row may have 2 MB; the rest of it is the id and the record's header. */
-const LARGEST = 2_000_000 - 2_000;
 
 // The last revisions of deleted records lie apart, so that a page never goes through them.
 const TABLES = `
@@ -23,21 +22,22 @@ const TABLES = `
     collection text not null, id blob not null, revision integer not null,
     primary key (collection, id)) without rowid;`;
 
-const GET = "select revision, value from records where collection = ? and id = ?";
-const DELETED = "select revision from deleted_records where collection = ? and id = ?";
+// One statement, however many are asked for; a statement may not have that many parameters.
+const VERSIONS = `with asked(collection, id) as (select value ->> 0, unhex(value ->> 1) from json_each(?))
+  select collection, id, revision, value from asked join records using (collection, id)
+  union all select collection, id, revision, null from asked join deleted_records using (collection, id)`;
+const PAGE = "from records where collection = ? and id between ? and ? order by id";
 const PUT = `insert into records (collection, id, revision, value) values (?, ?, ?, ?)
   on conflict (collection, id) do update set revision = excluded.revision, value = excluded.value`;
 const REVIVE = "delete from deleted_records where collection = ? and id = ?";
 const DELETE = "delete from records where collection = ? and id = ?";
 const BURY = "insert or replace into deleted_records (collection, id, revision) values (?, ?, ?)";
-const PAGE = "from records where collection = ? and id between ? and ? order by id";
-const GET_MANY = `select id, revision, value from records
-  where collection = ? and id in (select unhex(value) from json_each(?))`;
 
 interface Row {
+  collection: string;
   id: ArrayBuffer;
   revision: number;
-  value: string;
+  value: string | null;
 }
 
 /**
@@ -51,12 +51,8 @@ export function durableObjectStore(storage: ObjectStorage): Store {
   const { sql } = storage;
   sql.exec(TABLES);
   const sync = sharedSync(() => storage.sync());
-  let queue: Promise<unknown> = Promise.resolve();
   let unsynced: Promise<void> | undefined;
   let lost: StoreUnavailable | undefined;
-  let closed = false;
-
-  const view = viewOf(sql);
 
   /** Resolves when all that has been written is durable. */
   const durable = async (): Promise<void> => {
@@ -64,65 +60,37 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     if (lost) throw lost;
   };
 
-  const keep = (writes: Versions): void => {
-    if (writes.size === 0) return;
-    refuseLarge(writes);
-    try {
-      storage.transactionSync(() => write(sql, writes));
-    } catch (error) {
-      throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
-    }
-    const own = sync()
-      .catch((cause: unknown) => {
-        lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
-      })
-      .finally(() => {
-        if (unsynced === own) unsynced = undefined;
-      });
-    unsynced = own;
-  };
-
-  const attempt = async <T>(decide: (tx: Tx) => T | Promise<T>): Promise<T> => {
+  const keep = (writes: Versions): Promise<void> => {
     if (lost) throw lost;
-    const { tx, finish } = draft(view);
-    const result = await decide(tx);
-    keep(finish());
-    return result;
+    if (writes.size > 0) {
+      try {
+        storage.transactionSync(() => each(writes).forEach((version) => write(sql, version)));
+      } catch (error) {
+        throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
+      }
+      const own = sync()
+        .catch((cause: unknown) => {
+          lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
+        })
+        .finally(() => {
+          if (unsynced === own) unsynced = undefined;
+        });
+      unsynced = own;
+    }
+    return durable();
   };
 
-  /** An answer, also a refusal, may tell of what an earlier decision wrote; it waits until that is durable. */
-  const answered = async <T>(work: Promise<T>): Promise<T> => {
-    await work.catch(() => undefined);
+  const view = viewOf(sql);
+  const shown = async <T>(seen: T): Promise<Awaited<T>> => {
     await durable();
-    return work;
+    return await seen;
   };
-
-  const read = async <T>(look: () => T): Promise<T> => {
-    const seen = look();
-    await durable();
-    return seen;
-  };
-
   return {
-    get: <T>(collection: string, id: string) => read(() => view.get(collection, id) as Stored<T> | undefined),
-    getMany: <T>(collection: string, ids: readonly string[]) =>
-      read(() => view.getMany!(collection, ids) as (Stored<T> | undefined)[]),
-    list: <T>(collection: string, options: ListOptions<boolean>) =>
-      read(() => {
-        checkList(options);
-        return view.list(collection, options) as Stored<T>[];
-      }),
-    transact<T>(decide: (tx: Tx) => T | Promise<T>) {
-      if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
-      const done = queue.then(() => attempt(decide));
-      queue = done.catch(() => undefined);
-      return answered(done);
-    },
-    async close() {
-      closed = true;
-      await queue;
-      await unsynced;
-    },
+    ...readsOf({
+      versions: (keys) => shown(view.versions(keys)),
+      list: (collection, options) => shown(view.list(collection, options)),
+    }),
+    ...serial(view, keep, () => lost),
   };
 }
 
@@ -143,65 +111,40 @@ function viewOf(sql: ObjectStorage["sql"]): View {
   const rows = (query: string, ...bindings: unknown[]): Row[] =>
     sql.exec(query, ...bindings).toArray() as unknown as Row[];
   return {
-    get(collection, id) {
-      const [row] = rows(GET, collection, sortKey(id));
-      return row && storedOf({ id, revision: row.revision, text: row.value });
-    },
-    getMany(collection, ids) {
-      const found = new Map<string, Stored>();
-      for (const row of rows(GET_MANY, collection, JSON.stringify(ids.map((id) => hex(sortKey(id)))))) {
-        const stored = storedIn(row);
-        found.set(stored.id, stored);
-      }
-      return ids.map((id) => found.get(id));
+    versions(keys) {
+      const asked = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
+      const found = new Map<string, Version>();
+      for (const version of rows(VERSIONS, JSON.stringify(asked)).map(versionIn)) found.set(nameOf(version), version);
+      return keys.map((key) => found.get(nameOf(key)));
     },
     list(collection, options) {
-      const { limit, reverse = false, keysOnly = false } = options;
       const bounds = boundsOf(options);
       if (!bounds) return [];
-      const query = `select id${keysOnly ? "" : ", revision, value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
+      const { limit, reverse = false, keysOnly = false } = options;
+      const query = `select id${keysOnly ? "" : ", collection, revision, value"} ${PAGE}${reverse ? " desc" : ""} limit ?`;
       const page = rows(query, collection, bounds.from, bounds.to, limit);
-      return keysOnly ? page.map(({ id }) => ({ id: idOf(new Uint8Array(id)) })) : page.map(storedIn);
-    },
-    revision(collection, id) {
-      const key = sortKey(id);
-      const [live] = rows(GET, collection, key);
-      return live ? live.revision : -(rows(DELETED, collection, key)[0]?.revision ?? 0);
+      return keysOnly ? page.map(({ id }) => ({ id: idIn(id) })) : page.map(versionIn);
     },
   };
 }
 
-const storedIn = ({ id, revision, value }: Row): Stored =>
-  storedOf({ id: idOf(new Uint8Array(id)), revision, text: value })!;
-
+const idIn = (id: ArrayBuffer): string => idOf(new Uint8Array(id));
+const nameOf = ({ collection, id }: Key): string => JSON.stringify([collection, id]);
 const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const versionIn = ({ collection, id, revision, value }: Row): Version => ({
+  collection,
+  id: idIn(id),
+  revision,
+  json: value === null ? undefined : new Json(value),
+});
 
-function write(sql: ObjectStorage["sql"], writes: Versions): void {
-  for (const { collection, id, revision, text } of each(writes)) {
-    const key = sortKey(id);
-    if (text === undefined) {
-      sql.exec(DELETE, collection, key);
-      sql.exec(BURY, collection, key, revision);
-    } else {
-      sql.exec(PUT, collection, key, revision, text);
-      sql.exec(REVIVE, collection, key);
-    }
-  }
-}
-
-function* each(writes: Versions): Generator<Version> {
-  for (const versions of writes.values()) yield* versions.values();
-}
-
-/** Refuses what no row can hold, before anything is written. */
-function refuseLarge(writes: Versions): void {
-  for (const { collection, id, text } of each(writes)) {
-    // A UTF-16 code unit has three bytes in UTF-8 at most.
-    if (text === undefined || text.length * 3 <= LARGEST) continue;
-    const bytes = new TextEncoder().encode(text).length;
-    if (bytes > LARGEST)
-      throw new RangeError(
-        `${collection}/${id} has ${bytes} bytes as JSON; a record in a Durable Object may have ${LARGEST}`,
-      );
+function write(sql: ObjectStorage["sql"], { collection, id, revision, json }: Version): void {
+  const key = sortKey(id);
+  if (json) {
+    sql.exec(PUT, collection, key, revision, json.text);
+    sql.exec(REVIVE, collection, key);
+  } else {
+    sql.exec(DELETE, collection, key);
+    sql.exec(BURY, collection, key, revision);
   }
 }

@@ -47,6 +47,10 @@ export interface ListOptions<K extends boolean = false> {
   keysOnly?: K;
 }
 
+/** What one decision may write at most: records, each put or deleted, and bytes of JSON text. */
+export const MOST_WRITES = 50;
+export const MOST_BYTES = 1_000_000;
+
 /** What reads records, in a transaction or outside. */
 export interface Reads {
   get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;

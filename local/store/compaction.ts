@@ -1,12 +1,9 @@
 /** Rewrites a sealed segment with only the operations that still count. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Catalog } from "./catalog.ts";
-import { eachOperation, type Operation } from "./commit_line.ts";
+import { type Catalog, placeOf } from "./catalog.ts";
+import { eachOperation, type Operation, trailerOf } from "./journal_format.ts";
 import { asideOf, type Files, writeAll } from "./files.ts";
-import { trailerOf } from "./line.ts";
-import { placeOf } from "./place.ts";
-import { createSegment, type Segment } from "./segment.ts";
-import { commitAt, scanLines } from "./scan.ts";
+import { commitAt, createSegment, scanLines, type Segment } from "./segment.ts";
 
 /** A piece of work between two turns of the event loop, in bytes: about a millisecond. */
 export const SLICE = 64 * 1024;

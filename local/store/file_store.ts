@@ -2,21 +2,26 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
-import { checkList } from "../../lib/store/engine/write_set.ts";
-import { type ListOptions, type Store, type Stored, StoreUnavailable } from "../../lib/store/store.ts";
-import { blocksOf, checkProduct } from "./blocks.ts";
-import { type Durable, newDurable } from "./durable.ts";
-import { type Files, nodeFiles } from "./files.ts";
+import { serial } from "../../lib/store/engine/serial.ts";
+import { readsOf, type Versions } from "../../lib/store/engine/view.ts";
+import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
+import { placeOf } from "./catalog.ts";
+import { type Files, nodeFiles, type Paths, pathsOf } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
-import { newOverlay } from "./overlay.ts";
-import { type Paths, pathsOf } from "./paths.ts";
-import { placeOf } from "./place.ts";
 import { newReader } from "./reader.ts";
+import { type Durable, newAccepted, newDurable } from "./records.ts";
 import { examine, type Found, mend, type Mended } from "./recover.ts";
 import type { Replayed } from "./replay.ts";
-import { keepSnapshot, type Schedule, snapshotAdapter, type SnapshotAdapter, STATE_FORMAT } from "./snapshot.ts";
-import { newTransactions } from "./transactions.ts";
+import {
+  blocksOf,
+  checkProduct,
+  keepSnapshot,
+  type Schedule,
+  snapshotAdapter,
+  type SnapshotAdapter,
+  STATE_FORMAT,
+} from "./snapshot.ts";
 
 /** How a file store is opened. */
 export interface FileStoreOptions {
@@ -102,7 +107,10 @@ async function compose(
   if (torn)
     log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
 
-  const accepted = newOverlay(durable);
+  const accepted = newAccepted(
+    durable,
+    sequences.map((name) => [name, catalog.size(name)]),
+  );
   const maintenance = newMaintenance({
     files,
     paths,
@@ -145,17 +153,20 @@ async function compose(
     schedule,
     log,
   );
-  const transactions = newTransactions(
-    accepted,
-    journal,
-    sequences.map((name) => [name, catalog.size(name)]),
-  );
+  const keep = (writes: Versions): Promise<void> => {
+    if (journal.failure) throw journal.failure;
+    if (writes.size === 0) return journal.durable();
+    accepted.add(writes);
+    return journal.append(writes);
+  };
+  const transactions = serial(accepted, keep, () => journal.failure);
   await keeper.write();
   maintenance.wake();
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await transactions.close();
+    await journal.idle();
     await maintenance.stop();
     await keeper.stop();
     if (!journal.failure) await keeper.write();
@@ -166,20 +177,17 @@ async function compose(
   };
 
   return {
-    async get<T>(collection: string, id: string) {
-      mustBeOpen();
-      return durable.get(collection, id) as Stored<T> | undefined;
-    },
-    async getMany<T>(collection: string, ids: readonly string[]) {
-      mustBeOpen();
-      return ids.map((id) => durable.get(collection, id) as Stored<T> | undefined);
-    },
-    async list<T>(collection: string, options: ListOptions<boolean>) {
-      mustBeOpen();
-      checkList(options);
-      return durable.list(collection, options) as Stored<T>[];
-    },
-    transact: transactions.run,
+    ...readsOf({
+      versions(keys) {
+        mustBeOpen();
+        return durable.versions(keys);
+      },
+      list(collection, options) {
+        mustBeOpen();
+        return durable.list(collection, options);
+      },
+    }),
+    transact: transactions.transact,
     close: () => (closing ??= close()),
     replayed: replay.replayed(),
     torn,

@@ -1,10 +1,9 @@
 /** Appends commits to the journal. What is accepted while a sync runs shares the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Versions } from "../../lib/store/engine/write_set.ts";
+import { each, type Version, type Versions } from "../../lib/store/engine/view.ts";
 import { StoreUnavailable } from "../../lib/store/store.ts";
-import { type Batch, newBatch, type Waiter } from "./batch.ts";
-import { asideOf, type Files, writeAll } from "./files.ts";
-import type { Paths } from "./paths.ts";
+import { asideOf, type Files, type Paths, writeAll } from "./files.ts";
+import { operationText, trailerOf } from "./journal_format.ts";
 import { createSegment, type Segment } from "./segment.ts";
 
 /** The end of the journal that commits are appended to. */
@@ -13,12 +12,33 @@ export interface Journal {
   readonly active: Segment;
   /** Why nothing is written any more. */
   readonly failure: StoreUnavailable | undefined;
-  /** Accepts a commit; the waiter is told when it is durable, or that it never will be. */
-  append(writes: Versions, waiter: Waiter): void;
-  /** Tells the waiter once all that was accepted so far is durable: at once when it is. */
-  whenDurable(waiter: Waiter): void;
+  /** Accepts a commit; resolves when it is durable, rejects when it never will be. */
+  append(writes: Versions): Promise<void>;
+  /** Resolves when all that was accepted so far is durable. */
+  durable(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
+}
+
+/** Told once what became of the write. */
+interface Waiter {
+  durable(): void;
+  failed(error: Error): void;
+}
+
+/** Lines that are written and synced together, and who waits for that. */
+export interface Batch {
+  readonly bytes: Buffer;
+  readonly commits: number;
+  readonly versions: readonly Version[];
+  /** Where each version's operation begins, in bytes from the start of the batch. */
+  readonly offsets: readonly number[];
+  readonly waiters: Waiter[];
+  /** Adds one commit as a line. */
+  add(sequence: number, writes: Versions): void;
+  /** Resolves when the write is durable. */
+  done(): Promise<void>;
+  clear(): void;
 }
 
 /** What a journal is built from. */
@@ -87,7 +107,7 @@ export function newJournal(parts: JournalParts): Journal {
     active.bytes += batch.bytes.length;
     active.last += batch.commits;
     parts.onDurable(batch, active, offset);
-    for (const waiter of batch.waiters) waiter.durable();
+    for (const { durable } of batch.waiters) durable();
   };
 
   const fail = async (cause: unknown): Promise<void> => {
@@ -100,7 +120,7 @@ export function newJournal(parts: JournalParts): Journal {
     writing = undefined;
     gathering.clear();
     parts.onFailed(failure);
-    for (const waiter of waiters) waiter.failed(failure);
+    for (const { failed } of waiters) failed(failure);
     // Nobody was told that these commits hold, so none of them should be found at the next start. Should this fail too,
     // the next start finds a torn line, or commits that were answered with an error: never a half.
     await files.truncate(active.fd, active.bytes).catch(() => undefined);
@@ -131,18 +151,72 @@ export function newJournal(parts: JournalParts): Journal {
     get failure() {
       return failure;
     },
-    append(writes, waiter) {
+    append(writes) {
       gathering.add(++accepted, writes);
-      gathering.waiters.push(waiter);
       running ??= run().finally(() => (running = undefined));
+      return gathering.done();
     },
-    whenDurable(waiter) {
+    durable() {
       const last = gathering.commits > 0 ? gathering : writing;
-      if (last) last.waiters.push(waiter);
-      else waiter.durable();
+      return last ? last.done() : Promise.resolve();
     },
     idle: async () => {
       while (running) await running;
+    },
+  };
+}
+
+const FIRST_BYTES = 64 * 1024;
+
+/** An empty batch; its memory is used again after `clear`. */
+function newBatch(): Batch {
+  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  let length = 0;
+  let commits = 0;
+  const versions: Version[] = [];
+  const offsets: number[] = [];
+  const waiters: Waiter[] = [];
+
+  const append = (text: string): void => {
+    const needed = length + text.length * 3;
+    if (needed > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    length += buffer.write(text, length);
+  };
+
+  return {
+    get bytes() {
+      return buffer.subarray(0, length);
+    },
+    get commits() {
+      return commits;
+    },
+    versions,
+    offsets,
+    waiters,
+    add(sequence, writes) {
+      const start = length;
+      append(`{"n":${sequence},"ops":[`);
+      let before = "\t";
+      for (const version of each(writes)) {
+        versions.push(version);
+        offsets.push(length + before.length);
+        append(`${before}${operationText(version)}\t`);
+        before = ",\t";
+      }
+      append("]");
+      append(`${trailerOf(buffer.subarray(start, length))}\n`);
+      commits++;
+    },
+    done: () => new Promise((durable, failed) => waiters.push({ durable, failed })),
+    clear() {
+      length = 0;
+      commits = 0;
+      versions.length = offsets.length = waiters.length = 0;
+      if (buffer.length > FIRST_BYTES * 16) buffer = Buffer.allocUnsafe(FIRST_BYTES);
     },
   };
 }

@@ -1,16 +1,12 @@
 /** Work on sealed segments in the background: checks them, writes their indexes and compacts them, in small pieces. */
 import { dirname } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
-import type { Catalog } from "./catalog.ts";
-import { eachOperation } from "./commit_line.ts";
+import { type Catalog, fileOf, placeOf } from "./catalog.ts";
+import { eachOperation, StoreDamaged } from "./journal_format.ts";
 import { SLICE, writeCompacted } from "./compaction.ts";
-import { StoreDamaged } from "./damage.ts";
-import { asideOf, type Files, replaceFile } from "./files.ts";
-import type { Paths } from "./paths.ts";
-import { fileOf, placeOf } from "./place.ts";
-import type { Segment } from "./segment.ts";
+import { asideOf, type Files, type Paths, replaceFile } from "./files.ts";
+import { commitAt, scanLines, type Segment } from "./segment.ts";
 import { newIndex } from "./segment_index.ts";
-import { commitAt, scanLines } from "./scan.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {

@@ -1,19 +1,16 @@
 /** Reads records from the journal's files by their places. */
-import type { Stored } from "../../lib/store/store.ts";
-import { readKey } from "./commit_line.ts";
-import { StoreDamaged } from "./damage.ts";
+import type { Version } from "../../lib/store/engine/view.ts";
+import { frozen, Json } from "../../lib/store/json.ts";
+import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
-import { fileOf, offsetOf } from "./place.ts";
+import { readKey, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
 
-/** Cold reads; values are the caller's own. Errors: `StoreDamaged`, and those of the file system. */
+/** Cold reads. Errors: `StoreDamaged`, and those of the file system. */
 export interface Reader {
-  read(collection: string, id: string, place: number): Stored;
+  read(collection: string, id: string, place: number): Version;
   /** Reads a page, operations that lie near each other in one call. */
-  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Stored[];
-  /** As `readAll`, without the values. */
-  readKeys(collection: string, page: readonly (readonly [id: string, place: number])[]): Stored[];
-  revision(collection: string, id: string, place: number): number;
+  readAll(collection: string, page: readonly (readonly [id: string, place: number])[]): Version[];
 }
 
 const TAB = 9;
@@ -42,10 +39,23 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
     }
   };
 
-  const parse = (collection: string, id: string, place: number, buffer: Buffer, start: number, end: number): Stored => {
-    const [storedCollection, storedId, revision, value] = parsed(buffer.toString("utf8", start, end)) ?? [];
-    if (storedCollection !== collection || storedId !== id || revision === undefined) throw damaged(place);
-    return { id, revision, value };
+  const parse = (
+    collection: string,
+    id: string,
+    place: number,
+    buffer: Buffer,
+    start: number,
+    end: number,
+  ): Version => {
+    try {
+      const found = readKey(buffer, start, end);
+      if (found.collection !== collection || found.id !== id) throw damaged(place);
+      const text = buffer.toString("utf8", found.value, end - 1);
+      return { collection, id, revision: found.revision, json: new Json(text, frozen(JSON.parse(text))) };
+    } catch (error) {
+      if (error instanceof SyntaxError) throw damaged(place);
+      throw error;
+    }
   };
 
   const read: Reader["read"] = (collection, id, place) => {
@@ -53,20 +63,10 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
     return parse(collection, id, place, buffer, 0, end);
   };
 
-  const revision: Reader["revision"] = (collection, id, place) => {
-    const { buffer, end } = fetch(place);
-    const key = readKey(buffer, 0, end);
-    if (key.collection !== collection || key.id !== id) throw damaged(place);
-    return key.revision;
-  };
-
   return {
     read,
-    revision,
-    readKeys: (collection, page) =>
-      page.map(([id, place]) => ({ id, revision: revision(collection, id, place), value: undefined })),
     readAll(collection, page) {
-      const stored = new Array<Stored>(page.length);
+      const versions = new Array<Version>(page.length);
       const order = inPlaceOrder(page);
       for (let from = 0; from < order.length;) {
         const first = page[order[from]!]![1];
@@ -83,24 +83,16 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
           const [id, place] = page[order[at]!]!;
           const end = ends[at - from]!;
           if (end === -1 || end >= got) continue;
-          stored[order[at]!] = parse(collection, id, place, shared, place - first, end);
+          versions[order[at]!] = parse(collection, id, place, shared, place - first, end);
         }
         // Only the last of a run can be longer than what was read; reading it alone overwrites the shared buffer.
         const [id, place] = page[order[to - 1]!]!;
-        stored[order[to - 1]!] ??= read(collection, id, place);
+        versions[order[to - 1]!] ??= read(collection, id, place);
         from = to;
       }
-      return stored;
+      return versions;
     },
   };
-}
-
-function parsed(operation: string): [string, string, number, unknown] | undefined {
-  try {
-    return JSON.parse(operation) as [string, string, number, unknown];
-  } catch {
-    return undefined;
-  }
 }
 
 /** The indexes of a page, by rising places. */

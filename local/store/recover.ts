@@ -1,8 +1,17 @@
 /** Brings a store back from its files: checks them against each other, cuts a torn end, or begins anew. */
 import { basename } from "node:path";
-import { StoreDamaged } from "./damage.ts";
-import { asideOf, type Files, makeDurableFolder, readAt, replaceFile, writeAll } from "./files.ts";
-import { type Listing, listingOf, type Paths } from "./paths.ts";
+import { StoreDamaged } from "./journal_format.ts";
+import {
+  asideOf,
+  type Files,
+  type Listing,
+  listingOf,
+  makeDurableFolder,
+  type Paths,
+  readAt,
+  replaceFile,
+  writeAll,
+} from "./files.ts";
 import { type LastSegment, newReplay, type Replay } from "./replay.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
 import type { Snapshot } from "./snapshot.ts";

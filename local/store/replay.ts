@@ -1,13 +1,9 @@
 /** Reads the files of a journal in order and enters what they say into a catalog. */
-import { type Catalog, newCatalog } from "./catalog.ts";
-import { eachOperation, readHead } from "./commit_line.ts";
-import { StoreDamaged } from "./damage.ts";
+import { type Catalog, newCatalog, placeOf } from "./catalog.ts";
+import { eachOperation, isIntact, readHead, StoreDamaged } from "./journal_format.ts";
 import { type Files, readFile } from "./files.ts";
-import { isIntact } from "./line.ts";
-import { placeOf } from "./place.ts";
-import { openSegment, type Segment } from "./segment.ts";
+import { openSegment, scanLines, type Segment } from "./segment.ts";
 import { loadIndex } from "./segment_index.ts";
-import { scanLines } from "./scan.ts";
 
 /** What came after the snapshot, so that it can be checked before anything is served. */
 export interface Replayed {

@@ -3,9 +3,8 @@
  * this was written, and the deletions. It is derived; one that is missing, damaged or of an earlier content is ignored.
  */
 import { sequenceId } from "../../lib/store/collections.ts";
-import type { Catalog } from "./catalog.ts";
-import { isIntact, lineOf, NEWLINE } from "./line.ts";
-import { placeOf } from "./place.ts";
+import { type Catalog, placeOf } from "./catalog.ts";
+import { isIntact, lineOf, NEWLINE } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
 
 const INDEX_FORMAT = "countersign-index/1";

@@ -1,8 +1,10 @@
 /** `state.json`: a readable picture of the store, kept with lowdb. The journal is the truth; losing this loses nothing. */
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
-import { StoreDamaged } from "./damage.ts";
+import type { Layout } from "../../lib/store/collections.ts";
 import { type Files, readFile, replaceFile } from "./files.ts";
+import { StoreDamaged } from "./journal_format.ts";
+import type { Hot } from "./records.ts";
 
 export const STATE_FORMAT = "countersign-state/1";
 
@@ -52,6 +54,39 @@ function parsed(path: string, text: string): Snapshot {
   if (value?.format !== STATE_FORMAT || typeof value.store !== "string" || !Number.isSafeInteger(value.sequence))
     throw new StoreDamaged(path, 0, `this is not a state file of the format ${STATE_FORMAT}`, REMEDY);
   return value as Snapshot;
+}
+
+/** Each block as an object: the embedded fields, then its collections as objects by id. */
+export function blocksOf(layout: Layout, hot: Hot): Record<string, object> {
+  const blocks = Object.entries(layout.blocks).map(([block, collections]) => {
+    const shown = collections.map((name) => {
+      const page = hot.get(name)!.page({ limit: Infinity });
+      return [name, Object.fromEntries(page.map(([id, version]) => [id, version.json!.value]))] as const;
+    });
+    return [block, { ...embeddedIn(layout, hot, block), ...Object.fromEntries(shown) }] as const;
+  });
+  return Object.fromEntries(blocks);
+}
+
+function embeddedIn({ embedded }: Layout, hot: Hot, block: string): Record<string, unknown> {
+  const [collection, id] = embedded[block] ?? [];
+  const version = id === undefined ? undefined : hot.get(collection!)?.get(id);
+  return version ? (version.json!.value as Record<string, unknown>) : {};
+}
+
+/** A state file whose block names another product than the journal was not written with it. Errors: `StoreDamaged`. */
+export function checkProduct(layout: Layout, hot: Hot, snapshot: Snapshot, path: string): void {
+  for (const block of Object.keys(layout.embedded)) {
+    const told = (snapshot[block] as { product_id?: unknown } | undefined)?.product_id;
+    const kept = embeddedIn(layout, hot, block).product_id;
+    if (told !== undefined && kept !== undefined && told !== kept)
+      throw new StoreDamaged(
+        path,
+        0,
+        `its product_id is ${JSON.stringify(told)}, in the journal it is ${JSON.stringify(kept)}`,
+        "Put back the file that belongs beside the journal.",
+      );
+  }
 }
 
 /** Runs something later; gives a function that calls it off. */

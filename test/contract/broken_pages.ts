@@ -1,31 +1,29 @@
 import type { ListOptions, Stored } from "../../lib/store/store.ts";
-import { type BrokenStores, onPages, onReads, onTx } from "./wrapped_store.ts";
+import { type BrokenStores, onLists, onPages, onReads, onTx, pageOf } from "./wrapped_store.ts";
 
 const MANY = 1_000_000;
-const same = (options: ListOptions): ListOptions => options;
+type Options = ListOptions<boolean>;
+const same = (options: Options): Options => options;
 
 const sortedBy =
   (compare: (a: string, b: string) => number) =>
-  (page: Stored[], { reverse }: ListOptions): Stored[] =>
+  (page: Stored[], { reverse }: Options): Stored[] =>
     page.sort((a, b) => compare(a.id, b.id) * (reverse ? -1 : 1));
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Stores whose lists are out of order, begin or end at the wrong place, or show the wrong records. */
 export const brokenPages: BrokenStores = {
-  "list ignores after": () => onPages(({ limit, reverse = false }) => ({ limit, reverse })),
+  "list ignores after": () => onPages(({ after: _, ...options }) => options),
   "list includes after": () =>
-    onReads(({ get, list }) => ({
-      async list<T>(c: string, options: ListOptions) {
-        const first = options.after ? await get<T>(c, options.after) : undefined;
-        return [...(first ? [first] : []), ...(await list<T>(c, options))].slice(0, options.limit);
-      },
-    })),
+    onLists(async (reads, c, options) => {
+      const first = options.after ? await reads.get(c, options.after) : undefined;
+      return [...(first ? [first] : []), ...(await pageOf(reads, c, options))].slice(0, options.limit);
+    }),
   "list finds only an after that is there": () =>
-    onReads(({ get, list }) => ({
-      list: async <T>(c: string, options: ListOptions) =>
-        options.after && !(await get(c, options.after)) ? [] : list<T>(c, options),
-    })),
+    onLists(async (reads, c, options) =>
+      options.after && !(await reads.get(c, options.after)) ? [] : pageOf(reads, c, options),
+    ),
   "list ignores limit": () => onPages((options) => ({ ...options, limit: MANY })),
   "list takes a limit of 0 for none": () => onPages((options) => ({ ...options, limit: options.limit || MANY })),
   "list takes any limit": () =>
@@ -66,23 +64,42 @@ export const brokenPages: BrokenStores = {
         deleted.add(id);
       },
     }));
-    const { list } = store;
     return {
       store: {
         ...store,
-        list: async <T>(c: string, options: ListOptions) =>
-          (await list<T>(c, options)).filter(({ id }) => !deleted.has(id)),
+        list: async (c, options) => (await store.list(c, options)).filter(({ id }) => !deleted.has(id)),
       },
     };
   },
   "a transaction does not list its own writes": () => onTx((_, store) => ({ list: store.list })),
   "a transaction's deletes shorten its pages": () =>
     onTx((tx, store) => ({
-      async list<T>(c: string, options: ListOptions) {
+      async list(c, options) {
         const own = new Set((await tx.list(c, { limit: MANY })).map(({ id }) => id));
-        const page = await store.list<T>(c, options);
+        const page = await store.list(c, options);
         const hidden = page.filter(({ id }) => !own.has(id)).length;
-        return (await tx.list<T>(c, options)).slice(0, options.limit - hidden);
+        return (await tx.list(c, options)).slice(0, options.limit - hidden);
       },
     })),
+  "list ignores prefix": () => onPages(({ prefix: _, ...options }) => options),
+  "list looks for prefix after it has counted": () =>
+    onPages(
+      ({ prefix: _, ...options }) => options,
+      (page, { prefix = "" }) => page.filter(({ id }) => id.startsWith(prefix)),
+    ),
+  "list leaves out what is the prefix itself": () =>
+    onPages(same, (page, { prefix }) => page.filter(({ id }) => id !== prefix)),
+  "list takes a prefix for an after": () => onPages(({ prefix, ...options }) => ({ after: prefix ?? "", ...options })),
+  "list ends a prefix at the basic plane": () =>
+    onPages(same, (page, { prefix }) => page.filter(({ id }) => !prefix || !id.endsWith("\uffff"))),
+  "keysOnly is ignored": () => onPages(({ keysOnly: _, ...options }) => options),
+  "keysOnly shows deleted records": () =>
+    onTx((tx, store) => ({ list: (c, options) => (options.keysOnly ? store : tx).list(c, options) })),
+  "getMany leaves out what is not there": () =>
+    onReads(({ getMany }) => ({ getMany: async (c, ids) => (await getMany(c, ids)).filter(Boolean) })),
+  "getMany gives records in the order of their ids": () =>
+    onReads(({ getMany }) => ({ getMany: (c, ids) => getMany(c, [...ids].sort()) })),
+  "getMany gives what is asked for twice once": () =>
+    onReads(({ getMany }) => ({ getMany: (c, ids) => getMany(c, [...new Set(ids)]) })),
+  "getMany does not see a transaction's own writes": () => onTx((_, store) => ({ getMany: store.getMany })),
 };

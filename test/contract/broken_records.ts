@@ -1,4 +1,5 @@
-import type { Stored } from "../../lib/store/store.ts";
+import { Json } from "../../lib/store/json.ts";
+import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
 import {
   type BrokenStores,
   mapTexts,
@@ -22,6 +23,9 @@ const parsedIfJson = (text: string): unknown => {
 
 const nullForWhatJsonLacks = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, member) => (typeof member === "bigint" ? null : member)) ?? "null");
+
+/** A record whose value is a copy that can be changed. */
+const thawed = (stored: Stored): Stored => ({ ...stored, value: structuredClone(stored.value) });
 
 /** Stores that lose, change, share or misnumber records. */
 export const brokenRecords: BrokenStores = {
@@ -66,15 +70,23 @@ export const brokenRecords: BrokenStores = {
       }
     }),
   "absent records are null": () =>
-    onReads(({ get }) => ({ get: async <T>(c: string, id: string) => (await get<T>(c, id)) ?? (null as never) })),
-  "values handed out are shared": () => {
-    const shared = new Map<string, Stored>();
-    return onRecords((stored, collection) => {
-      const key = `${collection}/${stored.id}/${stored.revision}`;
-      if (!shared.has(key)) shared.set(key, stored);
-      return shared.get(key)!;
-    });
-  },
+    onReads(({ get }) => ({ get: async (c, id) => (await get(c, id)) ?? (null as never) })),
+  "values handed out are the reader's own": () => onRecords(thawed),
+  "values handed out are frozen at the top alone": () =>
+    onRecords((stored) => {
+      const own = thawed(stored);
+      Object.freeze(own.value);
+      return own;
+    }),
+  "values handed out by get alone are frozen": () =>
+    onReads(({ getMany, list }) => ({
+      getMany: async (c, ids) => (await getMany(c, ids)).map((stored) => stored && thawed(stored)),
+      list: async <K extends boolean>(c: string, options: ListOptions<K>) =>
+        (await list(c, options)).map((row) => (options.keysOnly ? row : thawed(row as Stored))) as Listed<K, unknown>[],
+    })),
+  "JSON made already is taken for a value": () =>
+    onValues((value) => (value instanceof Json ? { text: value.text } : value)),
+  "JSON made already is kept as text": () => onValues((value) => (value instanceof Json ? value.text : value)),
   "values put in are shared": () => {
     const given = new Map<string, unknown>();
     return onTx((tx) => ({
@@ -82,9 +94,9 @@ export const brokenRecords: BrokenStores = {
         tx.put(c, id, value, expected);
         given.set(c + id, value);
       },
-      async get<T>(c: string, id: string) {
-        const stored = await tx.get<T>(c, id);
-        return stored && { ...stored, value: (given.get(c + id) ?? stored.value) as T };
+      async get(c, id) {
+        const stored = await tx.get(c, id);
+        return stored && { ...stored, value: given.get(c + id) ?? stored.value };
       },
     }));
   },
@@ -127,10 +139,14 @@ export const brokenRecords: BrokenStores = {
       },
     }));
     const { get } = store;
-    const shifted = async <T>(c: string, id: string): Promise<Stored<T> | undefined> => {
-      const stored = await get<T>(c, id);
-      return stored && { ...stored, revision: stored.revision - (deleted.get(c + id) ?? 0) };
+    return {
+      store: {
+        ...store,
+        async get(c, id) {
+          const stored = await get(c, id);
+          return stored && { ...stored, revision: stored.revision - (deleted.get(c + id) ?? 0) };
+        },
+      },
     };
-    return { store: { ...store, get: shifted } };
   },
 };

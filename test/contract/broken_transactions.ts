@@ -1,15 +1,18 @@
 import { memoryStore } from "../../lib/store/memory.ts";
-import type { ListOptions, Store, Stored, Tx } from "../../lib/store/store.ts";
-import type { Subject } from "./store_contract.ts";
+import type { ListOptions, Stored } from "../../lib/store/store.ts";
+import type { AnyStore, AnyTx } from "./any_store.ts";
+import type { Subject } from "./store_cases.ts";
 import { type BrokenStores, onPut, onTransact, onTx } from "./wrapped_store.ts";
 
 /** Runs decisions side by side on what is there when they read; what each has written follows at its end. */
 function sideBySide(keepExpected: boolean): Subject {
   return onTransact((store) => async (decide) => {
-    const writes: ((tx: Tx) => void)[] = [];
-    const result = await memoryStore().transact((own) =>
+    const writes: ((tx: AnyTx) => void)[] = [];
+    const scratch: AnyStore = memoryStore();
+    const result = await scratch.transact((own) =>
       decide({
         get: async (c, id) => (await own.get(c, id)) ?? (await store.get(c, id)),
+        getMany: store.getMany,
         list: store.list,
         put(c, id, value, expected) {
           own.put(c, id, value);
@@ -36,8 +39,8 @@ function unlessEnded(write: () => void): void {
 }
 
 /** What a store keeps when it is reopened; `puts` is how often each record is put again. */
-async function copyOf(store: Store, puts: (stored: Stored) => number): Promise<Store> {
-  const copy = memoryStore();
+async function copyOf(store: AnyStore, puts: (stored: Stored) => number): Promise<AnyStore> {
+  const copy: AnyStore = memoryStore();
   await copy.transact(async (tx) => {
     for (const collection of ["things", "others"])
       for (const stored of await store.list(collection, { limit: 100 }))
@@ -72,7 +75,7 @@ export const brokenTransactions: BrokenStores = {
     onTransact((store) => async (decide) => {
       const writes: Promise<void>[] = [];
       const put =
-        (tx: Tx): Tx["put"] =>
+        (tx: AnyTx): AnyTx["put"] =>
         (c, id, value, expected) => {
           tx.put(c, id, value, expected);
           writes.push(store.transact((own) => own.put(c, id, value)));
@@ -88,8 +91,8 @@ export const brokenTransactions: BrokenStores = {
     onTransact(
       (store) => (decide) =>
         store.transact(async (tx) => {
-          const puts: Parameters<Tx["put"]>[] = [];
-          const put: Tx["put"] = (...call) => {
+          const puts: Parameters<AnyTx["put"]>[] = [];
+          const put: AnyTx["put"] = (...call) => {
             if (call[3]) throw new Error("conflict");
             puts.push(call);
           };
@@ -115,8 +118,8 @@ export const brokenTransactions: BrokenStores = {
   },
   "the revision of an own write is a guess": () =>
     onTx((tx) => ({
-      async get<T>(c: string, id: string) {
-        const stored = await tx.get<T>(c, id);
+      async get(c, id) {
+        const stored = await tx.get(c, id);
         return stored && { ...stored, revision: 1 };
       },
     })),
@@ -127,21 +130,25 @@ export const brokenTransactions: BrokenStores = {
       dirty.set(c + id, value);
     });
     const { get } = store;
-    const dirtyGet = async <T>(c: string, id: string): Promise<Stored<T> | undefined> => {
-      const stored = await get<T>(c, id);
-      return stored && { ...stored, value: (dirty.get(c + id) ?? stored.value) as T };
+    return {
+      store: {
+        ...store,
+        async get(c, id) {
+          const stored = await get(c, id);
+          return stored && { ...stored, value: dirty.get(c + id) ?? stored.value };
+        },
+      },
     };
-    return { store: { ...store, get: dirtyGet } };
   },
   "decisions run side by side": () => sideBySide(false),
   "decisions run side by side, and only expected revisions are held": () => sideBySide(true),
   "a transaction reads what was before the last one": () => {
     const versions = new Map<string, (Stored | undefined)[]>();
     return onTx((tx) => ({
-      async get<T>(c: string, id: string) {
+      async get(c, id) {
         const seen = [...(versions.get(c + id) ?? []), await tx.get(c, id)].slice(-2);
         versions.set(c + id, seen);
-        return seen[0] as Stored<T> | undefined;
+        return seen[0];
       },
     }));
   },
@@ -151,13 +158,13 @@ export const brokenTransactions: BrokenStores = {
       (store) => (decide) =>
         store.transact(async (tx) => {
           const before = await tx.list("things", { limit: 100 });
-          const list = async <T>(c: string, options: ListOptions): Promise<Stored<T>[]> =>
-            c === "things" && ghosts.size > 0 ? ([...ghosts.values()] as Stored<T>[]) : tx.list<T>(c, options);
-          const remove: Tx["delete"] = (c, id, expected) => {
+          const list = async (c: string, options: ListOptions) =>
+            c === "things" && ghosts.size > 0 ? [...ghosts.values()] : tx.list(c, options);
+          const remove: AnyTx["delete"] = (c, id, expected) => {
             tx.delete(c, id, expected);
             for (const stored of before) ghosts.set(stored.id, stored);
           };
-          return decide({ ...tx, list, delete: remove });
+          return decide({ ...tx, list: list as AnyTx["list"], delete: remove });
         }),
     );
   },
@@ -185,15 +192,15 @@ export const brokenTransactions: BrokenStores = {
   "answers leave before they are durable": () => ({ store: memoryStore(), stall: () => () => undefined }),
   "everything is forgotten when reopened": () => ({ store: memoryStore(), reopen: async () => memoryStore() }),
   "revisions are forgotten when reopened": () => {
-    const store = memoryStore();
+    const store: AnyStore = memoryStore();
     return { store, reopen: () => copyOf(store, () => 1) };
   },
   "deleted records are forgotten when reopened": () => {
-    const store = memoryStore();
+    const store: AnyStore = memoryStore();
     return { store, reopen: () => copyOf(store, ({ revision }) => revision) };
   },
   "a second close throws": () => {
-    const store = memoryStore();
+    const store: AnyStore = memoryStore();
     let closed = false;
     const close = async (): Promise<void> => {
       if (closed) throw new Error("closed already");
@@ -203,9 +210,9 @@ export const brokenTransactions: BrokenStores = {
     return { store: { ...store, close } };
   },
   "close gives up what is under way": () => {
-    const store = memoryStore();
+    const store: AnyStore = memoryStore();
     let closed = false;
-    const transact: Store["transact"] = (decide) =>
+    const transact: AnyStore["transact"] = (decide) =>
       store.transact(async (tx) => {
         if (closed) throw new Error("closed");
         return decide(tx);

@@ -1,43 +1,5 @@
-/** What every store promises, as named cases: each store's test runs them, and so does the test of the cases themselves. */
 import { describe, test } from "vitest";
-import type { Store } from "../../lib/store/store.ts";
-import { pageCases } from "./store_pages.ts";
-import { recordCases } from "./store_records.ts";
-import { transactionCases } from "./store_transactions.ts";
-
-/** A fresh, empty store, and what its engine lets a test do with it. */
-export interface Subject {
-  store: Store;
-  /** Closes the store and opens what it kept. */
-  reopen?(): Promise<Store>;
-  /** Keeps commits from becoming durable until the function it gives is called. */
-  stall?(): () => void;
-  /** How many syncs, or round trips that commit, there have been. */
-  syncs?(): number;
-  /** Removes what the store left behind. */
-  dispose?(): Promise<void>;
-}
-
-/** One promise. A case that needs what a subject cannot do is not run on it. */
-export interface StoreCase {
-  name: string;
-  needs?: "reopen" | "stall" | "syncs";
-  run(subject: Subject): Promise<void>;
-}
-
-/** All cases. */
-export const storeCases: readonly StoreCase[] = [...recordCases, ...pageCases, ...transactionCases];
-
-/** Runs one case on a fresh subject. */
-export async function runCase(storeCase: StoreCase, make: () => Promise<Subject>): Promise<void> {
-  const subject = await make();
-  try {
-    await storeCase.run(subject);
-  } finally {
-    await subject.store.close().catch(() => undefined);
-    await subject.dispose?.();
-  }
-}
+import { runCase, type StoreCase, storeCases, type Subject } from "./store_cases.ts";
 
 /** The contract as tests of one store. `abilities` names what its subjects can do beside the store's own methods. */
 export function storeContract(

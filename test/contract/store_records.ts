@@ -1,13 +1,21 @@
-import { expect } from "vitest";
-import { RevisionConflict, type Store } from "../../lib/store/store.ts";
-import type { StoreCase } from "./store_contract.ts";
+import { json } from "../../lib/store/json.ts";
+import { RevisionConflict } from "../../lib/store/store.ts";
+import { agree } from "./agree.ts";
+import type { AnyReads, AnyStore } from "./any_store.ts";
+import { equal, rejects, throws } from "./check.ts";
+import type { StoreCase } from "./store_cases.ts";
 
 /** Puts one record in a transaction of its own. */
-export const put = (store: Store, collection: string, id: string, value: unknown, expected?: number): Promise<void> =>
-  store.transact((tx) => tx.put(collection, id, value, expected));
+export const put = (
+  store: AnyStore,
+  collection: string,
+  id: string,
+  value: unknown,
+  expected?: number,
+): Promise<void> => store.transact((tx) => tx.put(collection, id, value, expected));
 
 /** Deletes one record in a transaction of its own. */
-export const remove = (store: Store, collection: string, id: string, expected?: number): Promise<void> =>
+export const remove = (store: AnyStore, collection: string, id: string, expected?: number): Promise<void> =>
   store.transact((tx) => tx.delete(collection, id, expected));
 
 const VALUES: Record<string, unknown> = {
@@ -95,11 +103,11 @@ export const recordCases: readonly StoreCase[] = [
   {
     name: "an empty store has no records",
     async run({ store }) {
-      expect(await store.get("things", "a")).toBeUndefined();
-      expect(await store.list("things", { limit: 10 })).toEqual([]);
+      equal(await store.get("things", "a"), undefined);
+      equal(await store.list("things", { limit: 10 }), []);
       await store.transact(async (tx) => {
-        expect(await tx.get("things", "a")).toBeUndefined();
-        expect(await tx.list("things", { limit: 10 })).toEqual([]);
+        equal(await tx.get("things", "a"), undefined);
+        equal(await tx.list("things", { limit: 10 }), []);
       });
     },
   },
@@ -107,10 +115,10 @@ export const recordCases: readonly StoreCase[] = [
     name: "what was put is got back, under its id and collection only",
     async run({ store }) {
       await put(store, "things", "a", { n: 1 });
-      expect(await store.get("things", "a")).toEqual({ id: "a", revision: 1, value: { n: 1 } });
-      expect(await store.get("things", "A")).toBeUndefined();
-      expect(await store.get("others", "a")).toBeUndefined();
-      expect(await store.list("others", { limit: 10 })).toEqual([]);
+      equal(await store.get("things", "a"), { id: "a", revision: 1, value: { n: 1 } });
+      equal(await store.get("things", "A"), undefined);
+      equal(await store.get("others", "a"), undefined);
+      equal(await store.list("others", { limit: 10 }), []);
     },
   },
   {
@@ -118,7 +126,7 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", "a", { n: 1, old: true });
       await put(store, "things", "a", { n: 2 });
-      expect((await store.get("things", "a"))?.value).toStrictEqual({ n: 2 });
+      equal((await store.get("things", "a"))?.value, { n: 2 });
     },
   },
   {
@@ -130,9 +138,9 @@ export const recordCases: readonly StoreCase[] = [
       const listed = new Map((await store.list("values", { limit: 100 })).map(({ id, value }) => [id, value]));
       for (const [id, value] of Object.entries(VALUES)) {
         const got = await store.get("values", id);
-        expect(got?.value, id).toStrictEqual(value);
-        expect(JSON.stringify(got?.value), id).toBe(JSON.stringify(value));
-        expect(JSON.stringify(listed.get(id)), id).toBe(JSON.stringify(value));
+        equal(got?.value, value, id);
+        equal(JSON.stringify(got?.value), JSON.stringify(value), id);
+        equal(JSON.stringify(listed.get(id)), JSON.stringify(value), id);
       }
     },
   },
@@ -140,14 +148,14 @@ export const recordCases: readonly StoreCase[] = [
     name: "the order of an object's members is kept",
     async run({ store }) {
       await put(store, "things", "a", { z: 1, a: 2, m: { y: 1, b: 2 } });
-      expect(JSON.stringify((await store.get("things", "a"))?.value)).toBe('{"z":1,"a":2,"m":{"y":1,"b":2}}');
+      equal(JSON.stringify((await store.get("things", "a"))?.value), '{"z":1,"a":2,"m":{"y":1,"b":2}}');
     },
   },
   {
     name: "a member that is undefined is left out",
     async run({ store }) {
       await put(store, "things", "a", { kept: 1, gone: undefined });
-      expect((await store.get("things", "a"))?.value).toStrictEqual({ kept: 1 });
+      equal((await store.get("things", "a"))?.value, { kept: 1 });
     },
   },
   {
@@ -158,8 +166,8 @@ export const recordCases: readonly StoreCase[] = [
           tx.put("things", "before", 1);
           tx.put("things", "refused", value);
         });
-        await expect(refused, name).rejects.toThrow(TypeError);
-        expect(await store.list("things", { limit: 10 }), name).toEqual([]);
+        await rejects(refused, TypeError, name);
+        equal(await store.list("things", { limit: 10 }), [], name);
       }
     },
   },
@@ -170,25 +178,52 @@ export const recordCases: readonly StoreCase[] = [
       await store.transact(async (tx) => {
         tx.put("things", "a", value);
         value.list.push(2);
-        expect((await tx.get("things", "a"))?.value).toEqual({ list: [1] });
+        equal((await tx.get("things", "a"))?.value, { list: [1] });
       });
       value.list.push(3);
-      expect((await store.get("things", "a"))?.value).toEqual({ list: [1] });
+      equal((await store.get("things", "a"))?.value, { list: [1] });
     },
   },
   {
-    name: "a value handed out may be changed without effect, from get and from list, in and out of transactions",
+    name: "a value handed out is frozen to its last member, by get, getMany and list, in and out of transactions",
     async run({ store }) {
-      await put(store, "things", "a", { list: [1] });
-      type Value = { list: number[] };
-      (await store.get("things", "a"))!.value.list.push(2);
-      (await store.list("things", { limit: 1 }))[0]!.value.list.push(3);
+      const value = { list: [{ deep: [1] }] };
+      await put(store, "things", "a", value);
+      const frozen = async (reads: AnyReads, what: string): Promise<void> => {
+        const stored = [
+          await reads.get("things", "a"),
+          (await reads.getMany("things", ["a"]))[0],
+          (await reads.list("things", { limit: 1 }))[0],
+        ];
+        for (const read of stored) {
+          throws(() => read!.value.list[0].deep.push(2), `a change of a value read ${what}`);
+          throws(() => Object.assign(read!.value, { more: 1 }), `a further member of a value read ${what}`);
+          equal(read?.value, value, `what was read ${what}`);
+        }
+      };
+      await frozen(store, "outside");
       await store.transact(async (tx) => {
-        (await tx.get("things", "a"))!.value.list.push(4);
-        (await tx.list("things", { limit: 1 }))[0]!.value.list.push(5);
-        expect((await tx.get("things", "a"))?.value).toEqual({ list: [1] });
+        await frozen(tx, "in a transaction");
+        tx.put("things", "a", value);
+        await frozen(tx, "of an own write");
       });
-      expect((await store.get("things", "a"))?.value).toEqual({ list: [1] });
+    },
+  },
+  {
+    name: "a value put as JSON made already is the same, and its text is kept as it is",
+    async run({ store }) {
+      const made = Object.entries(VALUES).map(([id, value]) => [id, json(value)] as const);
+      await store.transact(async (tx) => {
+        for (const [id, one] of made) tx.put("values", id, one);
+        for (const [id, one] of made) equal((await tx.get("values", id))?.value, one.value, id);
+      });
+      for (const [id, { text, value }] of made) {
+        const got = await store.get("values", id);
+        equal(got?.value, value, id);
+        equal(JSON.stringify(got?.value), text, id);
+      }
+      await store.transact((tx) => tx.put("things", "odd", json({ kept: [-0], gone: undefined })));
+      equal((await store.get("things", "odd"))?.value, { kept: [0] });
     },
   },
   {
@@ -197,8 +232,11 @@ export const recordCases: readonly StoreCase[] = [
       await store.transact((tx) => {
         for (const id of ODD_IDS) tx.put("odd", id, { id });
       });
-      for (const id of ODD_IDS) expect(await store.get("odd", id)).toEqual({ id, revision: 1, value: { id } });
-      expect((await store.list("odd", { limit: 100 })).map(({ id }) => id)).toEqual([...ODD_IDS].sort());
+      for (const id of ODD_IDS) equal(await store.get("odd", id), { id, revision: 1, value: { id } });
+      equal(
+        (await store.list("odd", { limit: 100 })).map(({ id }) => id),
+        [...ODD_IDS].sort(),
+      );
     },
   },
   {
@@ -206,16 +244,16 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", longId("a"), 1);
       await put(store, "things", longId("b"), 2);
-      expect((await store.get("things", longId("a")))?.value).toBe(1);
-      expect((await store.get("things", longId("b")))?.value).toBe(2);
+      equal((await store.get("things", longId("a")))?.value, 1);
+      equal((await store.get("things", longId("b")))?.value, 2);
     },
   },
   {
     name: "an id that is empty, ill-formed or longer than 1,000 bytes is refused",
     async run({ store }) {
       for (const id of ["", "\ud800", "x".repeat(1001), "é".repeat(501)])
-        await expect(put(store, "things", id, 1), JSON.stringify(id.slice(0, 5))).rejects.toThrow(TypeError);
-      expect(await store.list("things", { limit: 10 })).toEqual([]);
+        await rejects(put(store, "things", id, 1), TypeError, JSON.stringify(id.slice(0, 5)));
+      equal(await store.list("things", { limit: 10 }), []);
     },
   },
   {
@@ -223,7 +261,7 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       const value = { text: "é✓x".repeat(64 * 1024), end: true };
       await put(store, "things", "large", value);
-      expect((await store.get("things", "large"))?.value).toEqual(value);
+      equal((await store.get("things", "large"))?.value, value);
     },
   },
   {
@@ -231,11 +269,11 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       for (let revision = 1; revision <= 3; revision++) {
         await put(store, "things", "a", "same");
-        expect((await store.get("things", "a"))?.revision).toBe(revision);
-        expect((await store.list("things", { limit: 1 }))[0]?.revision).toBe(revision);
+        equal((await store.get("things", "a"))?.revision, revision);
+        equal((await store.list("things", { limit: 1 }))[0]?.revision, revision);
       }
       await put(store, "things", "b", "other");
-      expect((await store.get("things", "b"))?.revision).toBe(1);
+      equal((await store.get("things", "b"))?.revision, 1);
     },
   },
   {
@@ -243,8 +281,11 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       for (const id of ["a", "b", "c"]) await put(store, "things", id, id);
       await remove(store, "things", "b");
-      expect(await store.get("things", "b")).toBeUndefined();
-      expect((await store.list("things", { limit: 10 })).map(({ id }) => id)).toEqual(["a", "c"]);
+      equal(await store.get("things", "b"), undefined);
+      equal(
+        (await store.list("things", { limit: 10 })).map(({ id }) => id),
+        ["a", "c"],
+      );
     },
   },
   {
@@ -254,10 +295,10 @@ export const recordCases: readonly StoreCase[] = [
       await put(store, "things", "a", 2);
       await remove(store, "things", "a");
       await put(store, "things", "a", 3);
-      expect((await store.get("things", "a"))!.revision).toBeGreaterThan(2);
+      agree((await store.get("things", "a"))!.revision > 2, "the revision restarted after a delete");
       await remove(store, "things", "a");
       await put(store, "things", "a", 4);
-      expect((await store.get("things", "a"))!.revision).toBeGreaterThan(3);
+      agree((await store.get("things", "a"))!.revision > 3, "it restarted after a second delete");
     },
   },
   {
@@ -265,9 +306,9 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       await remove(store, "things", "a");
       await remove(store, "things", "a", 0);
-      expect(await store.get("things", "a")).toBeUndefined();
+      equal(await store.get("things", "a"), undefined);
       await put(store, "things", "a", 1, 0);
-      expect((await store.get("things", "a"))?.revision).toBe(1);
+      equal((await store.get("things", "a"))?.revision, 1);
     },
   },
   {
@@ -275,27 +316,27 @@ export const recordCases: readonly StoreCase[] = [
     async run({ store }) {
       await put(store, "things", "a", 1, 0);
       await put(store, "things", "a", 2, 1);
-      expect(await store.get("things", "a")).toEqual({ id: "a", revision: 2, value: 2 });
+      equal(await store.get("things", "a"), { id: "a", revision: 2, value: 2 });
       await remove(store, "things", "a", 2);
-      expect(await store.get("things", "a")).toBeUndefined();
+      equal(await store.get("things", "a"), undefined);
       await put(store, "things", "a", 3, 0);
-      expect((await store.get("things", "a"))?.value).toBe(3);
+      equal((await store.get("things", "a"))?.value, 3);
     },
   },
   {
     name: "a put or delete with another revision is a RevisionConflict and changes nothing",
     async run({ store }) {
-      await expect(put(store, "things", "a", 1, 1)).rejects.toThrow(RevisionConflict);
-      await expect(remove(store, "things", "a", 1)).rejects.toThrow(RevisionConflict);
+      await rejects(put(store, "things", "a", 1, 1), RevisionConflict);
+      await rejects(remove(store, "things", "a", 1), RevisionConflict);
       await put(store, "things", "a", 1);
       await put(store, "things", "a", 2);
       for (const expected of [0, 1, 3]) {
-        await expect(put(store, "things", "a", 9, expected), `put ${expected}`).rejects.toThrow(RevisionConflict);
-        await expect(remove(store, "things", "a", expected), `delete ${expected}`).rejects.toThrow(RevisionConflict);
+        await rejects(put(store, "things", "a", 9, expected), RevisionConflict, `put ${expected}`);
+        await rejects(remove(store, "things", "a", expected), RevisionConflict, `delete ${expected}`);
       }
-      expect(await store.get("things", "a")).toEqual({ id: "a", revision: 2, value: 2 });
+      equal(await store.get("things", "a"), { id: "a", revision: 2, value: 2 });
       await remove(store, "things", "a");
-      await expect(put(store, "things", "a", 9, 2)).rejects.toThrow(RevisionConflict);
+      await rejects(put(store, "things", "a", 9, 2), RevisionConflict);
     },
   },
 ];

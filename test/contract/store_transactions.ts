@@ -1,9 +1,11 @@
-import { expect } from "vitest";
-import { RevisionConflict, type Store, StoreUnavailable, type Tx } from "../../lib/store/store.ts";
-import type { StoreCase } from "./store_contract.ts";
+import { RevisionConflict, StoreUnavailable } from "../../lib/store/store.ts";
+import { agree } from "./agree.ts";
+import type { AnyStore, AnyTx } from "./any_store.ts";
+import { equal, rejects, throws } from "./check.ts";
+import type { StoreCase } from "./store_cases.ts";
 import { put, remove } from "./store_records.ts";
 
-const increment = (store: Store, id = "n"): Promise<number> =>
+const increment = (store: AnyStore, id = "n"): Promise<number> =>
   store.transact(async (tx) => {
     const next = ((await tx.get("counters", id))?.value ?? 0) + 1;
     tx.put("counters", id, next);
@@ -12,6 +14,17 @@ const increment = (store: Store, id = "n"): Promise<number> =>
 
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T>[] =>
   Array.from({ length: count }, (_, index) => make(index));
+
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
+
+/** That work is refused with a `RangeError` that names a number. */
+async function refusedWith(work: Promise<unknown>, number: number): Promise<void> {
+  const error = await work.catch((error: unknown) => error);
+  agree(
+    error instanceof RangeError && new RegExp(`\\b${number}\\b`).test(error.message),
+    `${number} is refused: ${error}`,
+  );
+}
 
 /** A moment that can be waited for. */
 function signal(): { given: Promise<void>; give(): void } {
@@ -25,9 +38,9 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "a transaction resolves to what its decision gives, synchronous or not",
     async run({ store }) {
-      expect(await store.transact(() => 7)).toBe(7);
-      expect(await store.transact(async () => "later")).toBe("later");
-      expect(await store.transact(() => undefined)).toBeUndefined();
+      equal(await store.transact(() => 7), 7);
+      equal(await store.transact(async () => "later"), "later");
+      equal(await store.transact(() => undefined), undefined);
     },
   },
   {
@@ -42,8 +55,8 @@ export const transactionCases: readonly StoreCase[] = [
         await tx.get("things", "a");
         throw error;
       });
-      await expect(refused).rejects.toBe(error);
-      expect(await store.list("things", { limit: 10 })).toEqual([{ id: "kept", revision: 1, value: 1 }]);
+      await rejects(refused, error);
+      equal(await store.list("things", { limit: 10 }), [{ id: "kept", revision: 1, value: 1 }]);
       await put(store, "things", "kept", 3, 1);
     },
   },
@@ -53,7 +66,7 @@ export const transactionCases: readonly StoreCase[] = [
       const refused = store.transact(() => {
         throw new RangeError("at once");
       });
-      await expect(refused).rejects.toThrow(RangeError);
+      await rejects(refused, RangeError);
     },
   },
   {
@@ -67,10 +80,10 @@ export const transactionCases: readonly StoreCase[] = [
         tx.put("others", "new", 1);
         tx.put("things", "c", 1, 5);
       });
-      await expect(refused).rejects.toThrow(RevisionConflict);
-      expect((await store.get("things", "a"))?.value).toBe(1);
-      expect((await store.get("others", "b"))?.value).toBe(1);
-      expect(await store.get("others", "new")).toBeUndefined();
+      await rejects(refused, RevisionConflict);
+      equal((await store.get("things", "a"))?.value, 1);
+      equal((await store.get("others", "b"))?.value, 1);
+      equal(await store.get("others", "new"), undefined);
     },
   },
   {
@@ -85,8 +98,8 @@ export const transactionCases: readonly StoreCase[] = [
         }
         return "unnoticed";
       });
-      await expect(refused).rejects.toThrow(RevisionConflict);
-      expect(await store.list("things", { limit: 10 })).toEqual([]);
+      await rejects(refused, RevisionConflict);
+      equal(await store.list("things", { limit: 10 }), []);
     },
   },
   {
@@ -95,8 +108,58 @@ export const transactionCases: readonly StoreCase[] = [
       await store.transact((tx) => {
         for (let index = 0; index < 20; index++) tx.put(`c${index % 4}`, `r${index}`, index);
       });
-      for (let index = 0; index < 20; index++)
-        expect((await store.get(`c${index % 4}`, `r${index}`))?.value).toBe(index);
+      for (let index = 0; index < 20; index++) equal((await store.get(`c${index % 4}`, `r${index}`))?.value, index);
+    },
+  },
+  {
+    name: "50 writes of a decision are kept, each record counted once, deletes counted",
+    async run({ store }) {
+      await store.transact((tx) => {
+        for (let round = 0; round < 3; round++) for (const id of numbered(50)) tx.put("things", id, round);
+      });
+      await store.transact((tx) => {
+        for (const id of numbered(50)) tx.delete("things", id);
+      });
+      equal(await store.list("things", { limit: 1 }), []);
+      await store.transact((tx) => {
+        for (const id of numbered(50)) tx.put("things", id, "again", 0);
+      });
+      equal((await store.list("things", { limit: 60 })).length, 50);
+    },
+  },
+  {
+    name: "more than 50 writes are refused with a RangeError that says how many, and none is kept",
+    async run({ store }) {
+      for (const [puts, deletes] of [
+        [51, 0],
+        [0, 51],
+        [30, 30],
+      ] as const) {
+        for (const id of numbered(deletes)) await put(store, "things", `old-${id}`, 1);
+        const before = await store.list("things", { limit: 99 });
+        const refused = store.transact((tx) => {
+          for (const id of numbered(puts)) tx.put("things", id, 1);
+          for (const id of numbered(deletes)) tx.delete("things", `old-${id}`);
+        });
+        await refusedWith(refused, puts + deletes);
+        equal(await store.list("things", { limit: 99 }), before, `${puts} puts and ${deletes} deletes`);
+      }
+    },
+  },
+  {
+    name: "1,000,000 bytes of JSON are kept, more are refused with a RangeError that says how many",
+    async run({ store }) {
+      const quarter = "é".repeat(124_999);
+      await store.transact((tx) => {
+        for (const id of ["a", "b", "c", "d"]) tx.put("things", id, quarter);
+      });
+      const refused = store.transact((tx) => {
+        for (const id of ["a", "b", "c"]) tx.put("things", id, quarter);
+        tx.put("things", "d", `${quarter}x`);
+      });
+      await refusedWith(refused, 1_000_001);
+      equal((await store.get("things", "d"))?.value, quarter);
+      equal((await store.get("things", "a"))?.revision, 1);
     },
   },
   {
@@ -105,11 +168,11 @@ export const transactionCases: readonly StoreCase[] = [
       await put(store, "things", "old", 1);
       await store.transact(async (tx) => {
         tx.put("things", "new", { n: 1 });
-        expect((await tx.get("things", "new"))?.value).toEqual({ n: 1 });
+        equal((await tx.get("things", "new"))?.value, { n: 1 });
         tx.put("things", "new", { n: 2 });
-        expect((await tx.get("things", "new"))?.value).toEqual({ n: 2 });
+        equal((await tx.get("things", "new"))?.value, { n: 2 });
         tx.delete("things", "old");
-        expect(await tx.get("things", "old")).toBeUndefined();
+        equal(await tx.get("things", "old"), undefined);
       });
     },
   },
@@ -120,15 +183,16 @@ export const transactionCases: readonly StoreCase[] = [
       await store.transact(async (tx) => {
         tx.put("things", "a", 2, 1);
         const { revision } = (await tx.get("things", "a"))!;
-        expect(revision).toBeGreaterThan(1);
+        agree(revision > 1, "an own write has the revision of before");
         tx.put("things", "a", 3, revision);
         tx.delete("things", "a");
         tx.put("things", "a", 4, 0);
       });
       const stored = await store.get("things", "a");
-      expect(stored?.value).toBe(4);
-      expect(stored!.revision).toBeGreaterThan(1);
-      await expect(store.transact((tx) => (tx.put("things", "b", 1, 0), tx.put("things", "b", 2, 0)))).rejects.toThrow(
+      equal(stored?.value, 4);
+      agree(stored!.revision > 1, "the revision restarted");
+      await rejects(
+        store.transact((tx) => (tx.put("things", "b", 1, 0), tx.put("things", "b", 2, 0))),
         RevisionConflict,
       );
     },
@@ -141,7 +205,7 @@ export const transactionCases: readonly StoreCase[] = [
         tx.put("things", "a", 2);
         return (await tx.get("things", "a"))!.revision;
       });
-      expect((await store.get("things", "a"))!.revision).toBe(read);
+      equal((await store.get("things", "a"))!.revision, read);
     },
   },
   {
@@ -158,13 +222,13 @@ export const transactionCases: readonly StoreCase[] = [
       });
       try {
         await Promise.race([written.given, done]);
-        expect((await store.get("things", "a"))?.value).toBe(1);
-        expect(await store.list("things", { limit: 10 })).toHaveLength(1);
+        equal((await store.get("things", "a"))?.value, 1);
+        equal((await store.list("things", { limit: 10 })).length, 1);
       } finally {
         mayEnd.give();
         await done;
       }
-      expect((await store.get("things", "b"))?.value).toBe(2);
+      equal((await store.get("things", "b"))?.value, 2);
     },
   },
   {
@@ -175,8 +239,8 @@ export const transactionCases: readonly StoreCase[] = [
         const seen = await store.transact(
           async (tx) => [await tx.get("things", `r${index}`), await tx.list("things", { limit: 100 })] as const,
         );
-        expect(seen[0]?.value).toBe(index);
-        expect(seen[1]).toHaveLength(index + 1);
+        equal(seen[0]?.value, index);
+        equal(seen[1].length, index + 1);
       }
     },
   },
@@ -189,15 +253,21 @@ export const transactionCases: readonly StoreCase[] = [
         remove(store, "things", "a"),
         store.transact((tx) => tx.list("things", { limit: 10 })),
       ]);
-      expect(seen.map(({ id }) => id)).toEqual(["b"]);
+      equal(
+        seen.map(({ id }) => id),
+        ["b"],
+      );
     },
   },
   {
     name: "200 parallel increments count to 200, each number once",
     async run({ store }) {
       const numbers = await Promise.all(times(200, () => increment(store)));
-      expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
-      expect((await store.get("counters", "n"))?.value).toBe(200);
+      equal(
+        [...numbers].sort((a, b) => a - b),
+        Array.from({ length: 200 }, (_, index) => index + 1),
+      );
+      equal((await store.get("counters", "n"))?.value, 200);
     },
   },
   {
@@ -205,10 +275,11 @@ export const transactionCases: readonly StoreCase[] = [
     async run({ store }) {
       const outcomes = await Promise.allSettled(times(50, (index) => put(store, "things", "one", index, 0)));
       const won = outcomes.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
-      expect(won).toHaveLength(1);
+      equal(won.length, 1);
       for (const outcome of outcomes)
-        if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(RevisionConflict);
-      expect((await store.get("things", "one"))?.value).toBe(won[0]);
+        if (outcome.status === "rejected")
+          agree(outcome.reason instanceof RevisionConflict, `one that lost was told ${outcome.reason}`);
+      equal((await store.get("things", "one"))?.value, won[0]);
     },
   },
   {
@@ -225,9 +296,9 @@ export const transactionCases: readonly StoreCase[] = [
           return true;
         });
       const outcomes = await Promise.all(times(20, (index) => take(`p${index}`)));
-      expect(outcomes.filter(Boolean)).toHaveLength(3);
-      expect(await store.list("places", { limit: 10 })).toHaveLength(3);
-      expect((await store.get("meta", "head"))?.value).toBe(3);
+      equal(outcomes.filter(Boolean).length, 3);
+      equal((await store.list("places", { limit: 10 })).length, 3);
+      equal((await store.get("meta", "head"))?.value, 3);
     },
   },
   {
@@ -242,21 +313,24 @@ export const transactionCases: readonly StoreCase[] = [
           }),
         ),
       );
-      expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(10);
-      expect((await store.get("counters", "n"))?.value).toBe(20);
+      equal(outcomes.filter(({ status }) => status === "rejected").length, 10);
+      equal((await store.get("counters", "n"))?.value, 20);
     },
   },
   {
     name: "a write made after the decision has ended is refused",
     async run({ store }) {
-      let kept: Tx | undefined;
+      let kept: AnyTx | undefined;
       await store.transact((tx) => {
         kept = tx;
         tx.put("things", "a", 1);
       });
-      expect(() => kept!.put("things", "late", 1)).toThrow();
-      expect(() => kept!.delete("things", "a")).toThrow();
-      expect((await store.list("things", { limit: 10 })).map(({ id }) => id)).toEqual(["a"]);
+      throws(() => kept!.put("things", "late", 1));
+      throws(() => kept!.delete("things", "a"));
+      equal(
+        (await store.list("things", { limit: 10 })).map(({ id }) => id),
+        ["a"],
+      );
     },
   },
   {
@@ -266,8 +340,8 @@ export const transactionCases: readonly StoreCase[] = [
       await increment(store);
       const before = syncs!();
       await Promise.all(times(200, () => increment(store)));
-      expect(syncs!() - before).toBeGreaterThan(0);
-      expect(syncs!() - before).toBeLessThanOrEqual(20);
+      agree(syncs!() > before, "nothing was synced");
+      agree(syncs!() - before <= 20, `there were ${syncs!() - before} syncs`);
     },
   },
   {
@@ -305,15 +379,15 @@ export const transactionCases: readonly StoreCase[] = [
       ]);
       try {
         await Promise.race([Promise.all([reading.given, refusing.given]), done]);
-        expect(seen).toEqual([2, 2]);
-        expect((await store.get("things", "a"))?.value).toBe(1);
-        expect(await store.list("things", { limit: 9 })).toHaveLength(1);
-        expect(answers).toEqual([]);
+        equal(seen, [2, 2]);
+        equal((await store.get("things", "a"))?.value, 1);
+        equal((await store.list("things", { limit: 9 })).length, 1);
+        equal(answers, []);
       } finally {
         release();
         await done;
       }
-      expect((await store.get("things", "a"))?.value).toBe(2);
+      equal((await store.get("things", "a"))?.value, 2);
     },
   },
   {
@@ -329,16 +403,16 @@ export const transactionCases: readonly StoreCase[] = [
       const [things, others] = [await store.list("things", { limit: 10 }), await store.list("others", { limit: 10 })];
 
       const again = await reopen!();
-      expect(await again.list("things", { limit: 10 })).toEqual(things);
-      expect(await again.list("others", { limit: 10 })).toEqual(others);
-      expect(await again.get("things", "c")).toBeUndefined();
+      equal(await again.list("things", { limit: 10 }), things);
+      equal(await again.list("others", { limit: 10 }), others);
+      equal(await again.get("things", "c"), undefined);
       await put(again, "things", "c", "new", 0);
-      expect((await again.get("things", "c"))!.revision).toBeGreaterThan(1);
+      agree((await again.get("things", "c"))!.revision > 1, "the revision of a deleted record was forgotten");
       await put(again, "things", "a", "third", 2);
 
       const third = await reopen!();
-      expect((await third.get("things", "a"))?.revision).toBe(3);
-      expect((await third.get("things", "c"))?.value).toBe("new");
+      equal((await third.get("things", "a"))?.revision, 3);
+      equal((await third.get("things", "c"))?.value, "new");
     },
   },
   {
@@ -355,12 +429,15 @@ export const transactionCases: readonly StoreCase[] = [
       const closing = Promise.allSettled([store.close(), store.close()]).finally(() => (closed = true));
       // Time for a close that does not wait to be done too early.
       await new Promise((resolve) => setTimeout(resolve, 20));
-      expect(closed).toBe(false);
+      equal(closed, false);
       mayEnd.give();
-      expect((await counted).at(-1)).toEqual({ status: "fulfilled", value: 21 });
-      expect((await closing).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+      equal((await counted).at(-1), { status: "fulfilled", value: 21 });
+      equal(
+        (await closing).map(({ status }) => status),
+        ["fulfilled", "fulfilled"],
+      );
       await store.close();
-      await expect(increment(store)).rejects.toThrow(StoreUnavailable);
+      await rejects(increment(store), StoreUnavailable);
     },
   },
 ];

@@ -1,50 +1,64 @@
 /** Ways to wrap a store that keeps the contract so that it breaks one promise of it. */
 import { memoryStore } from "../../lib/store/memory.ts";
-import type { ListOptions, Store, Stored, Tx } from "../../lib/store/store.ts";
-import type { Subject } from "./store_contract.ts";
+import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
+import type { AnyReads, AnyStore, AnyTx } from "./any_store.ts";
+import type { Subject } from "./store_cases.ts";
 
 /** Broken stores by what is wrong with them. */
 export type BrokenStores = Record<string, () => Subject>;
 
-type Reads = Pick<Tx, "get" | "list">;
-type Put = Tx["put"];
+type Put = AnyTx["put"];
+type Options = ListOptions<boolean>;
+type Page = Stored[];
 
 /** Replaces `transact`. */
-export function onTransact(wrap: (store: Store) => Store["transact"]): Subject {
-  const store = memoryStore();
+export function onTransact(wrap: (store: AnyStore) => AnyStore["transact"]): Subject {
+  const store: AnyStore = memoryStore();
   return { store: { ...store, transact: wrap(store) } };
 }
 
 /** Replaces what transactions can do. */
-export const onTx = (wrap: (tx: Tx, store: Store) => Partial<Tx>): Subject =>
+export const onTx = (wrap: (tx: AnyTx, store: AnyStore) => Partial<AnyTx>): Subject =>
   onTransact((store) => (decide) => store.transact((tx) => decide({ ...tx, ...wrap(tx, store) })));
 
 /** Replaces reads, in and out of transactions. */
-export function onReads(wrap: (reads: Reads) => Partial<Reads>): Subject {
+export function onReads(wrap: (reads: AnyReads) => Partial<AnyReads>): Subject {
   const { store } = onTx(wrap);
   return { store: { ...store, ...wrap(store) } };
 }
 
+/** Replaces lists, in and out of transactions. */
+export const onLists = (list: (reads: AnyReads, collection: string, options: Options) => Promise<Page>): Subject =>
+  onReads((reads) => ({
+    list: async <K extends boolean>(collection: string, options: ListOptions<K>) =>
+      (await list(reads, collection, options)) as Listed<K, unknown>[],
+  }));
+
+/** The page of a store, whatever was asked for. */
+export const pageOf = async (reads: AnyReads, collection: string, options: Options): Promise<Page> =>
+  (await reads.list(collection, options)) as Page;
+
 /** Replaces records as they are handed out. */
 export const onRecords = (change: (stored: Stored, collection: string) => Stored): Subject =>
-  onReads(({ get, list }) => ({
-    async get<T>(collection: string, id: string) {
+  onReads(({ get, getMany, list }) => ({
+    async get(collection, id) {
       const stored = await get(collection, id);
-      return stored && (change(stored, collection) as Stored<T>);
+      return stored && change(stored, collection);
     },
-    list: async <T>(collection: string, options: ListOptions) =>
-      (await list(collection, options)).map((stored) => change(stored, collection)) as Stored<T>[],
+    getMany: async (collection, ids) =>
+      (await getMany(collection, ids)).map((stored) => stored && change(stored, collection)),
+    list: async <K extends boolean>(collection: string, options: ListOptions<K>) =>
+      (await list(collection, options)).map((row) =>
+        options.keysOnly ? row : change(row as Stored, collection),
+      ) as Listed<K, unknown>[],
   }));
 
 /** Replaces what lists are asked for, or the page they give. */
 export const onPages = (
-  ask: (options: ListOptions) => ListOptions,
-  turn: (page: Stored[], options: ListOptions) => Stored[] = (page) => page,
+  ask: (options: Options) => Options,
+  turn: (page: Page, options: Options) => Page = (page) => page,
 ): Subject =>
-  onReads(({ list }) => ({
-    list: async <T>(collection: string, options: ListOptions) =>
-      turn(await list(collection, ask(options)), options) as Stored<T>[],
-  }));
+  onLists(async (reads, collection, options) => turn(await pageOf(reads, collection, ask(options)), options));
 
 /** Replaces puts. */
 export const onPut = (wrap: (put: Put) => Put): Subject => onTx(({ put }) => ({ put: wrap(put) }));
@@ -58,13 +72,22 @@ export const onTexts = (change: (text: string) => unknown): Subject => onValues(
 
 /** Replaces the members of the objects that are put. */
 export const onMembers = (change: (members: object) => unknown): Subject =>
-  onValues((value) => (typeof value === "object" && value && !Array.isArray(value) ? change(value) : value));
+  onValues((value) => (isMembers(value) ? change(value) : value));
+
+/** Whether a value is an object made by a literal. */
+const isMembers = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Replaces collections and ids, on every way in. */
 export function onKeys(key: (collection: string, id: string) => [collection: string, id: string]): Subject {
-  const reads = ({ get, list }: Reads): Reads => ({
-    get: <T>(collection: string, id: string) => get<T>(...key(collection, id)),
-    list: <T>(collection: string, options: ListOptions) => list<T>(key(collection, "any")[0], options),
+  const reads = ({ get, getMany, list }: AnyReads): AnyReads => ({
+    get: (collection, id) => get(...key(collection, id)),
+    getMany: (collection, ids) =>
+      getMany(
+        key(collection, "any")[0],
+        ids.map((id) => key(collection, id)[1]),
+      ),
+    list: (collection, options) => list(key(collection, "any")[0], options),
   });
   const { store } = onTx((tx) => ({
     ...reads(tx),
@@ -78,6 +101,6 @@ export function onKeys(key: (collection: string, id: string) => [collection: str
 export function mapTexts(value: unknown, change: (text: string) => unknown): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
-  if (value === null || typeof value !== "object") return value;
+  if (!isMembers(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapTexts(member, change)]));
 }

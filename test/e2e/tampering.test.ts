@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TRAILER_BYTES, trailerOf } from "../../local/store/line.ts";
+import { TRAILER_BYTES, trailerOf } from "../../local/store/journal_format.ts";
 import { killAll, launch, serve, temporaryFolder } from "./server.ts";
 
 const INTENT = join(import.meta.dirname, "../../local/example/product_intent.json");

@@ -1,4 +1,5 @@
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
+import type { AnyStore } from "../contract/any_store.ts";
 
 /** A real store whose disk can be taken away. */
 export interface FailingStore extends Store {
@@ -25,7 +26,7 @@ export function failingStore(store: Store): FailingStore {
 }
 
 /** Everything a store holds, for "nothing changed". */
-export async function contents(store: Store): Promise<Record<string, unknown[]>> {
+export async function contents(store: AnyStore): Promise<Record<string, unknown[]>> {
   const kept: Record<string, unknown[]> = {};
   for (const collection of COLLECTIONS) {
     const records = await store.list(collection, { limit: 100_000 });
@@ -37,19 +38,17 @@ export async function contents(store: Store): Promise<Record<string, unknown[]>>
 const COLLECTIONS = [
   "audit",
   "changes",
-  "claims",
   "counts",
   "drift",
-  "growth",
   "guardrail_due",
+  "guardrail_marks",
   "idempotency",
   "kpi",
   "kpi_applied",
-  "kpi_days",
-  "live",
-  "live_targets",
+  "leases",
+  "live_by_target",
+  "llm_drafts",
+  "manifests",
   "meta",
-  "outcomes",
-  "outcomes_open",
   "owners",
 ];

@@ -1,6 +1,6 @@
 /** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
 import { AwsV4Signer } from "aws4fetch";
-import { type Chance, pauseAfter } from "../engine/group_commit.ts";
+import { type Pacing, pauseAfter } from "../engine/group_commit.ts";
 
 /** Keys of AWS; temporary ones have a session token. */
 export interface AwsCredentials {
@@ -71,7 +71,11 @@ const UNSURE = /^(TransactionInProgress|InternalServerError|InternalFailure|Serv
 const CANCELLED = "TransactionCanceledException";
 
 /** Makes a client. */
-export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, chance: Chance): DynamoDbClient {
+export function dynamoDbClient(
+  access: DynamoDbAccess,
+  limits: DynamoDbLimits,
+  { clock, random }: Pacing,
+): DynamoDbClient {
   const { table, region, credentials, fetch: send = fetch } = access;
   const url = access.endpoint ?? `https://dynamodb.${region}.amazonaws.com/`;
   const place = `DynamoDB table ${table} in ${region}`;
@@ -110,7 +114,7 @@ export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, c
     table,
     async call<T>(operation: string, body: object, patience = limits.patience) {
       const text = JSON.stringify(body);
-      const end = chance.now() + patience;
+      const end = clock.now() + patience;
       let lost = false;
       for (let tries = 1; ; tries++) {
         try {
@@ -120,11 +124,11 @@ export function dynamoDbClient(access: DynamoDbAccess, limits: DynamoDbLimits, c
           // After a lost answer a refusal is about this asking; only that a transaction was cancelled tells of the first too.
           if (refused && (!lost || error.code === CANCELLED)) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
-          const pause = pauseAfter(tries, chance.random);
-          const again = !refused && chance.now() + pause < end;
-          if (again) await chance.sleep(pause);
+          const pause = pauseAfter(tries, random);
+          const again = !refused && clock.now() + pause < end;
+          if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
-          if (!again || chance.now() >= end)
+          if (!again || clock.now() >= end)
             throw new NoAnswer(`${operation} found no answer: ${sentenceOf(error)}`, lost, { cause: error });
         }
       }

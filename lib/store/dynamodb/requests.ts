@@ -12,11 +12,15 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
   return Item;
 }
 
-/** Items by `nameOf` their key; what there is not is absent. */
+/** Items by `nameOf` their key, 100 in one request; what there is not is absent. */
 export async function getItems(client: DynamoDbClient, asked: readonly Item[]): Promise<Map<string, Item>> {
   const found = new Map<string, Item>();
   // A request that names a key twice is refused.
   const keys = [...new Map(asked.map((key) => [nameOf(key), key])).values()];
+  if (keys.length === 1) {
+    const item = await getItem(client, keys[0]!);
+    return item ? found.set(nameOf(item), item) : found;
+  }
   const pages: Item[][] = [];
   for (let from = 0; from < keys.length; from += MOST_KEYS) pages.push(keys.slice(from, from + MOST_KEYS));
   await Promise.all(
@@ -45,18 +49,18 @@ async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]):
 }
 
 /** What of a partition to read. */
-export interface Page {
-  bounds?: Bounds;
+interface Page {
+  bounds: Bounds;
   limit: number;
-  reverse?: boolean;
-  keysOnly?: boolean;
+  reverse: boolean;
+  keysOnly: boolean;
 }
 
 /** A page of a partition, in order of the sort key. */
 export async function query(
   { call, table }: DynamoDbClient,
   partition: string,
-  { bounds, limit, reverse = false, keysOnly = false }: Page,
+  { bounds, limit, reverse, keysOnly }: Page,
 ): Promise<Item[]> {
   if (limit === 0) return [];
   const items: Item[] = [];
@@ -65,10 +69,11 @@ export async function query(
     const answer = await call<{ Items?: Item[]; LastEvaluatedKey?: Item }>("Query", {
       TableName: table,
       ConsistentRead: true,
-      KeyConditionExpression: `pk = :pk${bounds ? " and sk between :from and :to" : ""}`,
+      KeyConditionExpression: "pk = :pk and sk between :from and :to",
       ExpressionAttributeValues: {
         ":pk": { S: partition },
-        ...(bounds && { ":from": binary(bounds.from), ":to": binary(bounds.to) }),
+        ":from": binary(bounds.from),
+        ":to": binary(bounds.to),
       },
       ...(keysOnly && { ProjectionExpression: "sk" }),
       ScanIndexForward: !reverse,
@@ -82,17 +87,16 @@ export async function query(
 }
 
 /**
- * Writes all or nothing; false when a condition does not hold. With a token the same may be sent again within ten minutes
- * and is done once. Errors: `Contended` when another writes the same items at this moment.
+ * Writes all or nothing; false when the condition does not hold. Under its token the same may be sent again within ten
+ * minutes and is done once. Errors: `Contended` when another writes the same items at this moment.
  */
 export async function write(
   { call, place }: DynamoDbClient,
   TransactItems: readonly Operation[],
-  { token, patience }: { token?: string; patience?: number } = {},
+  { token, patience }: { token: string; patience: number },
 ): Promise<boolean> {
   try {
-    const body = { TransactItems, ...(token !== undefined && { ClientRequestToken: token }) };
-    await call("TransactWriteItems", body, patience);
+    await call("TransactWriteItems", { TransactItems, ClientRequestToken: token }, patience);
     return true;
   } catch (error) {
     if (!(error instanceof DynamoDbError)) throw error;

@@ -1,62 +1,51 @@
 /** A store in a DynamoDB table, which many processes and functions may use at once. */
-import { checkList } from "../engine/write_set.ts";
-import { beginBatch, listRecords, readWhole } from "./batch.ts";
+import { type Attempt, groupCommit, type Pacing, systemPacing } from "../engine/group_commit.ts";
+import { readsOf } from "../engine/view.ts";
+import { type Store, StoreBusy, StoreUnavailable } from "../store.ts";
+import { beginBatch, MOST, viewOf } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits, NoAnswer } from "./client.ts";
-import { checkSize, keysOf, nameOf, storedOf } from "./items.ts";
-import { getItem, getItems } from "./requests.ts";
-import { type Attempt, type Chance, groupCommit, realChance, tried } from "../engine/group_commit.ts";
-import { type ListOptions, type Store, StoreBusy, type Stored, StoreUnavailable } from "../store.ts";
+import { checkSize } from "./items.ts";
+
+export { createTable } from "./table.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
-/** With what a decision writes at most, and the head, one request is enough. */
-const ROOMY = 50;
-
 /** Where the table is, and what the store is told beside it. */
-export interface DynamoDbOptions extends DynamoDbAccess {
+export interface DynamoDbOptions extends DynamoDbAccess, Partial<Pacing> {
   limits?: Partial<DynamoDbLimits>;
-  chance?: Chance;
 }
 
 /** The store in a table that is there already: see `createTable`. */
 export function dynamoDbStore(options: DynamoDbOptions): Store {
-  const { chance = realChance } = options;
+  const { clock = systemPacing.clock, random = systemPacing.random } = options;
+  const pacing = { clock, random };
   const limits = { ...LIMITS, ...options.limits };
-  const client = dynamoDbClient(options, limits, chance);
+  const client = dynamoDbClient(options, limits, pacing);
+  const view = viewOf(client);
 
-  const mapped = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((error: unknown) => {
+  const mapped = async <T>(work: () => T): Promise<Awaited<T>> => {
+    try {
+      return await work();
+    } catch (error) {
       throw storeError(error, client.place);
-    });
-  const read = <T>(work: () => Promise<T>): Promise<T> => mapped(tried(() => readWhole(client, work), chance));
+    }
+  };
 
   const begin = async (): Promise<Attempt> => {
-    const { versions, list, commit, abandon } = await mapped(beginBatch(client, chance, limits.findOut));
+    const { versions, list, commit, abandon } = await mapped(() => beginBatch(client, limits.findOut));
     return {
-      versions: (keys) => mapped(versions(keys)),
-      list: (collection, range) => mapped(list(collection, range)),
-      commit: (writes) => mapped(commit(writes)),
+      versions: (keys) => mapped(() => versions(keys)),
+      list: (collection, options) => mapped(() => list(collection, options)),
+      commit: (writes) => mapped(() => commit(writes)),
       abandon,
     };
   };
   return {
-    async get<T>(collection: string, id: string) {
-      const item = await read(() => getItem(client, keysOf({ collection, id })[0]));
-      return item && (storedOf(item) as Stored<T>);
-    },
-    async getMany<T>(collection: string, ids: readonly string[]) {
-      const keys = ids.map((id) => keysOf({ collection, id })[0]);
-      const items = await read(() => getItems(client, keys));
-      return keys.map((key) => {
-        const item = items.get(nameOf(key));
-        return item && (storedOf(item) as Stored<T>);
-      });
-    },
-    async list<T>(collection: string, page: ListOptions<boolean>) {
-      checkList(page);
-      return (await read(() => listRecords(client, collection, page))) as Stored<T>[];
-    },
-    ...groupCommit({ begin, roomy: ROOMY, check: checkSize }, chance),
+    ...readsOf({
+      versions: (keys) => mapped(() => view.versions(keys)),
+      list: (collection, options) => mapped(() => view.list(collection, options)),
+    }),
+    ...groupCommit({ begin, most: MOST, check: checkSize }, pacing),
   };
 }
 

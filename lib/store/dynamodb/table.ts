@@ -1,10 +1,10 @@
 /** The table that the store needs, for those who do not make it by a template. */
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
-import { type Chance, realChance } from "../engine/group_commit.ts";
+import { systemPacing } from "../engine/group_commit.ts";
 
 const PAUSE_MS = 500;
 
-/** What a table must be: text `pk`, bytes `sk`; what is left over expires by itself. */
+/** What a table must be: text `pk`, bytes `sk`. */
 export const TABLE = {
   AttributeDefinitions: [
     { AttributeName: "pk", AttributeType: "S" },
@@ -20,14 +20,14 @@ export const TABLE = {
 const LIMITS: DynamoDbLimits = { answer: 10_000, patience: 60_000, findOut: 60_000 };
 
 /** Makes the table if there is none, and waits until it can be used. */
-export async function createTable(access: DynamoDbAccess, chance: Chance = realChance): Promise<void> {
-  const { call, table } = dynamoDbClient(access, LIMITS, chance);
+export async function createTable(access: DynamoDbAccess, pacing = systemPacing): Promise<void> {
+  const { call, table } = dynamoDbClient(access, LIMITS, pacing);
   await call("CreateTable", { TableName: table, ...TABLE }).catch((error: unknown) => {
     if (!(error instanceof DynamoDbError && error.code === "ResourceInUseException")) throw error;
   });
   for (;;) {
     const { Table } = await call<{ Table: { TableStatus: string } }>("DescribeTable", { TableName: table });
     if (Table.TableStatus === "ACTIVE") return;
-    await chance.sleep(PAUSE_MS);
+    await pacing.clock.sleep(PAUSE_MS);
   }
 }

@@ -2,20 +2,15 @@
  * Transactions over an engine that other processes share. What waits in this process is decided one after another and
  * committed at once, so that many callers share one round trip; when another process was faster, all of it is decided again.
  */
-import { asyncDraft, type AsyncView, type Key, listOverView } from "./async_write_set.ts";
-import { inner, type Version, type Versions } from "./write_set.ts";
+import type { Clock } from "../../kit/platform.ts";
 import { type Store, StoreBusy, StoreUnavailable, type Tx } from "../store.ts";
-
-/** A record as it will be, and as it was when it was read: `undefined` when it never was. */
-export interface Write {
-  readonly next: Version;
-  readonly before: Version | undefined;
-}
+import { each, inner, type Version, type Versions, type View } from "./view.ts";
+import { bytesOf, overlay, writeSet } from "./write_set.ts";
 
 /** One try to carry a batch. Whatever its methods reject with ends it, and nothing of it is kept. */
-export interface Attempt extends AsyncView {
+export interface Attempt extends View {
   /** Makes the writes durable, all or none, if all that was read still holds; without writes it only makes sure of that. */
-  commit(writes: readonly Write[]): Promise<void>;
+  commit(writes: readonly Version[]): Promise<void>;
   /** Lets go without a commit; never rejects. */
   abandon(): Promise<void>;
 }
@@ -24,8 +19,8 @@ export interface Attempt extends AsyncView {
 export interface Engine {
   /** Begins a try: what it reads is what was durable at one moment, or the commit refuses it. */
   begin(): Promise<Attempt>;
-  /** A batch of this many written records takes no further decision. */
-  readonly roomy: number;
+  /** What one commit takes, records and bytes of text: as much as one decision may write, or more. */
+  readonly most: { readonly writes: number; readonly bytes: number };
   /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
   check?(version: Version): void;
 }
@@ -40,20 +35,24 @@ export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** Where chance and time come from. */
-export interface Chance {
-  /** From 0 to below 1. */
-  random(): number;
-  /** Milliseconds since the epoch. */
-  now(): number;
+/** A clock that can be waited on. */
+export interface Timer extends Clock {
   sleep(ms: number): Promise<void>;
 }
 
-/** The machine's. */
-export const realChance: Chance = {
+/** Gives numbers from 0 to below 1. */
+export type Random = () => number;
+
+/** When and how a request is made again. */
+export interface Pacing {
+  clock: Timer;
+  random: Random;
+}
+
+/** The machine's clock and chance. */
+export const systemPacing: Pacing = {
+  clock: { now: () => Date.now(), sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
   random: () => Math.random(),
-  now: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
 const TRIES = 8;
@@ -62,21 +61,18 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 
 /** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
-export const pauseAfter = (tries: number, random: () => number): number =>
+export const pauseAfter = (tries: number, random: Random): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */
-export async function tried<T>(
-  work: () => Promise<T>,
-  { random, sleep }: Pick<Chance, "random" | "sleep">,
-): Promise<T> {
+export async function tried<T>(work: () => Promise<T>, { clock, random }: Pacing): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof Contended)) throw error;
       if (tries === TRIES) throw new StoreBusy(`contended after ${TRIES} tries: ${error.message}`, { cause: error });
-      await sleep(pauseAfter(tries, random));
+      await clock.sleep(pauseAfter(tries, random));
     }
   }
 }
@@ -88,7 +84,7 @@ interface Job {
 }
 
 /** `transact` and `close` over an engine. */
-export function groupCommit(engine: Engine, chance: Chance): Pick<Store, "transact" | "close"> {
+export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
   const queue: Job[] = [];
   let running: Promise<void> | undefined;
   let closed = false;
@@ -101,7 +97,7 @@ export function groupCommit(engine: Engine, chance: Chance): Pick<Store, "transa
   /** Brings each job to its end, or puts it back. */
   const carry = async (jobs: Job[]): Promise<void> => {
     try {
-      const ends = await tried(() => attempt(engine, jobs), chance);
+      const ends = await tried(() => attempt(engine, jobs), pacing);
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
     } catch (error) {
@@ -128,12 +124,13 @@ export function groupCommit(engine: Engine, chance: Chance): Pick<Store, "transa
 async function attempt(engine: Engine, jobs: readonly Job[]): Promise<(() => void)[]> {
   const base = await engine.begin();
   try {
-    const batch = batchOver(base);
+    const batch = batchOver(base, engine);
     const ends: (() => void)[] = [];
     for (const job of jobs) {
-      if (ends.length > 0 && batch.size() >= engine.roomy) break;
-      ends.push(await decided(job, batch, engine));
+      const end = await decided(job, batch, engine);
       if (batch.failure) throw batch.failure.error;
+      if (!end) break;
+      ends.push(end);
     }
     // What was refused was judged by what is not durable yet, and told by nobody before it is.
     await base.commit(batch.writes());
@@ -144,15 +141,19 @@ async function attempt(engine: Engine, jobs: readonly Job[]): Promise<(() => voi
   }
 }
 
-async function decided({ decide, resolve, reject }: Job, batch: Batch, { check }: Engine): Promise<() => void> {
-  const { tx, end, writes } = asyncDraft(batch);
+/** What to tell of a job; `undefined` when what it writes has no place in the batch beside what is there. */
+async function decided(
+  { decide, resolve, reject }: Job,
+  batch: Batch,
+  { check }: Engine,
+): Promise<(() => void) | undefined> {
+  const { tx, end, writes } = writeSet(batch);
   try {
     const result = await decide(tx);
     end();
     const versions = await writes();
-    if (check) for (const byId of versions.values()) for (const version of byId.values()) check(version);
-    batch.accept(versions);
-    return () => resolve(result);
+    if (check) each(versions).forEach(check);
+    return batch.accept(versions) ? () => resolve(result) : undefined;
   } catch (error) {
     end();
     return () => reject(error);
@@ -160,54 +161,52 @@ async function decided({ decide, resolve, reject }: Job, batch: Batch, { check }
 }
 
 /** What the decisions of one try see: each what the ones before it wrote. */
-interface Batch extends AsyncView {
-  accept(versions: Versions): void;
-  /** How many records were written. */
-  size(): number;
-  writes(): Write[];
+interface Batch extends View {
+  /** Takes writes on, if there is room for them. */
+  accept(versions: Versions): boolean;
+  writes(): Version[];
   /** What a read failed with. A decision may have caught it, and must not be heard then. */
   readonly failure: { error: unknown } | undefined;
 }
 
-function batchOver(base: Attempt): Batch {
+function batchOver(base: Attempt, { most }: Pick<Engine, "most">): Batch {
   const read = new Map<string, Map<string, Version | undefined>>();
   const written: Versions = new Map();
+  let bytes = 0;
   let failure: Batch["failure"];
 
-  const orFail = async <T>(work: Promise<T>): Promise<T> => {
+  const orFail = async <T>(work: () => T): Promise<Awaited<T>> => {
     try {
-      return await work;
+      return await work();
     } catch (error) {
       failure ??= { error };
       throw error;
     }
   };
 
-  const load = async (keys: readonly Key[]): Promise<void> => {
-    const missing = keys.filter(({ collection, id }) => !inner(read, collection).has(id));
-    if (missing.length === 0) return;
-    const versions = await orFail(base.versions(missing));
-    missing.forEach(({ collection, id }, index) => inner(read, collection).set(id, versions[index]));
-  };
-
-  const versionOf = ({ collection, id }: Key): Version | undefined =>
-    written.get(collection)?.get(id) ?? read.get(collection)?.get(id);
-
   return {
     async versions(keys) {
-      await load(keys);
-      return keys.map(versionOf);
+      const missing = keys.filter(({ collection, id }) => !inner(read, collection).has(id));
+      if (missing.length > 0) {
+        const versions = await orFail(() => base.versions(missing));
+        missing.forEach(({ collection, id }, index) => inner(read, collection).set(id, versions[index]));
+      }
+      return keys.map(({ collection, id }) => written.get(collection)?.get(id) ?? read.get(collection)!.get(id));
     },
-    list: (collection, options) => orFail(listOverView(base, collection, written.get(collection), options)),
+    list(collection, options) {
+      const { below, over } = overlay(written.get(collection), options);
+      return orFail(async () => over(await base.list(collection, below)));
+    },
     accept(versions) {
-      for (const [collection, byId] of versions)
-        for (const [id, version] of byId) inner(written, collection).set(id, version);
+      const all = each(written);
+      const further = each(versions).filter(({ collection, id }) => !written.get(collection)?.has(id));
+      const more = bytesOf(versions);
+      if (all.length > 0 && (all.length + further.length > most.writes || bytes + more > most.bytes)) return false;
+      bytes += more;
+      for (const version of each(versions)) inner(written, version.collection).set(version.id, version);
+      return true;
     },
-    size: () => [...written.values()].reduce((sum, byId) => sum + byId.size, 0),
-    writes: () =>
-      [...written.values()].flatMap((byId) =>
-        [...byId.values()].map((next) => ({ next, before: read.get(next.collection)?.get(next.id) })),
-      ),
+    writes: () => each(written),
     get failure() {
       return failure;
     },

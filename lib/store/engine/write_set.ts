@@ -1,44 +1,31 @@
-/** The writes of one transaction, laid over what the store holds; for stores that read synchronously. */
-import { Json } from "../json.ts";
-import { jsonText } from "./json_text.ts";
+/** The writes of one transaction, laid over what the store holds. */
+import { type Json, jsonOf } from "../json.ts";
+import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type ListOptions, RevisionConflict, type Stored, type Tx } from "../store.ts";
-
-/** One written record; `text` is its value as JSON, absent when it was deleted. `revision` is the last one used. */
-export interface Version {
-  readonly collection: string;
-  readonly id: string;
-  readonly revision: number;
-  readonly text: string | undefined;
-}
-
-/** Versions by collection and id. */
-export type Versions = Map<string, Map<string, Version>>;
-
-/** A member of a page; its id alone when no more was asked for. */
-export type Row = Pick<Stored, "id"> & Partial<Stored>;
-
-/** What lies below a transaction: everything accepted before it. Values are the caller's own. */
-export interface View {
-  get(collection: string, id: string): Stored | undefined;
-  list(collection: string, options: ListOptions<boolean>): Row[];
-  /** Several records at once, where that is cheaper. */
-  getMany?(collection: string, ids: readonly string[]): (Stored | undefined)[];
-  /** The last revision of a record: negative when the record is deleted, 0 when it never was. */
-  revision(collection: string, id: string): number;
-}
+import { each, inner, type Key, readsOf, type Row, type Version, type Versions, type View } from "./view.ts";
 
 /** A transaction under way. */
-export interface Draft {
+export interface WriteSet {
   readonly tx: Tx;
-  /** Ends it and gives its writes; throws what a put or delete was refused for, even if the decision caught that. */
-  finish(): Versions;
+  /** Ends it, so that nothing more is read or written. */
+  end(): void;
+  /**
+   * Its writes. Errors: what a put or delete was refused for, even if the decision caught that; `RevisionConflict`;
+   * `RangeError` for more than one decision may write.
+   */
+  writes(): Promise<Versions>;
 }
 
-/** Begins a transaction over a view. */
-export function draft(view: View): Draft {
-  const writes: Versions = new Map();
-  const known = new Map<string, Map<string, number>>();
+interface Edit {
+  readonly expected: number | undefined;
+  /** Absent for a delete. */
+  readonly json: Json | undefined;
+}
+
+/** Begins a transaction over a view. Revisions are not read when something is put: the put is held against them at the end. */
+export function writeSet(below: View): WriteSet {
+  const read = new Map<string, Map<string, Version | undefined>>();
+  const edits = new Map<string, Map<string, Edit[]>>();
   let refusal: unknown;
   let ended = false;
 
@@ -46,105 +33,143 @@ export function draft(view: View): Draft {
     if (ended) throw new Error("this transaction has ended: await every read and make every write within the decision");
   };
 
-  const revision = (collection: string, id: string): number => {
-    const written = writes.get(collection)?.get(id);
-    if (written) return written.text === undefined ? -written.revision : written.revision;
-    return known.get(collection)?.get(id) ?? view.revision(collection, id);
-  };
-
-  const write = (
-    collection: string,
-    id: string,
-    expected: number | undefined,
-    text: () => string | undefined,
-  ): void => {
-    mustBeOpen();
+  const refusing = <T>(work: () => T): T => {
     try {
-      checkKey(collection, id);
-      const current = revision(collection, id);
-      const actual = Math.max(current, 0);
-      if (expected !== undefined && expected !== actual) throw new RevisionConflict(collection, id, expected, actual);
-      const json = text();
-      if (json === undefined && actual === 0) return;
-      const next = json === undefined ? actual : Math.abs(current) + 1;
-      inner(writes, collection).set(id, { collection, id, revision: next, text: json });
+      return work();
     } catch (error) {
       refusal ??= error;
       throw error;
     }
   };
 
-  const get = <T>(collection: string, id: string): Stored<T> | undefined => {
-    const written = writes.get(collection)?.get(id);
-    if (written) return storedOf<T>(written);
-    const stored = view.get(collection, id) as Stored<T> | undefined;
-    if (stored) inner(known, collection).set(id, stored.revision);
-    return stored;
+  const edit = (collection: string, id: string, expected: number | undefined, json: () => Json | undefined): void => {
+    mustBeOpen();
+    refusing(() => {
+      checkKey(collection, id);
+      const made = { expected, json: json() };
+      const ofCollection = inner(edits, collection);
+      const before = ofCollection.get(id);
+      if (before) before.push(made);
+      else ofCollection.set(id, [made]);
+    });
   };
 
-  const tx: Tx = {
-    async get<T>(collection: string, id: string) {
-      mustBeOpen();
-      return get<T>(collection, id);
-    },
-    async getMany<T>(collection: string, ids: readonly string[]) {
-      mustBeOpen();
-      return ids.map((id) => get<T>(collection, id));
-    },
-    async list<T>(collection: string, options: ListOptions<boolean>) {
-      mustBeOpen();
-      checkList(options);
-      return listOver((range) => view.list(collection, range), writes.get(collection), options) as Stored<T>[];
-    },
-    put: (collection, id, value, expected) =>
-      write(collection, id, expected, () => textOf(value, `${collection}/${id}`)),
-    delete: (collection, id, expected) => write(collection, id, expected, () => undefined),
+  const before = async (keys: readonly Key[]): Promise<(Version | undefined)[]> => {
+    const missing = keys.filter(({ collection, id }) => !read.get(collection)?.has(id));
+    if (missing.length > 0) {
+      const found = await below.versions(missing);
+      missing.forEach(({ collection, id }, index) => inner(read, collection).set(id, found[index]));
+    }
+    return keys.map(({ collection, id }) => read.get(collection)!.get(id));
   };
 
-  const finish = (): Versions => {
-    ended = true;
-    if (refusal !== undefined) throw refusal;
+  const versions = async (keys: readonly Key[]): Promise<(Version | undefined)[]> =>
+    (await before(keys)).map((version, index) => {
+      const key = keys[index]!;
+      const own = edits.get(key.collection)?.get(key.id);
+      return own ? refusing(() => edited(key, version, own)) : version;
+    });
+
+  /** What the edits come to; what they leave as it was is not among it. */
+  const written = async (collections: Iterable<string>): Promise<Versions> => {
+    const keys = [...collections].flatMap((collection) =>
+      [...(edits.get(collection)?.keys() ?? [])].map((id) => ({ collection, id })),
+    );
+    const writes: Versions = new Map();
+    for (const version of await versions(keys)) {
+      if (!version) continue;
+      const { collection, id } = version;
+      if (read.get(collection)!.get(id) !== version) inner(writes, collection).set(id, version);
+    }
     return writes;
   };
-  return { tx, finish };
+
+  const reads = readsOf({
+    versions(keys) {
+      mustBeOpen();
+      return versions(keys);
+    },
+    async list(collection, options) {
+      mustBeOpen();
+      const own = overlay((await written([collection])).get(collection), options);
+      return own.over(await below.list(collection, own.below));
+    },
+  });
+
+  return {
+    tx: {
+      ...reads,
+      put: (collection, id, value, expected) =>
+        edit(collection, id, expected, () => jsonOf(value, `${collection}/${id}`)),
+      delete: (collection, id, expected) => edit(collection, id, expected, () => undefined),
+    },
+    end: () => void (ended = true),
+    async writes() {
+      if (refusal !== undefined) throw refusal;
+      const writes = await written(edits.keys());
+      checkAmount(writes);
+      return writes;
+    },
+  };
 }
 
-/** The text of a value, or the one made already. */
-export const textOf = (value: unknown, name: string): string =>
-  value instanceof Json ? value.text : jsonText(value, name);
-
-/** The inner map of a map of maps, made when absent. */
-export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
-  let map = maps.get(key);
-  if (!map) maps.set(key, (map = new Map()));
-  return map;
-}
-
-/** A version as a reader sees it; `undefined` when it is deleted. */
-export function storedOf<T>({ id, revision, text }: Pick<Version, "id" | "revision" | "text">): Stored<T> | undefined {
-  return text === undefined ? undefined : { id, revision, value: JSON.parse(text) as T };
-}
-
-/** A page of what lies below, as it reads with the versions of one collection laid over it. */
-export function listOver(
-  below: (options: ListOptions<boolean>) => Row[],
-  versions: ReadonlyMap<string, Version> | undefined,
-  options: ListOptions<boolean>,
-): Row[] {
-  if (!versions || versions.size === 0 || options.limit === 0) return below(options);
-  const { after, limit, reverse = false, prefix = "", keysOnly } = options;
-  const before = (a: string, b: string): boolean => (reverse ? a > b : a < b);
-  const page = below({ ...options, limit: limit + versions.size }).filter(({ id }) => !versions.has(id));
-  for (const version of versions.values()) {
-    if (!version.id.startsWith(prefix) || (after !== undefined && !before(after, version.id))) continue;
-    if (version.text !== undefined) page.push(keysOnly ? { id: version.id } : storedOf(version)!);
+/** A record after its edits, one after another; as it was when they change nothing. Errors: `RevisionConflict`. */
+function edited({ collection, id }: Key, before: Version | undefined, edits: readonly Edit[]): Version | undefined {
+  let version = before;
+  for (const { expected, json } of edits) {
+    const live = version?.json !== undefined;
+    const actual = live ? version!.revision : 0;
+    if (expected !== undefined && expected !== actual) throw new RevisionConflict(collection, id, expected, actual);
+    if (!json && !live) continue;
+    const last = version?.revision ?? 0;
+    version = { collection, id, revision: json ? last + 1 : last, json };
   }
-  return page.sort((a, b) => (before(a.id, b.id) ? -1 : 1)).slice(0, limit);
+  return version;
 }
 
-/** Refuses a page size that is not a number of records, and a prefix that no id has. */
-export function checkList({ limit, prefix = "" }: ListOptions<boolean>): void {
-  if (!prefix.isWellFormed()) throw new TypeError("the prefix of a list is not well-formed Unicode");
-  if (!Number.isSafeInteger(limit) || limit < 0)
-    throw new RangeError(`limit must be a whole number of 0 or more, not ${limit}`);
+/** A page as it reads with versions of its collection laid over it. */
+export interface Overlay {
+  /** What to list below, so that the page is full whatever they cover. */
+  below: ListOptions<boolean>;
+  over(page: readonly Row[]): readonly Row[];
+}
+
+/** Lays the versions of one collection over a page. */
+export function overlay(versions: ReadonlyMap<string, Version> | undefined, options: ListOptions<boolean>): Overlay {
+  const { after, limit, reverse = false, prefix = "" } = options;
+  const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
+  const own = [...(versions?.values() ?? [])].filter(
+    ({ id }) => id.startsWith(prefix) && (after === undefined || comesBefore(after, id)),
+  );
+  if (own.length === 0 || limit === 0) return { below: options, over: (page) => page };
+  return {
+    below: { ...options, limit: limit + own.length },
+    over: (page) =>
+      [...page.filter(({ id }) => !versions!.has(id)), ...own.filter(({ json }) => json)]
+        .sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1))
+        .slice(0, limit),
+  };
+}
+
+/** How many bytes of text versions have. */
+export function bytesOf(versions: Versions): number {
+  const texts = each(versions).map(({ json }) => json?.text ?? "");
+  return texts.reduce((sum, text) => sum + bytesOfText(text), 0);
+}
+
+const encoder = new TextEncoder();
+
+/** How many bytes a text has in UTF-8. */
+export const bytesOfText = (text: string): number => encoder.encode(text).length;
+
+function checkAmount(versions: Versions): void {
+  const writes = each(versions);
+  const remedy = "divide it into several transactions";
+  if (writes.length > MOST_WRITES)
+    throw new RangeError(`a decision may write ${MOST_WRITES} records, this one writes ${writes.length}: ${remedy}`);
+  // A UTF-16 code unit has three bytes in UTF-8 at most.
+  if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return;
+  const bytes = bytesOf(versions);
+  if (bytes > MOST_BYTES)
+    throw new RangeError(`a decision may write ${MOST_BYTES} bytes of JSON, this one writes ${bytes}: ${remedy}`);
 }

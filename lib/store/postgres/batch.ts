@@ -1,7 +1,8 @@
 /** One SQL transaction that carries a batch of decisions, under a lock that every writer of the store takes. */
 import type { Pool, PoolClient } from "pg";
-import type { Version } from "../engine/write_set.ts";
-import { type Attempt, type Chance, Contended, OutcomeUnknown, pauseAfter } from "../engine/group_commit.ts";
+import { type Attempt, Contended, OutcomeUnknown, type Pacing, pauseAfter } from "../engine/group_commit.ts";
+import type { Version } from "../engine/view.ts";
+import { type Json, json } from "../json.ts";
 import { borrow } from "./connection.ts";
 import { isRefusal, storeError } from "./errors.ts";
 import { listRecords, readVersions, writeVersions } from "./rows.ts";
@@ -26,7 +27,7 @@ export interface Writer {
   /** The database's address, for messages. */
   place: string;
   limits: PostgresLimits;
-  chance: Chance;
+  pacing: Pacing;
   /** Names this process; it keeps the number of its last commit under this name. */
   id: string;
 }
@@ -35,7 +36,7 @@ export interface Writer {
 export const WRITERS = "";
 
 /** What a writer's record holds: when it last wrote, so that writers that are long gone can be told. */
-export const writtenAt = (now: number): string => JSON.stringify(new Date(now).toISOString());
+export const writtenAt = (now: number): Json<string> => json(new Date(now).toISOString());
 
 /** Begins a transaction that has the lock. `number` is what this commit is known by. */
 export async function beginBatch(writer: Writer, number: number): Promise<Attempt> {
@@ -66,9 +67,9 @@ export async function beginBatch(writer: Writer, number: number): Promise<Attemp
         collection: WRITERS,
         id: writer.id,
         revision: number,
-        text: writtenAt(writer.chance.now()),
+        json: writtenAt(writer.pacing.clock.now()),
       };
-      await mapped(writeVersions(client, store, [...writes.map(({ next }) => next), marker]));
+      await mapped(writeVersions(client, store, [...writes, marker]));
       try {
         await commit(client);
       } catch (error) {
@@ -105,8 +106,9 @@ async function commit(client: PoolClient): Promise<void> {
  * ended, one way or the other. Errors: `OutcomeUnknown`.
  */
 async function wasKept(writer: Writer, number: number): Promise<boolean> {
-  const { limits, chance, place, store, id } = writer;
-  const end = chance.now() + limits.findOut;
+  const { limits, pacing, place, store, id } = writer;
+  const { clock, random } = pacing;
+  const end = clock.now() + limits.findOut;
   for (let tries = 1; ; tries++) {
     try {
       const { client, giveUp } = await borrow(writer.pool, place);
@@ -118,12 +120,12 @@ async function wasKept(writer: Writer, number: number): Promise<boolean> {
         await giveUp();
       }
     } catch (error) {
-      if (chance.now() >= end)
+      if (clock.now() >= end)
         throw new OutcomeUnknown(
           `${place}: the connection was lost during a commit, and the database has not answered since; the transaction may have been kept`,
           { cause: error },
         );
-      await chance.sleep(pauseAfter(tries, chance.random));
+      await clock.sleep(pauseAfter(tries, random));
     }
   }
 }

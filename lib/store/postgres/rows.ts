@@ -1,23 +1,21 @@
 /** Records as rows: the statements that read and write them. */
 import type { Pool, PoolClient } from "pg";
-import type { Key } from "../engine/async_write_set.ts";
-import type { Row as Listed, Version } from "../engine/write_set.ts";
 import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
-import type { ListOptions, Stored } from "../store.ts";
+import type { Key, Row as Listed, Version } from "../engine/view.ts";
+import { Json } from "../json.ts";
+import type { ListOptions } from "../store.ts";
 
 /** A pool, or one connection of it. */
 export type Queryable = Pick<Pool | PoolClient, "query">;
 
 interface Row {
+  collection: string;
   id: Uint8Array;
   /** A double, since the driver gives 64-bit integers as text. */
   revision: number;
   /** JSON text; null when the record was deleted. */
   value: string | null;
 }
-
-const GET = `select id, revision::float8, value from countersign_records
-  where store = $1 and collection = $2 and id = $3 and not deleted`;
 
 const VERSIONS = `select collection, id, revision::float8, value
   from unnest($2::text[], $3::bytea[]) as asked(collection, id) join countersign_records using (collection, id)
@@ -29,36 +27,12 @@ const PUT = `insert into countersign_records (store, collection, id, revision, d
   on conflict (store, collection, id)
   do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value`;
 
-const GET_MANY = `select id, revision::float8, value from countersign_records
-  where store = $1 and collection = $2 and id = any($3::bytea[]) and not deleted`;
-
-const storedOf = ({ id, revision, value }: Row): Stored => ({
+const versionIn = ({ collection, id, revision, value }: Row): Version => ({
+  collection,
   id: idOf(id),
   revision,
-  value: JSON.parse(value!),
+  json: value === null ? undefined : new Json(value),
 });
-
-/** A record, unless it is deleted. */
-export async function getRecord(
-  client: Queryable,
-  store: string,
-  { collection, id }: Key,
-): Promise<Stored | undefined> {
-  const { rows } = await client.query<Row>(GET, [store, collection, sortKey(id)]);
-  return rows[0] && storedOf(rows[0]);
-}
-
-/** The records with these ids, in their order. */
-export async function getRecords(
-  client: Queryable,
-  store: string,
-  collection: string,
-  ids: readonly string[],
-): Promise<(Stored | undefined)[]> {
-  const { rows } = await client.query<Row>(GET_MANY, [store, collection, ids.map(sortKey)]);
-  const found = new Map(rows.map(storedOf).map((stored) => [stored.id, stored]));
-  return ids.map((id) => found.get(id));
-}
 
 /** A page of a collection. */
 export async function listRecords(
@@ -71,12 +45,12 @@ export async function listRecords(
   const bounds = boundsOf(options);
   if (limit === 0 || !bounds) return [];
   const { rows } = await client.query<Row>(
-    `select id ${keysOnly ? "" : ", revision::float8, value"} from countersign_records
+    `select id ${keysOnly ? "" : ", collection, revision::float8, value"} from countersign_records
      where store = $1 and collection = $2 and id between $3 and $4 and not deleted
      order by id ${reverse ? "desc" : "asc"} limit $5`,
     [store, collection, bounds.from, bounds.to, limit],
   );
-  return keysOnly ? rows.map(({ id }) => ({ id: idOf(id) })) : rows.map(storedOf);
+  return keysOnly ? rows.map(({ id }) => ({ id: idOf(id) })) : rows.map(versionIn);
 }
 
 /** The last version of each record, deleted or not, in the order asked for. */
@@ -85,17 +59,13 @@ export async function readVersions(
   store: string,
   keys: readonly Key[],
 ): Promise<(Version | undefined)[]> {
-  const { rows } = await client.query<Row & { collection: string }>(VERSIONS, [
+  const { rows } = await client.query<Row>(VERSIONS, [
     store,
     keys.map(({ collection }) => collection),
     keys.map(({ id }) => sortKey(id)),
   ]);
   const nameOf = ({ collection, id }: Key): string => JSON.stringify([collection, id]);
-  const found = new Map<string, Version>();
-  for (const { collection, id: bytes, revision, value } of rows) {
-    const version = { collection, id: idOf(bytes), revision, text: value ?? undefined };
-    found.set(nameOf(version), version);
-  }
+  const found = new Map(rows.map(versionIn).map((version) => [nameOf(version), version]));
   return keys.map((key) => found.get(nameOf(key)));
 }
 
@@ -106,6 +76,6 @@ export async function writeVersions(client: Queryable, store: string, versions: 
     versions.map(({ collection }) => collection),
     versions.map(({ id }) => sortKey(id)),
     versions.map(({ revision }) => revision),
-    versions.map(({ text }) => text ?? null),
+    versions.map(({ json }) => json?.text ?? null),
   ]);
 }

@@ -1,23 +1,24 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient } from "pg";
 import type { Log } from "../../kit/platform.ts";
-import { checkList } from "../engine/write_set.ts";
-import { type Chance, groupCommit, realChance, tried } from "../engine/group_commit.ts";
+import { groupCommit, type Pacing, systemPacing, tried } from "../engine/group_commit.ts";
+import { readsOf } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer, WRITERS, writtenAt } from "./batch.ts";
 import { withConnection } from "./connection.ts";
 import { placeOf } from "./errors.ts";
-import { getRecord, getRecords, listRecords } from "./rows.ts";
+import { listRecords, readVersions } from "./rows.ts";
 import { migrate } from "./schema.ts";
-import type { ListOptions, Store, Stored } from "../store.ts";
+import type { Store } from "../store.ts";
 
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 15_000, findOut: 30_000 };
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
-const ROOMY = 1000;
+/** What one statement should carry at most. */
+const MOST = { writes: 1000, bytes: 16_000_000 };
 const WRITERS_KEPT_MS = 7 * 24 * 3600 * 1000;
 
 /** Where the database is, and which store in it. */
-export interface PostgresOptions {
+export interface PostgresOptions extends Partial<Pacing> {
   /** `postgres://user:password@host:port/database`, as libpq has it. */
   url?: string;
   /** Instead of `url`: connections of the host application, which closes them itself. Two at least. */
@@ -26,12 +27,13 @@ export interface PostgresOptions {
   name?: string;
   log?: Pick<Log, "warn">;
   limits?: Partial<PostgresLimits>;
-  chance?: Chance;
 }
 
 /** Opens the store, and makes its tables when there are none. Errors: `StoreUnavailable`, with the reason. */
-export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-  const { url, name: store = "countersign", chance = realChance } = options;
+export async function postgresStore(options: PostgresOptions): Promise<Store> {
+  const { url, name: store = "countersign" } = options;
+  const { clock = systemPacing.clock, random = systemPacing.random } = options;
+  const pacing = { clock, random };
   if ((url === undefined) === (options.pool === undefined)) throw new TypeError("give either url or pool");
   const limits = { ...LIMITS, ...options.limits };
   const place = url === undefined ? "Postgres" : placeOf(url);
@@ -40,26 +42,22 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     if (!options.pool) await pool.end();
   };
   const read = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
-    tried(() => withConnection(pool, place, work), chance);
+    tried(() => withConnection(pool, place, work), pacing);
 
-  const writer: Writer = { pool, store, place, limits, chance, id: crypto.randomUUID() };
+  const writer: Writer = { pool, store, place, limits, pacing, id: crypto.randomUUID() };
   await read((client) => prepare(client, writer)).catch(async (error: unknown) => {
     await leave();
     throw error;
   });
 
   let number = 0;
-  const commits = groupCommit({ begin: () => beginBatch(writer, ++number), roomy: ROOMY }, chance);
+  const commits = groupCommit({ begin: () => beginBatch(writer, ++number), most: MOST }, pacing);
   let closing: Promise<void> | undefined;
   return {
-    get: <T>(collection: string, id: string) =>
-      read((client) => getRecord(client, store, { collection, id })) as Promise<Stored<T> | undefined>,
-    getMany: <T>(collection: string, ids: readonly string[]) =>
-      read((client) => getRecords(client, store, collection, ids)) as Promise<(Stored<T> | undefined)[]>,
-    async list<T>(collection: string, options: ListOptions<boolean>) {
-      checkList(options);
-      return (await read((client) => listRecords(client, store, collection, options))) as Stored<T>[];
-    },
+    ...readsOf({
+      versions: (keys) => read((client) => readVersions(client, store, keys)),
+      list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
+    }),
     transact: commits.transact,
     close: () => (closing ??= commits.close().then(leave)),
   };
@@ -80,10 +78,10 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
 }
 
 /** The tables, and no more of the writers that are long gone. */
-async function prepare(client: PoolClient, { store, place, chance }: Writer): Promise<void> {
+async function prepare(client: PoolClient, { store, place, pacing }: Writer): Promise<void> {
   await migrate(client, place);
   await client.query(
     `delete from countersign_records where store = $1 and collection = $2 and value collate "C" < $3`,
-    [store, WRITERS, writtenAt(chance.now() - WRITERS_KEPT_MS)],
+    [store, WRITERS, writtenAt(pacing.clock.now() - WRITERS_KEPT_MS).text],
   );
 }

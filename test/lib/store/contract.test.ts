@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { brokenLimits } from "../../contract/broken_limits.ts";
 import { brokenPages } from "../../contract/broken_pages.ts";
 import { brokenRecords } from "../../contract/broken_records.ts";
 import { brokenTransactions } from "../../contract/broken_transactions.ts";
-import { runCase, storeCases, type Subject } from "../../contract/store_contract.ts";
+import { runCase, storeCases, type Subject } from "../../contract/store_cases.ts";
 
 const brokenStores = { ...brokenRecords, ...brokenPages, ...brokenTransactions };
 
@@ -24,6 +25,13 @@ describe("the contract catches it when", () => {
     const failed = await failures(make);
     expect(failed).not.toEqual([]);
     for (const name of failed) caught.add(name);
+  });
+
+  describe.each(Object.entries(brokenLimits))("%s:", (name, stores) => {
+    test.each(Object.entries(stores))("%s", async (_, make) => {
+      expect(await failures(make)).toContain(name);
+      caught.add(name);
+    });
   });
 
   test("a case is one that no store could fail", () => {

@@ -3,12 +3,13 @@ import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb
 import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
 import type { Item } from "../../../lib/store/dynamodb/items.ts";
 import { createTable } from "../../../lib/store/dynamodb/table.ts";
-import { type Chance, OutcomeUnknown } from "../../../lib/store/engine/group_commit.ts";
-import { type Store, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import { OutcomeUnknown } from "../../../lib/store/engine/group_commit.ts";
+import { StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
 import { put } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../support/dynamodb_server.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { notedPacing } from "../../support/noted_pacing.ts";
 
 const server = await startDynamoDb();
 const undo: (() => Promise<unknown>)[] = [];
@@ -18,12 +19,6 @@ afterEach(async () => {
 afterAll(() => server?.stop());
 const faulty = server ? test : test.skip;
 let made = 0;
-
-/** Pauses are noted, not made. */
-const noted = (): Chance & { pauses: number[] } => {
-  const pauses: number[] = [];
-  return { pauses, random: () => 0.5, now: () => Date.now(), sleep: async (ms) => void pauses.push(ms) };
-};
 
 async function freshTable(): Promise<DynamoDbOptions> {
   const access = (server as DynamoDbServer).access(`faults-${++made}`);
@@ -55,24 +50,24 @@ counts = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 };
 const refusal = (status: number, code: string): Response =>
   new Response(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${code}`, message: "not now" }), { status });
 
-const append = (store: Store, runs: { count: number } = { count: 0 }) =>
+const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
     const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
-const logOf = async (store: Store) => (await store.get("log", "all"))?.value;
+const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
 faulty("a table on which others are always faster is busy after 8 tries, and nothing is kept", async () => {
   const access = await freshTable();
-  const other = dynamoDbStore(access);
-  const chance = noted();
+  const other: AnyStore = dynamoDbStore(access);
+  const pacing = notedPacing();
   const overtaken = before("TransactWriteItems", (count) => put(other, "things", "theirs", count));
-  const store = dynamoDbStore({ ...access, chance, fetch: overtaken });
+  const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: overtaken });
   const runs = { count: 0 };
   await expect(append(store, runs)).rejects.toThrow(StoreBusy);
   expect(runs.count).toBe(8);
-  expect(chance.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
+  expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
   expect(await logOf(other)).toBeUndefined();
   await append(dynamoDbStore(access));
   expect(await logOf(other)).toEqual([1]);
@@ -80,7 +75,7 @@ faulty("a table on which others are always faster is busy after 8 tries, and not
 
 faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent again and done once", async (loss) => {
   const { access, proxy } = await throughProxy(await freshTable());
-  const store = dynamoDbStore({ ...access, chance: noted() });
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing() });
   await append(store);
   const runs = { count: 0 };
   const lost = proxy.lose(loss, "TransactWriteItems");
@@ -92,9 +87,13 @@ faulty.each(["answer", "request"] as const)("a commit whose %s is lost is sent a
 
 faulty("a commit that was kept is known as kept although others have written before it is sent again", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
-  const other = dynamoDbStore({ ...access, endpoint: (server as DynamoDbServer).url });
-  const chance = noted();
-  const store = dynamoDbStore({ ...access, chance: { ...chance, sleep: () => append(other) } });
+  const other: AnyStore = dynamoDbStore({ ...access, endpoint: (server as DynamoDbServer).url });
+  const pacing = notedPacing();
+  const store: AnyStore = dynamoDbStore({
+    ...access,
+    ...pacing,
+    clock: { ...pacing.clock, sleep: () => append(other) },
+  });
   await append(store);
   const lost = proxy.lose("answer", "TransactWriteItems");
   await append(store);
@@ -104,7 +103,7 @@ faulty("a commit that was kept is known as kept although others have written bef
 
 faulty("a commit whose outcome cannot be asked is told as neither kept nor undone", async () => {
   const { access, proxy } = await throughProxy(await freshTable());
-  const store = dynamoDbStore({ ...access, chance: noted(), limits: { findOut: 200, patience: 50 } });
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
   const lost = proxy.lose("answer", "TransactWriteItems");
   const done = append(store).catch((error: unknown) => error);
@@ -136,7 +135,7 @@ const losingFirst = (then: (init: RequestInit) => Promise<Response> | Response):
 faulty("a refusal after a lost answer does not tell what became of the commit", async () => {
   const access = await freshTable();
   const expired = losingFirst(() => refusal(400, "ExpiredTokenException"));
-  const store = dynamoDbStore({ ...access, chance: noted(), fetch: expired });
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: expired });
   await expect(append(store)).rejects.toThrow(OutcomeUnknown);
   expect(await logOf(dynamoDbStore(access))).toEqual([1]);
 });
@@ -152,7 +151,12 @@ faulty("a process that is halted for so long that its token is forgotten does no
       body: (init.body as string).replace(/("ClientRequestToken":")[^"]+/, `$1${crypto.randomUUID()}`),
     }),
   );
-  const store = dynamoDbStore({ ...access, chance: { ...noted(), now: () => now, sleep }, fetch: forgotten });
+  const store: AnyStore = dynamoDbStore({
+    ...access,
+    ...notedPacing(),
+    clock: { now: () => now, sleep },
+    fetch: forgotten,
+  });
   await expect(append(store)).rejects.toThrow(OutcomeUnknown);
   expect(await logOf(dynamoDbStore(access))).toEqual([1]);
 });
@@ -162,14 +166,14 @@ faulty("throttled requests are made again; a table that throttles on is busy, no
   const passing = before("TransactWriteItems", (count) =>
     count <= 3 ? refusal(400, "ThrottlingException") : undefined,
   );
-  const store = dynamoDbStore({ ...access, chance: noted(), fetch: passing });
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: passing });
   await append(store);
   expect(await logOf(store)).toEqual([1]);
   const always = before("TransactWriteItems", () => refusal(400, "ThrottlingException"));
-  const throttled = dynamoDbStore({ ...access, chance: noted(), fetch: always, limits: { findOut: 50 } });
+  const throttled = dynamoDbStore({ ...access, ...notedPacing(), fetch: always, limits: { findOut: 50 } });
   await expect(append(throttled)).rejects.toThrow(StoreBusy);
   const failing = before("GetItem", () => refusal(500, "InternalServerError"));
-  const broken = dynamoDbStore({ ...access, chance: noted(), fetch: failing, limits: { patience: 50 } });
+  const broken: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: failing, limits: { patience: 50 } });
   await expect(broken.get("log", "all")).rejects.toThrow(StoreUnavailable);
 });
 
@@ -188,7 +192,7 @@ faulty("a table that is missing is named, with what to do, and without keys", as
 
 faulty("keys that an answer leaves unprocessed are asked for again", async () => {
   const access = await freshTable();
-  const store = dynamoDbStore(access);
+  const store: AnyStore = dynamoDbStore(access);
   await store.transact((tx) => {
     for (let index = 0; index < 20; index++) tx.put("things", `r${index}`, index);
   });
@@ -204,7 +208,7 @@ faulty("keys that an answer leaves unprocessed are asked for again", async () =>
     const left = Keys.slice(half);
     return Response.json({ ...answer, UnprocessedKeys: left.length > 0 ? { [table]: { Keys: left } } : {} });
   };
-  const partly = dynamoDbStore({ ...access, fetch: halving });
+  const partly: AnyStore = dynamoDbStore({ ...access, fetch: halving });
   await partly.transact((tx) => {
     for (let index = 0; index < 20; index++) tx.put("things", `r${index}`, -index, 1);
   });
@@ -212,154 +216,90 @@ faulty("keys that an answer leaves unprocessed are asked for again", async () =>
   expect((await store.get("things", "r19"))?.value).toBe(-19);
 });
 
-faulty("many small transactions never need more than one request to commit", async () => {
+faulty("transactions are committed together as far as one request takes them: records, and bytes", async () => {
   const access = await freshTable();
-  let largest = 0;
+  const sizes: number[] = [];
+  const bytes: number[] = [];
   const measuring: typeof fetch = async (url, init) => {
-    if (operationOf(init) === "TransactWriteItems")
-      largest = Math.max(largest, JSON.parse(init!.body as string).TransactItems.length);
-    expect(String(init?.body)).not.toContain("journal/");
-    return fetch(url, init);
-  };
-  const store = dynamoDbStore({ ...access, fetch: measuring });
-  await Promise.all(
-    Array.from({ length: 100 }, (_, index) =>
-      store.transact((tx) => ["a", "b", "c"].forEach((part) => tx.put("things", `${index}${part}`, 1))),
-    ),
-  );
-  expect(await store.list("things", { limit: 400 })).toHaveLength(300);
-  expect(largest).toBeGreaterThan(40);
-});
-
-const LARGE = 250;
-const large = (store: Store, value: number) =>
-  store.transact((tx) => {
-    for (let index = 0; index < LARGE; index++)
-      if (index % 5 === value % 4) tx.delete("things", `r${index}`);
-      else tx.put("things", `r${index}`, value);
-  });
-const valuesIn = (page: readonly { value: unknown }[]): Set<unknown> => new Set(page.map(({ value }) => value));
-
-faulty("a transaction of many records is kept whole or not at all, wherever its process ends", async () => {
-  const access = await freshTable();
-  const sound = dynamoDbStore(access);
-  await large(sound, 0);
-  const told: string[] = [];
-  let value = 1;
-  for (let reached = 1; ; reached++) {
-    counts["TransactWriteItems"] = 0;
-    const dying = before("TransactWriteItems", (count) => {
-      if (count >= reached) throw new TypeError("the process ended");
-    });
-    const limits = { patience: 1, findOut: 1 };
-    const outcome = await large(dynamoDbStore({ ...access, fetch: dying, chance: noted(), limits }), value).then(
-      () => "kept",
-      (error: Error) => error.name,
-    );
-    told.push(outcome);
-    const ended = counts["TransactWriteItems"]! < reached;
-    const reader = dynamoDbStore(access);
-    const one = (await reader.get("things", "r4"))?.value;
-    const page = await reader.list("things", { limit: 2 * LARGE });
-    expect(valuesIn(page), `${outcome} at ${reached}`).toEqual(new Set([one]));
-    expect(page).toHaveLength(LARGE * 0.8);
-    if (outcome === "kept") expect(one).toBe(value++);
-    else expect(one).toBe(value - 1);
-    if (ended) break;
-  }
-  expect(told).toContain("StoreUnavailable");
-  expect(told).toContain("OutcomeUnknown");
-  expect(told.filter((outcome) => outcome === "kept").length).toBeGreaterThan(3);
-});
-
-faulty("one that comes late to carry out what others have finished changes nothing", async () => {
-  const access = await freshTable();
-  const [reached, mayGoOn] = [gate(), gate()];
-  const slow = before("TransactWriteItems", async (count) => {
-    // Three requests write aside, one names it; this is the first that carries it out.
-    if (count !== 5) return;
-    reached.open();
-    await mayGoOn.opened;
-  });
-  const late = large(dynamoDbStore({ ...access, fetch: slow }), 1);
-  await reached.opened;
-  const other = dynamoDbStore(access);
-  await put(other, "things", "r0", "newer");
-  await other.transact((tx) => tx.delete("things", "r2"));
-  mayGoOn.open();
-  await late;
-  expect((await other.get("things", "r0"))?.value).toBe("newer");
-  expect(await other.get("things", "r2")).toBeUndefined();
-  expect(await other.list("things", { limit: 2 * LARGE })).toHaveLength(LARGE * 0.8 - 1);
-});
-
-faulty("a decision that begins while a large transaction is being made never rests on a part of it", async () => {
-  const access = await freshTable();
-  await put(dynamoDbStore(access), "things", "r4", "old");
-  const [named, decided, whole] = [gate(), gate(), gate()];
-  const slow = before("TransactWriteItems", async (count) => {
-    // As above: the fifth is the first that carries out.
-    if (count !== 5) return;
-    named.open();
-    await decided.opened;
-  });
-  const writing = large(dynamoDbStore({ ...access, fetch: slow }), 1).finally(whole.open);
-  let asked = 0;
-  const begun = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const operation = operationOf(init);
-    // Whatever a decision asks for after its first look at the head comes when the transaction has its name.
-    if (operation === "GetItem" && ++asked > 1) await named.opened;
-    if (operation === "TransactWriteItems") {
-      decided.open();
-      await whole.opened;
+    if (operationOf(init) === "TransactWriteItems") {
+      sizes.push(JSON.parse(init!.body as string).TransactItems.length);
+      bytes.push((init!.body as string).length);
     }
     return fetch(url, init);
   };
-  const copying = dynamoDbStore({ ...access, fetch: begun });
-  await copying.transact(async (tx) => tx.put("copies", "r4", (await tx.get("things", "r4"))!.value));
-  await writing;
-  expect((await copying.get("copies", "r4"))?.value).toBe(1);
-});
-
-faulty(
-  "a read that meets a large transaction being carried out shows it, since it was acknowledged before",
-  async () => {
-    const access = await freshTable();
-    const sound = dynamoDbStore(access);
-    await large(sound, 0);
-    const dying = before("TransactWriteItems", (count) => {
-      if (count >= 5) throw new TypeError("the process ended");
+  const store: AnyStore = dynamoDbStore({ ...access, fetch: measuring });
+  const puts = (name: string, count: number, text = "x") =>
+    store.transact((tx) => {
+      for (let index = 0; index < count; index++) tx.put("things", `${name}-${index}`, text);
     });
-    await large(dynamoDbStore({ ...access, fetch: dying, chance: noted(), limits: { patience: 1 } }), 1);
-    const late: typeof fetch = async (url, init) => {
-      if (String(init?.body).includes('"pk":{"S":"head"}')) await sound.get("things", "r4");
-      return fetch(url, init);
-    };
-    expect((await dynamoDbStore({ ...access, fetch: late }).get("things", "r4"))?.value).toBe(1);
-  },
-);
-
-faulty("a transaction of which a part is gone before it was carried out is told, and never made in part", async () => {
-  const access = await freshTable();
-  const store = dynamoDbStore(access);
-  await large(store, 0);
-  const dying = before("TransactWriteItems", (count) => {
-    if (count >= 5) throw new TypeError("the process ended");
-  });
-  await large(dynamoDbStore({ ...access, fetch: dying, chance: noted(), limits: { patience: 1, findOut: 1 } }), 1);
-  await loseOneOf(access, "journal/");
-  await expect(store.get("things", "r4")).rejects.toThrow(StoreUnavailable);
-  await expect(append(store)).rejects.toThrow(/of the 250 records of a transaction \d+ are left; restore the table/);
+  await Promise.all(Array.from({ length: 100 }, (_, index) => puts(`small-${index}`, 3)));
+  expect(sizes.length).toBeLessThan(8);
+  expect(Math.max(...sizes)).toBe(100);
+  sizes.length = 0;
+  await Promise.all(Array.from({ length: 6 }, (_, index) => puts(`many-${index}`, 50)));
+  expect(sizes).toEqual([51, 51, 51, 51, 51, 51]);
+  bytes.length = 0;
+  await Promise.all(Array.from({ length: 8 }, (_, index) => puts(`large-${index}`, 3, "x".repeat(300_000))));
+  // The first of eight is under way when the others come.
+  expect(bytes.length).toBe(4);
+  expect(Math.max(...bytes)).toBeLessThan(4_000_000);
+  expect(await store.list("things", { limit: 1000 })).toHaveLength(300 + 300 + 24);
 });
 
-/** Takes an item out of a partition whose name begins like this. */
-async function loseOneOf(access: DynamoDbOptions, partition: string): Promise<void> {
-  const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, noted());
-  const { Items } = await call<{ Items: Item[] }>("Scan", {
-    TableName: access.table,
-    FilterExpression: "begins_with(pk, :pk)",
-    ExpressionAttributeValues: { ":pk": { S: partition } },
-  });
-  const { pk, sk } = Items[0]!;
-  await call("DeleteItem", { TableName: access.table, Key: { pk, sk } });
+faulty("50 deletes are one request, leave nothing behind, and no revision restarts after them", async () => {
+  const access = await freshTable();
+  const store: AnyStore = dynamoDbStore(access);
+  const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
+  const putAll = () => store.transact((tx) => ids.forEach((id) => tx.put("things", id, 1)));
+  await putAll();
+  await putAll();
+  await store.transact((tx) => ids.forEach((id) => tx.delete("things", id)));
+  expect((await itemsOf(access)).map(({ pk }) => pk!.S)).toEqual(["head"]);
+  await putAll();
+  await put(store, "others", "new", 1);
+  expect((await store.getMany("things", ids)).map((stored) => stored?.revision)).toEqual(ids.map(() => 3));
+  expect((await store.get("others", "new"))?.revision).toBe(1);
+});
+
+/** What is in a table, read past the store. */
+async function itemsOf(access: DynamoDbOptions): Promise<Item[]> {
+  const { call } = clientOf(access);
+  return (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
 }
+
+const clientOf = (access: DynamoDbOptions) =>
+  dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
+
+/** A table as version 0.1.0 left it: each deleted record an item, and a head that says nothing of them. */
+async function tableOfBefore(head: Item = {}): Promise<DynamoDbOptions> {
+  const access = await freshTable();
+  const key = (pk: string, id: string): Item => ({ pk: { S: pk }, sk: { B: btoa(id) } });
+  const items: Item[] = [
+    { ...key("record/things", "kept"), revision: { N: "7" }, json: { S: '{"n":1}' } },
+    { ...key("deleted/things", "gone"), revision: { N: "40" } },
+    { ...key("head", "\0"), commits: { N: "12" }, ...head },
+  ];
+  for (const Item of items) await clientOf(access).call("PutItem", { TableName: access.table, Item });
+  return access;
+}
+
+faulty("a table of version 0.1.0 is read and goes on, and no revision restarts in it", async () => {
+  const store: AnyStore = dynamoDbStore(await tableOfBefore());
+  expect(await store.list("things", { limit: 9 })).toEqual([{ id: "kept", revision: 7, value: { n: 1 } }]);
+  await put(store, "things", "kept", 2, 7);
+  for (const id of ["gone", "other"]) {
+    await put(store, "things", id, 1, 0);
+    await store.transact((tx) => tx.delete("things", id));
+    await put(store, "things", id, 2, 0);
+  }
+  const [gone, kept] = await store.getMany("things", ["gone", "kept"]);
+  expect(gone!.revision).toBeGreaterThan(41);
+  expect(kept).toEqual({ id: "kept", revision: 8, value: 2 });
+});
+
+faulty("a table in which version 0.1.0 left a transaction half made is refused, with what to do", async () => {
+  const store: AnyStore = dynamoDbStore(await tableOfBefore({ pending: { S: "150/token" } }));
+  const refused = put(store, "things", "a", 1);
+  await expect(refused).rejects.toThrow(StoreUnavailable);
+  await expect(refused).rejects.toThrow(/version 0\.1\.0 left a transaction.*start that version once/);
+});

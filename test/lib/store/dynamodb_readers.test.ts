@@ -1,46 +1,30 @@
-/** A process that may only read beside one that writes more than one request can hold. */
+/** A process that may only read. */
 import { afterAll, expect, test } from "vitest";
-import { dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
-import { createTable } from "../../../lib/store/dynamodb/table.ts";
-import { realChance } from "../../../lib/store/engine/group_commit.ts";
-import { StoreBusy } from "../../../lib/store/store.ts";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { StoreUnavailable } from "../../../lib/store/store.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 
 const server = await startDynamoDb();
 const there = server ? test : test.skip;
 afterAll(() => server?.stop());
 
-const operationOf = (init: RequestInit | undefined): string =>
-  new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
-const denied = () =>
-  new Response('{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}', { status: 400 });
-const readsOnly: typeof fetch = async (url, init) =>
-  operationOf(init) === "TransactWriteItems" ? denied() : fetch(url, init);
+const READS = ["GetItem", "BatchGetItem", "Query"];
+const readsOnly: typeof fetch = async (url, init) => {
+  const operation = new Headers(init?.headers).get("x-amz-target")!.replace("DynamoDB_20120810.", "");
+  if (READS.includes(operation)) return fetch(url, init);
+  return new Response('{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}', { status: 400 });
+};
 
-/** A table on which a transaction of 150 records is made and not carried out, as when its writer was killed. */
-async function halfCarriedOut(name: string) {
-  const access = server!.access(name);
+there("it reads whatever there is, in and out of decisions, and is refused a write", async () => {
+  const access = server!.access("readers");
   await createTable(access);
-  let writes = 0;
-  const killed: typeof fetch = async (url, init) =>
-    operationOf(init) === "TransactWriteItems" && ++writes > 3 ? denied() : fetch(url, init);
-  await dynamoDbStore({ ...access, fetch: killed }).transact((tx) => {
-    for (let i = 0; i < 150; i++) tx.put("things", String(i).padStart(3, "0"), i);
-  });
-  return access;
-}
-
-there("waits until another has carried it out", async () => {
-  const access = await halfCarriedOut("readers-wait");
-  const writer = dynamoDbStore(access);
-  const sleep = async () => void (await writer.get("things", "000"));
-  const reader = dynamoDbStore({ ...access, fetch: readsOnly, chance: { ...realChance, sleep } });
-  expect((await reader.list("things", { limit: 200 })).length).toBe(150);
-});
-
-there("is told that the store is busy when nobody does", async () => {
-  const access = await halfCarriedOut("readers-busy");
-  const sleep = () => Promise.resolve();
-  const reader = dynamoDbStore({ ...access, fetch: readsOnly, chance: { ...realChance, sleep } });
-  await expect(reader.get("things", "000")).rejects.toThrow(StoreBusy);
+  const writer: AnyStore = dynamoDbStore(access);
+  await writer.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 2)));
+  const reader: AnyStore = dynamoDbStore({ ...access, fetch: readsOnly });
+  expect((await reader.get("things", "a"))?.value).toBe(1);
+  expect((await reader.getMany("things", ["b", "a"])).map((stored) => stored?.value)).toEqual([2, 1]);
+  expect(await reader.list("things", { limit: 9 })).toHaveLength(2);
+  expect(await reader.transact(async (tx) => (await tx.list("things", { limit: 9 })).length)).toBe(2);
+  await expect(reader.transact((tx) => tx.put("things", "a", 3))).rejects.toThrow(StoreUnavailable);
 });

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { Client, Pool } from "pg";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { type Chance, OutcomeUnknown } from "../../../lib/store/engine/group_commit.ts";
-import { openPostgresStore, type PostgresOptions } from "../../../lib/store/postgres/store.ts";
-import { type Store, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import { OutcomeUnknown } from "../../../lib/store/engine/group_commit.ts";
+import { postgresStore, type PostgresOptions } from "../../../lib/store/postgres/store.ts";
+import { StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
 import { put } from "../../contract/store_records.ts";
-import { PROPOSAL } from "../../support/client.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
-import { instance } from "../../support/many_writers.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
+import { notedPacing } from "../../support/noted_pacing.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 
 const server = await startPostgres();
@@ -27,21 +27,15 @@ const TIME = { timeout: 20_000 };
 /** The statement as it is sent. */
 const COMMIT = "commit\u0000";
 
-/** Pauses are noted, not made. */
-const noted = (): Chance & { pauses: number[] } => {
-  const pauses: number[] = [];
-  return { pauses, random: () => 0.5, now: () => Date.now(), sleep: async (ms) => void pauses.push(ms) };
-};
-
 let made = 0;
-async function open(options: Partial<PostgresOptions> = {}): Promise<Store> {
-  const store = await openPostgresStore({ name: `faults-${++made}`, ...(options.pool ? {} : { url }), ...options });
+async function open(options: Partial<PostgresOptions> = {}): Promise<AnyStore> {
+  const store = await postgresStore({ name: `faults-${++made}`, ...(options.pool ? {} : { url }), ...options });
   undo.push(() => store.close());
   return store;
 }
 
 /** A store whose connections go through a proxy. */
-async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise<{ store: Store; proxy: CutProxy }> {
+async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise<{ store: AnyStore; proxy: CutProxy }> {
   const { hostname: host, port } = new URL(url);
   const proxy = await startProxy({ host, port: Number(port) });
   undo.push(proxy.stop);
@@ -49,21 +43,21 @@ async function openThroughProxy(options: Partial<PostgresOptions> = {}): Promise
 }
 
 /** What is written by this: the decisions so far, by the number of their run. */
-const append = (store: Store, runs: { count: number } = { count: 0 }) =>
+const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   store.transact(async (tx) => {
     runs.count++;
     const log = (await tx.get("log", "all"))?.value ?? [];
     tx.put("log", "all", [...log, log.length + 1]);
   });
-const logOf = async (store: Store) => (await store.get("log", "all"))?.value;
+const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
 const terminate = (application = "countersign") =>
   pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [application]);
 
 faulty("a store whose lock another holds is busy after 8 tries, has kept nothing, and works again", async () => {
-  const chance = noted();
+  const pacing = notedPacing();
   const name = "held";
-  const [holder, store] = [await open({ name }), await open({ name, chance, limits: { lock: 20 } })];
+  const [holder, store] = [await open({ name }), await open({ name, ...pacing, limits: { lock: 20 } })];
   const [holding, mayEnd] = [gate(), gate()];
   const held = holder.transact(async (tx) => {
     tx.put("things", "held", 1);
@@ -72,31 +66,12 @@ faulty("a store whose lock another holds is busy after 8 tries, has kept nothing
   });
   await holding.opened;
   await expect(put(store, "things", "a", 1)).rejects.toThrow(StoreBusy);
-  expect(chance.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
+  expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
   mayEnd.open();
   await held;
   expect(await store.get("things", "a")).toBeUndefined();
   await put(store, "things", "a", 2);
   expect((await store.list("things", { limit: 9 })).map(({ id }) => id)).toEqual(["a", "held"]);
-});
-
-faulty("a service whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
-  const name = "busy";
-  const holder = await open({ name });
-  const { post, audit } = await instance(await open({ name, chance: noted(), limits: { lock: 20 } }), "node-1");
-  const [holding, mayEnd] = [gate(), gate()];
-  const held = holder.transact(async () => {
-    holding.open();
-    await mayEnd.opened;
-  });
-  await holding.opened;
-  const refused = await post("propose", PROPOSAL);
-  expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
-  expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-  mayEnd.open();
-  await held;
-  expect(await audit()).toEqual([]);
-  expect((await post("propose", PROPOSAL)).status).toBe(201);
 });
 
 faulty(
@@ -126,7 +101,7 @@ faulty(
 faulty(
   "a connection that breaks between two statements, or while nobody uses it, does not end the process",
   async () => {
-    const store = await open({ chance: noted() });
+    const store = await open({ ...notedPacing() });
     await append(store);
     const warned: string[] = [];
     const watched = await open({ log: { warn: (message) => void warned.push(message) } });
@@ -162,7 +137,7 @@ faulty("a commit that was kept, and whose answer was lost, is told as kept; noth
 });
 
 faulty("a commit that never arrived is decided again; nothing is done twice", async () => {
-  const { store, proxy } = await openThroughProxy({ chance: noted() });
+  const { store, proxy } = await openThroughProxy({ ...notedPacing() });
   await append(store);
   const runs = { count: 0 };
   const lost = proxy.lose("request", COMMIT);
@@ -174,7 +149,7 @@ faulty("a commit that never arrived is decided again; nothing is done twice", as
 
 faulty("a commit whose answer was lost is known as kept although others have written since", async () => {
   const name = "overtaken";
-  const { store, proxy } = await openThroughProxy({ name, chance: noted() });
+  const { store, proxy } = await openThroughProxy({ name, ...notedPacing() });
   const other = await open({ name });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
@@ -186,7 +161,7 @@ faulty("a commit whose answer was lost is known as kept although others have wri
 });
 
 faulty("a commit whose outcome cannot be asked is told as neither kept nor undone", async () => {
-  const { store, proxy } = await openThroughProxy({ chance: noted(), limits: { findOut: 300 } });
+  const { store, proxy } = await openThroughProxy({ ...notedPacing(), limits: { findOut: 300 } });
   await append(store);
   const lost = proxy.lose("answer", COMMIT);
   const done = append(store).catch((error: unknown) => error);
@@ -215,7 +190,7 @@ faulty("a commit that the server answers with a rollback is none", async () => {
   }
   const own = new Pool({ connectionString: url, Client: Failing });
   undo.push(() => own.end());
-  const store = await open({ pool: own, chance: noted() });
+  const store = await open({ pool: own, ...notedPacing() });
   const runs = { count: 0 };
   await append(store, runs);
   expect(runs.count).toBe(2);
@@ -264,7 +239,7 @@ faulty("a crash of the server loses nothing that was acknowledged, and keeps not
 });
 
 faulty("connections that died while nobody used them are no reason to refuse anything", async () => {
-  const store = await open({ chance: noted() });
+  const store = await open({ ...notedPacing() });
   await append(store);
   for (let round = 0; round < 5; round++) {
     await Promise.all([1, 2, 3].map(() => store.get("log", "all")));
@@ -303,7 +278,7 @@ faulty("a connection that is ended in the packet that welcomes it does not end t
   await once(proxy, "listening");
   undo.push(async () => void proxy.close());
   const { port: own } = proxy.address() as AddressInfo;
-  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), chance: noted() });
+  const store = await open({ url: url.replace(`${hostname}:${port}`, `127.0.0.1:${own}`), ...notedPacing() });
   await append(store);
   expect(await logOf(store)).toEqual([1]);
   expect(ended).toBe(3);

@@ -1,27 +1,25 @@
 import { memoryStore } from "../../../lib/store/memory.ts";
-import type { Store } from "../../../lib/store/store.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
 
 const COLLECTIONS = [
   "audit",
   "changes",
-  "claims",
   "co_evolution",
   "counts",
-  "growth",
   "insights_shared",
   "kpi",
-  "live",
+  "leases",
+  "live_by_target",
+  "manifests",
+  "merkle",
   "meta",
-  "outcomes",
-  "outcomes_open",
   "owners",
   "peers",
-  "tree",
 ];
 
 /** A copy of what a store holds now, as a backup is. */
-export async function copied(store: Store): Promise<Store> {
-  const copy = memoryStore();
+export async function copied(store: AnyStore): Promise<AnyStore> {
+  const copy: AnyStore = memoryStore();
   for (const collection of COLLECTIONS)
     for (const { id, value } of await store.list(collection, { limit: 100_000 }))
       await copy.transact((tx) => tx.put(collection, id, value));

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { LAYOUT, type Layout } from "../../../lib/store/collections.ts";
-import type { Store } from "../../../lib/store/store.ts";
 import { nodeFiles } from "../../../local/store/files.ts";
-import { storeContract, type Subject } from "../../contract/store_contract.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
+import type { Subject } from "../../contract/store_cases.ts";
+import { storeContract } from "../../contract/store_contract.ts";
 import { heldSyncs } from "./faults.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
@@ -10,7 +11,7 @@ import { opened, temporaryFolder } from "./opened.ts";
 async function subject(layout: Layout, segmentBytes: number): Promise<Subject> {
   const path = join(await temporaryFolder(), "state.json");
   const { files, calls, hold } = heldSyncs(nodeFiles);
-  const open = (): Promise<Store> => opened(path, { files, layout, segmentBytes });
+  const open = (): Promise<AnyStore> => opened(path, { files, layout, segmentBytes });
   let store = await open();
   return {
     store,

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { AnyStore } from "../../contract/any_store.ts";
 import { readableLog, temporaryFolder } from "./opened.ts";
 
 const { fdatasync } = fs;
@@ -26,7 +27,7 @@ test("a write is acknowledged, and seen, only when a sync that began after it ha
   const { openFileStore } = await import("../../../local/store/file_store.ts");
   const path = `${await temporaryFolder()}/state.json`;
   const journal = `${path}.journal.jsonl`;
-  const store = await openFileStore({ path, log: readableLog(), schedule: () => () => undefined });
+  const store: AnyStore = await openFileStore({ path, log: readableLog(), schedule: () => () => undefined });
   for (const id of ["first", "second", "third"]) {
     let letGo = (): void => undefined;
     const asked = new Promise<{ inode: number; journal: string }>((resolve) => {

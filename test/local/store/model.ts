@@ -1,6 +1,6 @@
 /** What a store should hold, kept as plainly as can be, to compare a real one with. */
 import { sequenceId } from "../../../lib/store/collections.ts";
-import type { Store, Tx } from "../../../lib/store/store.ts";
+import type { AnyStore, AnyTx } from "../../contract/any_store.ts";
 
 /** One write of a transaction; without a value it is a deletion. */
 export interface Write {
@@ -25,14 +25,14 @@ export function after(content: Content, writes: readonly Write[]): Content {
 }
 
 /** Makes the writes in a transaction. */
-export function perform(tx: Tx, writes: readonly Write[]): void {
+export function perform(tx: AnyTx, writes: readonly Write[]): void {
   for (const { collection, id, ...rest } of writes)
     if ("value" in rest) tx.put(collection, id, rest.value);
     else tx.delete(collection, id);
 }
 
 /** What the store lists of these collections, as the live part of a content; each page is checked against `get`. */
-export async function contentOf(store: Store, collections: readonly string[]): Promise<Content> {
+export async function contentOf(store: AnyStore, collections: readonly string[]): Promise<Content> {
   const content: Content = {};
   for (const collection of collections) {
     let last: string | undefined;

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import type { Log } from "../../../lib/kit/platform.ts";
+import type { Store } from "../../../lib/store/store.ts";
 import { type FileStore, type FileStoreOptions, openFileStore } from "../../../local/store/file_store.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
 
 /** One line of a log. */
 export interface LogLine {
@@ -20,6 +22,9 @@ export function readableLog(): Log & { readonly lines: LogLine[] } {
     void lines.push({ level, message, fields });
   return { lines, info: at("info"), warn: at("warn"), error: at("error") };
 }
+
+/** A file store whose collections have no types. */
+export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store>;
 
 const folders: string[] = [];
 const stores: FileStore[] = [];
@@ -37,7 +42,7 @@ afterEach(async () => {
 });
 
 /** Opens a store; it is closed when the test ends. */
-export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<FileStore> {
+export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
   let ids = 0;
   const store = await openFileStore({
     path,

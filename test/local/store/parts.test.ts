@@ -1,10 +1,10 @@
 /** The small parts whose edges no whole store reaches in a test's time. */
 import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
-import type { Version, View } from "../../../lib/store/engine/write_set.ts";
-import { newOverlay } from "../../../local/store/overlay.ts";
-import { fileOf, offsetOf, placeOf } from "../../../local/store/place.ts";
-import { sequence } from "../../../local/store/sequence.ts";
+import type { SyncView, Version } from "../../../lib/store/engine/view.ts";
+import { json } from "../../../lib/store/json.ts";
+import { fileOf, offsetOf, placeOf, sequence } from "../../../local/store/catalog.ts";
+import { newAccepted } from "../../../local/store/records.ts";
 import { tombstones } from "../../../local/store/tombstones.ts";
 
 describe("a sequence of places", () => {
@@ -45,6 +45,9 @@ describe("a sequence of places", () => {
     expect(ids({ after: "9", limit: 1, reverse: true })).toEqual([10]);
     expect(ids({ after: sequenceId(0), limit: 1, reverse: true })).toEqual([]);
     expect(ids({ limit: Infinity })).toHaveLength(10);
+    expect(ids({ limit: 9, prefix: "000000000000001" })).toEqual([10]);
+    expect(ids({ limit: 2, prefix: "00000000", after: sequenceId(4), reverse: true })).toEqual([3, 2]);
+    expect(ids({ limit: 9, prefix: "1" })).toEqual([]);
   });
 });
 
@@ -82,20 +85,22 @@ describe("tombstones", () => {
   });
 });
 
-test("an overlay shows the latest version of a record until that one is durable, not an earlier one", () => {
-  const below: View = { get: () => ({ id: "a", revision: 1, value: "durable" }), list: () => [], revision: () => 1 };
-  const overlay = newOverlay(below);
-  const versions = [2, 3].map((revision): Version => ({
+test("what is accepted shows the latest version of a record until that one is durable, not an earlier one", () => {
+  const version = (revision: number, value: unknown): Version => ({
     collection: "things",
     id: "a",
     revision,
-    text: String(revision),
-  }));
-  for (const version of versions) overlay.add(new Map([["things", new Map([["a", version]])]]));
-  overlay.settle([versions[0]!]);
-  expect(overlay.get("things", "a")?.value).toBe(3);
-  overlay.settle([versions[1]!]);
-  expect(overlay.get("things", "a")?.value).toBe("durable");
+    json: json(value),
+  });
+  const below: SyncView = { versions: (keys) => keys.map(() => version(1, "durable")), list: () => [] };
+  const accepted = newAccepted(below, []);
+  const value = (): unknown => accepted.versions([{ collection: "things", id: "a" }])[0]?.json?.value;
+  const versions = [version(2, 2), version(3, 3)];
+  for (const one of versions) accepted.add(new Map([["things", new Map([["a", one]])]]));
+  accepted.settle([versions[0]!]);
+  expect(value()).toBe(3);
+  accepted.settle([versions[1]!]);
+  expect(value()).toBe("durable");
 });
 
 test("a place names a file and an offset up to four gigabytes", () => {

@@ -2,10 +2,9 @@
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { StoreDamaged } from "../../../local/store/damage.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { lineOf, trailerOf } from "../../../local/store/line.ts";
+import { lineOf, StoreDamaged, trailerOf } from "../../../local/store/journal_format.ts";
 import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 

@@ -15,7 +15,6 @@ export async function bundled(entry: string): Promise<string> {
     platform: "browser",
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*"],
-    alias: { vitest: "./test/support/worker/vitest_shim.ts" },
     logLevel: "warning",
   });
   return outputFiles[0]!.text;

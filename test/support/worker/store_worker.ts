@@ -4,7 +4,8 @@ import { durableObjectStore, type ObjectStorage } from "../../../lib/store/durab
 import { RevisionConflict } from "../../../lib/store/store.ts";
 import { brokenRecords } from "../../contract/broken_records.ts";
 import { brokenTransactions } from "../../contract/broken_transactions.ts";
-import { runCase, storeCases, type StoreCase, type Subject } from "../../contract/store_contract.ts";
+import type { AnyStore } from "../../contract/any_store.ts";
+import { runCase, storeCases, type StoreCase, type Subject } from "../../contract/store_cases.ts";
 import { brokenStorages } from "./broken_storages.ts";
 import { objectCases } from "./object_cases.ts";
 
@@ -68,7 +69,7 @@ const caseOf = (name: string): StoreCase => {
 
 export class StoreObject extends DurableObject {
   readonly #instance = crypto.randomUUID();
-  readonly #store = durableObjectStore(this.ctx.storage);
+  readonly #store: AnyStore = durableObjectStore(this.ctx.storage);
 
   override async fetch(request: Request): Promise<Response> {
     if (request.method === "DELETE") this.ctx.abort("reset by the test");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkKey, idOf, sortKey } from "../../../../lib/store/engine/record_key.ts";
+import { boundsOf, checkKey, idOf, sortKey } from "../../../../lib/store/engine/record_key.ts";
 
 const CHARACTERS = [
   "\u0000", "\u0001", " ", "0", "A", "a", "\u007f", "\u0080", "é", "\u07ff", "\u0800", "日", "\ud7ff", "\u{10000}", "🙂", "𝒳",
@@ -24,6 +24,27 @@ test("bytes sort as texts do by UTF-16 code units", () => {
   const byText = [...new Set(TEXTS)].sort();
   const byBytes = [...byText].sort((a, b) => Buffer.compare(sortKey(a), sortKey(b)));
   expect(byBytes.map((text) => hex(sortKey(text)))).toEqual(byText.map((text) => hex(sortKey(text))));
+});
+
+test("what lies within the bounds of a page is what it asks for, and nothing beside", () => {
+  const inside = (options: Parameters<typeof boundsOf>[0]) => {
+    const bounds = boundsOf(options);
+    return (id: string): boolean =>
+      bounds !== undefined &&
+      Buffer.compare(bounds.from, sortKey(id)) <= 0 &&
+      Buffer.compare(sortKey(id), bounds.to) <= 0;
+  };
+  const wellFormed = TEXTS.filter((text) => text.isWellFormed());
+  for (const prefix of ["", ...CHARACTERS])
+    for (const after of [undefined, "", ...CHARACTERS, ...CHARACTERS.map((character) => `a${character}`)])
+      for (const reverse of [false, true]) {
+        const shown = inside({ prefix, reverse, ...(after !== undefined && { after }) });
+        for (const id of wellFormed) {
+          const beyond = after === undefined || (reverse ? id < after : id > after);
+          if (shown(id) !== (id.startsWith(prefix) && beyond))
+            throw new Error(JSON.stringify({ prefix, after, reverse, id }));
+        }
+      }
 });
 
 test("an id without characters from U+E000 is plain UTF-8, so that people can read it in the database", () => {

@@ -1,0 +1,72 @@
+/** What an engine reads, and the port's reads over it. */
+import type { Json } from "../json.ts";
+import type { Listed, ListOptions, Reads, Stored } from "../store.ts";
+
+/** The name of one record. */
+export interface Key {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** A record's last version. `revision` is the last one used; `json` is absent when the record was deleted. */
+export interface Version extends Key {
+  readonly revision: number;
+  readonly json: Json | undefined;
+}
+
+/** Versions by collection and id. */
+export type Versions = Map<string, Map<string, Version>>;
+
+/** A live record of a page; its id alone when no more was asked for. */
+export type Row = Pick<Version, "id"> & Partial<Version>;
+
+type Awaitable<T> = T | Promise<T>;
+
+/** The records that an engine has; one that is read synchronously need make no promises. */
+export interface View {
+  /** The last version of each record, in the order asked for; `undefined` when it never was. */
+  versions(keys: readonly Key[]): Awaitable<readonly (Version | undefined)[]>;
+  list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
+}
+
+/** Records that are read at one moment. */
+export interface SyncView extends View {
+  versions(keys: readonly Key[]): readonly (Version | undefined)[];
+  list(collection: string, options: ListOptions<boolean>): readonly Row[];
+}
+
+/** The inner map of a map of maps, made when absent. */
+export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  let map = maps.get(key);
+  if (!map) maps.set(key, (map = new Map()));
+  return map;
+}
+
+/** All versions of a map of maps. */
+export const each = (versions: Versions): Version[] => [...versions.values()].flatMap((byId) => [...byId.values()]);
+
+/** The reads of the port over a view. */
+export function readsOf(view: View): Reads {
+  const getMany = async <T>(collection: string, ids: readonly string[]): Promise<(Stored<T> | undefined)[]> =>
+    (await view.versions(ids.map((id) => ({ collection, id })))).map((version) => version && storedOf<T>(version));
+  return {
+    get: async <T>(collection: string, id: string) => (await getMany<T>(collection, [id]))[0],
+    getMany,
+    async list<K extends boolean, T>(collection: string, options: ListOptions<K>) {
+      checkList(options);
+      const page = await view.list(collection, options);
+      return page.map((row) => (options.keysOnly ? { id: row.id } : storedOf(row as Version))) as Listed<K, T>[];
+    },
+  };
+}
+
+/** A version as a reader sees it; `undefined` when it is deleted. */
+const storedOf = <T>({ id, revision, json }: Version): Stored<T> | undefined =>
+  json && { id, revision, value: json.value as T };
+
+/** Refuses a page size that is not a number of records, and a prefix that no id can have. */
+function checkList({ limit, prefix = "" }: ListOptions<boolean>): void {
+  if (!Number.isSafeInteger(limit) || limit < 0)
+    throw new RangeError(`limit must be a whole number of 0 or more, not ${limit}`);
+  if (!prefix.isWellFormed()) throw new TypeError("the prefix of a list is not well-formed Unicode");
+}

@@ -1,0 +1,117 @@
+/** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
+import { sequenceId } from "../../lib/store/collections.ts";
+import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
+import { each, inner, type Key, type SyncView, type Version, type Versions } from "../../lib/store/engine/view.ts";
+import { overlay } from "../../lib/store/engine/write_set.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Reader } from "./reader.ts";
+
+/** Collections that are held in memory, by name. */
+export type Hot = ReadonlyMap<string, SortedMap<Version>>;
+
+/** The durable records: hot collections from memory, everything else from the journal's files. */
+export interface Durable extends SyncView {
+  readonly hot: Hot;
+  /** Enters a version that has become durable at a place. */
+  enter(version: Version, place: number): void;
+}
+
+/** The durable records of a catalog; the named collections are read into memory. */
+export function newDurable(catalog: Catalog, reader: Reader, names: readonly string[]): Durable {
+  const hot = new Map(
+    names.map((collection) => {
+      const versions = sortedMap<Version>();
+      for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
+        versions.set(version.id, version);
+      return [collection, versions];
+    }),
+  );
+
+  const live = (collection: string, id: string): Version | undefined => {
+    const held = hot.get(collection);
+    if (held) return held.get(id);
+    const place = catalog.place(collection, id);
+    return place === undefined ? undefined : reader.read(collection, id, place);
+  };
+
+  const buried = (collection: string, id: string): Version | undefined => {
+    const revision = catalog.buried(collection, id);
+    return revision === 0 ? undefined : { collection, id, revision, json: undefined };
+  };
+
+  return {
+    hot,
+    versions: (keys) => keys.map(({ collection, id }) => live(collection, id) ?? buried(collection, id)),
+    list(collection, options) {
+      const held = hot.get(collection);
+      if (held) return held.page(options).map(([, version]) => version);
+      const page = catalog.page(collection, options);
+      return options.keysOnly ? page.map(([id]) => ({ id })) : reader.readAll(collection, page);
+    },
+    enter(version, place) {
+      const { collection, id, revision, json } = version;
+      const held = hot.get(collection);
+      if (json) {
+        catalog.put(collection, id, place);
+        held?.set(id, version);
+      } else {
+        catalog.bury(collection, id, revision);
+        held?.delete(id);
+      }
+    },
+  };
+}
+
+/** Everything accepted, as decisions see it. */
+export interface Accepted extends SyncView {
+  /** Takes writes on. Errors: when a sequence would not only grow; then none is taken. */
+  add(writes: Versions): void;
+  /** These have become durable. */
+  settle(versions: readonly Version[]): void;
+}
+
+/** Nothing accepted yet. `sizes`: the collections that are only appended to, and how many records each has. */
+export function newAccepted(durable: SyncView, sizes: Iterable<readonly [collection: string, size: number]>): Accepted {
+  const accepted: Versions = new Map();
+  const appended = new Map(sizes);
+
+  const checkSequences = (writes: Versions): void => {
+    const grown: [string, number][] = [];
+    for (const [collection, before] of appended) {
+      let size = before;
+      for (const { id, json } of writes.get(collection)?.values() ?? []) {
+        const next = sequenceId(size + 1);
+        if (!json || id !== next)
+          throw new Error(
+            `${collection}/${id} cannot be written: ${collection} is only appended to, and its next id is ${next}`,
+          );
+        size++;
+      }
+      if (size > before) grown.push([collection, size]);
+    }
+    for (const [collection, size] of grown) appended.set(collection, size);
+  };
+
+  return {
+    versions(keys) {
+      const known = ({ collection, id }: Key): Version | undefined => accepted.get(collection)?.get(id);
+      const below = durable.versions(keys.filter((key) => !known(key))).values();
+      return keys.map((key) => known(key) ?? below.next().value);
+    },
+    list(collection, options) {
+      const { below, over } = overlay(accepted.get(collection), options);
+      return over(durable.list(collection, below));
+    },
+    add(writes) {
+      checkSequences(writes);
+      for (const version of each(writes)) inner(accepted, version.collection).set(version.id, version);
+    },
+    settle(versions) {
+      for (const version of versions) {
+        const known = accepted.get(version.collection);
+        // A later transaction may have written the record again.
+        if (known?.get(version.id) === version) known.delete(version.id);
+      }
+    },
+  };
+}

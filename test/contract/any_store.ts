@@ -1,0 +1,28 @@
+/**
+ * A store as the contract sees it: with collections of its own making, whose values have no type. Any `Store` is one, and
+ * may be made of one.
+ */
+import type { Json } from "../../lib/store/json.ts";
+import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
+
+// oxlint-disable-next-line no-explicit-any -- what a case put, it knows
+type Anything = any;
+
+/** Reads without types. */
+export interface AnyReads {
+  get(collection: string, id: string): Promise<Stored<Anything> | undefined>;
+  getMany(collection: string, ids: readonly string[]): Promise<(Stored<Anything> | undefined)[]>;
+  list<K extends boolean = false>(collection: string, options: ListOptions<K>): Promise<Listed<K, Anything>[]>;
+}
+
+/** What a decision may do, without types. */
+export interface AnyTx extends AnyReads {
+  put(collection: string, id: string, value: unknown | Json, expected?: number): void;
+  delete(collection: string, id: string, expected?: number): void;
+}
+
+/** A store without types. */
+export interface AnyStore extends AnyReads {
+  transact<T>(decide: (tx: AnyTx) => T | Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { Version, View } from "../../../../lib/store/engine/view.ts";
+import { overlay, writeSet } from "../../../../lib/store/engine/write_set.ts";
+import { json } from "../../../../lib/store/json.ts";
+import type { AnyTx } from "../../../contract/any_store.ts";
+
+interface Kept {
+  id: string;
+  revision: number;
+  deleted?: true;
+}
+
+/** A transaction over a view, untyped. */
+function begun(view: View) {
+  const { tx, ...rest } = writeSet(view);
+  return { tx: tx as AnyTx, ...rest };
+}
+
+/** A view over these versions of one collection, and the keys that were asked of it. */
+function viewOver(versions: readonly Kept[]): View & { asked: string[][] } {
+  const asked: string[][] = [];
+  return {
+    asked,
+    async versions(keys) {
+      asked.push(keys.map(({ id }) => id));
+      return keys.map(({ collection, id }) => {
+        const found = versions.find((one) => one.id === id);
+        return found && { collection, id, revision: found.revision, json: found.deleted ? undefined : json(1) };
+      });
+    },
+    list: async () => [],
+  };
+}
+
+test("revisions are not read when something is put, and then all at once", async () => {
+  const view = viewOver([
+    { id: "b", revision: 7 },
+    { id: "c", revision: 3, deleted: true },
+  ]);
+  const { tx, end, writes } = begun(view);
+  for (const id of ["a", "b", "c"]) tx.put("things", id, { id });
+  end();
+  expect(view.asked).toEqual([]);
+  const written = [...(await writes()).get("things")!.values()];
+  expect(written.map(({ id, revision }) => [id, revision])).toEqual([
+    ["a", 1],
+    ["b", 8],
+    ["c", 4],
+  ]);
+  expect(view.asked).toEqual([["a", "b", "c"]]);
+});
+
+test("what was refused ends the transaction although the decision caught it", async () => {
+  const { tx, end, writes } = begun(viewOver([]));
+  tx.put("things", "kept", 1);
+  expect(() => tx.put("things", "a", Number.NaN)).toThrow(TypeError);
+  expect(() => tx.put("things", "", 1)).toThrow(TypeError);
+  end();
+  await expect(writes()).rejects.toThrow(/things\/a cannot be stored/);
+});
+
+test("a conflict that a read of an own write met ends the transaction although the decision caught it", async () => {
+  const { tx, end, writes } = begun(viewOver([{ id: "a", revision: 2 }]));
+  tx.put("things", "a", 2, 1);
+  await expect(tx.get("things", "a")).rejects.toThrow(/expected revision 1, found 2/);
+  end();
+  await expect(writes()).rejects.toThrow(/expected revision 1, found 2/);
+});
+
+test("what was read is not read again, neither for a further read nor for a put", async () => {
+  const view = viewOver([{ id: "a", revision: 7 }]);
+  const { tx, end, writes } = begun(view);
+  await tx.get("things", "a");
+  expect((await tx.getMany("things", ["a", "b"])).map((stored) => stored?.revision)).toEqual([7, undefined]);
+  for (const id of ["a", "b", "c"]) tx.put("things", id, 1);
+  end();
+  expect([...(await writes()).get("things")!.values()].map(({ revision }) => revision)).toEqual([8, 1, 1]);
+  expect(view.asked).toEqual([["a"], ["b"], ["c"]]);
+});
+
+test("nothing is read or written after the end", async () => {
+  const { tx, end } = begun(viewOver([]));
+  end();
+  expect(() => tx.put("things", "a", 1)).toThrow(/has ended/);
+  await expect(tx.get("things", "a")).rejects.toThrow(/has ended/);
+  await expect(tx.list("things", { limit: 1 })).rejects.toThrow(/has ended/);
+});
+
+test("deleting what is not there is no write; a revision stays with what is deleted", async () => {
+  const { tx, end, writes } = begun(viewOver([{ id: "b", revision: 7 }]));
+  tx.delete("things", "a");
+  tx.delete("things", "b", 7);
+  tx.put("things", "c", 1);
+  tx.delete("things", "c");
+  end();
+  const written = [...(await writes()).get("things")!.values()];
+  expect(written.map(({ id, revision, json }) => [id, revision, json?.value])).toEqual([
+    ["b", 7, undefined],
+    ["c", 1, undefined],
+  ]);
+});
+
+test("a page below is asked for as many more as the writes may cover, and no more", () => {
+  const version = (id: string): Version => ({ collection: "things", id, revision: 1, json: json(id) });
+  const writes = new Map(["a/1", "a/3", "b/1"].map((id) => [id, version(id)]));
+  expect(overlay(writes, { limit: 5, prefix: "a/" }).below.limit).toBe(7);
+  expect(overlay(writes, { limit: 5, prefix: "a/", after: "a/2" }).below.limit).toBe(6);
+  expect(overlay(writes, { limit: 5, prefix: "c/" }).below.limit).toBe(5);
+  expect(overlay(undefined, { limit: 5 }).below.limit).toBe(5);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { frozen, json, Json, jsonOf } from "../../../lib/store/json.ts";
+
+const textOf = (value: unknown): string => jsonOf(value, "changes/c1").text;
+
+test.each([
+  [Number.NaN, "changes/c1 cannot be stored: NaN is not a JSON number"],
+  [{ list: [1, { n: 1n }] }, "changes/c1.list[1].n cannot be stored: bigint is not a JSON type"],
+  [{ at: new Date(0) }, "changes/c1.at cannot be stored: a Date is not plain data"],
+  [[undefined], "changes/c1[0] cannot be stored: undefined is not a JSON type"],
+  [{ toJSON: () => "other" }, "changes/c1.toJSON cannot be stored: function is not a JSON type"],
+])("what JSON cannot hold is refused, and the place is named", (value, message) => {
+  expect(() => textOf(value)).toThrow(new TypeError(message));
+});
+
+test("a value that contains itself is refused, not followed for ever", () => {
+  const value: { self?: unknown } = {};
+  value.self = value;
+  expect(() => textOf(value)).toThrow(/contains itself/);
+  expect(() => json(value)).toThrow(/^value\.self\..*contains itself/);
+});
+
+test("objects without a prototype are data", () => {
+  expect(textOf(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
+});
+
+test("a value is frozen with its text, and is the very value where it reads back as itself", () => {
+  const value = { list: [{ n: 1 }], text: "é" };
+  const made = json(value);
+  expect(made.text).toBe('{"list":[{"n":1}],"text":"é"}');
+  expect(made.value).toBe(value);
+  expect(() => value.list[0]!.n++).toThrow(TypeError);
+  expect(() => value.list.push({ n: 2 })).toThrow(TypeError);
+});
+
+test.each([
+  ["a member that is undefined", { a: 1, b: undefined }, { a: 1 }],
+  ["a negative zero", { list: [-0] }, { list: [0] }],
+  ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+])("a value with %s is what its text reads as", (_, value, read) => {
+  expect(json(value).value).toStrictEqual(read);
+});
+
+test("what is put is copied, and what was made already is taken as it is", () => {
+  const value = { list: [1] };
+  const copy = jsonOf(value, "x/y");
+  value.list.push(2);
+  expect(copy.value).toEqual({ list: [1] });
+  const made = json({ a: 1 });
+  expect(jsonOf(made, "x/y")).toBe(made);
+});
+
+test("a text is read once, when someone asks", () => {
+  const made = new Json<{ a: number[] }>('{"a":[1]}');
+  expect(made.value).toBe(made.value);
+  expect(() => made.value.a.push(2)).toThrow(TypeError);
+  expect(() => new Json("{").value).toThrow(SyntaxError);
+});
+
+test("freezing reaches what lies within what is frozen already", () => {
+  const value = Object.freeze({ list: [{ n: 1 }] });
+  expect(Object.isFrozen(frozen(value).list[0])).toBe(true);
+});

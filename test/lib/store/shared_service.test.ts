@@ -1,0 +1,51 @@
+/** Several instances of the service on one store that they share. */
+import { afterAll, expect, test } from "vitest";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { postgresStore } from "../../../lib/store/postgres/store.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
+import { notedPacing } from "../../support/noted_pacing.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+
+const [dynamoDb, postgres] = [await startDynamoDb(), await startPostgres()];
+afterAll(async () => void (await Promise.all([dynamoDb?.stop(), postgres?.stop()])));
+const onDynamoDb = dynamoDb ? test : test.skip;
+const onPostgres = postgres ? test : test.skip;
+
+onDynamoDb("4 on a DynamoDB table write one chain, without a fork, a loss or a repeat", async () => {
+  const access = dynamoDb!.access("shared");
+  await createTable(access);
+  const writers = await Promise.all([1, 2, 3, 4].map((number) => instance(dynamoDbStore(access), `node-${number}`)));
+  await expectOneChain(writers, await writeAtOnce(writers, 3));
+});
+
+onPostgres("8 on a Postgres store write one chain, without a fork, a loss or a repeat", async () => {
+  const stores = await Promise.all(Array.from({ length: 8 }, () => postgresStore({ url: postgres!.url })));
+  const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
+  await expectOneChain(writers, await writeAtOnce(writers, 5));
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+onPostgres("one whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
+  const at = { url: postgres!.url, name: "busy" };
+  const holder = await postgresStore(at);
+  const store = await postgresStore({ ...at, ...notedPacing(), limits: { lock: 20 } });
+  const { post, audit } = await instance(store, "node-1");
+  const before = await audit();
+  const [holding, mayEnd] = [gate(), gate()];
+  const held = holder.transact(async () => {
+    holding.open();
+    await mayEnd.opened;
+  });
+  await holding.opened;
+  const refused = await post("propose", PROPOSAL);
+  expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
+  expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  mayEnd.open();
+  await held;
+  expect(await audit()).toEqual(before);
+  expect((await post("propose", PROPOSAL)).status).toBe(201);
+  await Promise.all([holder.close(), store.close()]);
+});
