@@ -1,89 +1,66 @@
-/** The growth log: what the service noticed, for people. Bounded; it is not the audit chain. */
-import * as z from "zod";
-import type { Store, Tx } from "../store/store.ts";
+/** The growth log as it is read: rows made of entries and of outcomes, and notices of what has no entry. */
+import { readHead } from "../audit/chain.ts";
+import type { Reads, Tx } from "../store/store.ts";
+import type { FollowDeps } from "./deps.ts";
+import { growth } from "./growth.ts";
+import { addRow, type GrowthRow, kindKey, type Notice, type RowSource, SOURCES } from "./growth_row.ts";
+import { outcomes } from "./outcomes.ts";
+import { reading } from "./reading.ts";
+import { type Ring, ringKey } from "./ring.ts";
 
 declare module "../store/store.ts" {
-  interface Collections {
-    growth: GrowthRow;
-    growth_kinds: true;
-  }
   interface Meta {
-    growth: { seq: number };
+    notices: Ring;
+    /** The last cycle, and when it ended. */
+    tick: { tick: number; at: string };
   }
 }
 
-/** The oldest rows go first. */
-export const GROWTH_ROWS = 10_000;
-
-/** One row; `ref` names the record it is about. */
-export const growthSchema = z.object({
-  seq: z.number().int(),
-  at: z.string(),
-  tick: z.number().int(),
-  kind: z.string(),
-  title: z.string(),
-  detail: z.string(),
-  ref: z.string().nullable(),
-});
-export type GrowthRow = z.infer<typeof growthSchema>;
-
-/** The record id of a row: 16 digits, so that ids sort as numbers do. */
-export const growthKey = (seq: number): string => String(seq).padStart(16, "0");
-
-/** The place of a row among those of its kind. */
-const kindKey = (kind: string, seq: number): string => `${kind}\n${growthKey(seq)}`;
-
-/** The number of the newest row, 0 before the first. */
-export const newestGrowth = async (reader: Pick<Store | Tx, "get">): Promise<number> =>
-  (await reader.get("meta", "growth"))?.value.seq ?? 0;
-
-/** Adds a row in the transaction of what it tells of. */
-export async function addGrowth(
-  tx: Tx,
-  row: Omit<GrowthRow, "seq" | "tick" | "ref"> & { ref?: string },
-): Promise<void> {
-  const seq = (await newestGrowth(tx)) + 1;
+/** Adds a notice in the transaction of what it tells of. Its place is the log's length by then, or a little before. */
+export async function addNotice({ store }: Pick<FollowDeps, "store">, tx: Tx, notice: Notice): Promise<void> {
+  // Not through the transaction: it must not be decided anew for every entry that others write.
+  const position = (await readHead(store))?.length ?? 0;
   const tick = (await tx.get("meta", "tick"))?.value.tick ?? 0;
-  tx.put("meta", "growth", { seq });
-  tx.put("growth", growthKey(seq), { ref: null, ...row, seq, tick });
-  tx.put("growth_kinds", kindKey(row.kind, seq), true);
-  if (seq > GROWTH_ROWS) await forget(tx, seq - GROWTH_ROWS);
-}
-
-async function forget(tx: Tx, seq: number): Promise<void> {
-  const oldest = (await tx.get("growth", growthKey(seq)))?.value;
-  if (!oldest) return;
-  tx.delete("growth", growthKey(seq));
-  tx.delete("growth_kinds", kindKey(oldest.kind, seq));
+  const ring = (await tx.get("meta", "notices"))?.value;
+  tx.put("meta", "notices", await addRow(tx, "notices", ring, { position, tick }, notice));
 }
 
 /** Rows, newest first; `next` is the `before` of the next page. */
 export async function growthPage(
-  store: Store,
+  deps: FollowDeps,
   { limit, before, kind }: { limit: number; before?: number | undefined; kind?: string | undefined },
 ): Promise<{ entries: GrowthRow[]; next: number | null }> {
-  const from = before ?? Number.MAX_SAFE_INTEGER;
-  const rows =
-    kind === undefined ? await newestRows(store, from, limit + 1) : await rowsOfKind(store, kind, from, limit + 1);
+  const [ofEntries, ofOutcomes] = await Promise.all([reading(deps, growth), reading(deps, outcomes)]);
+  const reads: Record<RowSource, Reads> = { growth_rows: ofEntries, outcome_rows: ofOutcomes, notices: deps.store };
+  const pages = await Promise.all(
+    SOURCES.map((source) => rowsBefore(reads[source], source, before ?? Number.MAX_SAFE_INTEGER, limit + 1, kind)),
+  );
+  const rows = pages.flat().sort((a, b) => b.seq - a.seq);
   const entries = rows.slice(0, limit);
   return { entries, next: rows.length > limit ? entries.at(-1)!.seq : null };
 }
 
-async function newestRows(store: Store, before: number, limit: number): Promise<GrowthRow[]> {
-  const page = await store.list("growth", { after: growthKey(before), limit, reverse: true });
-  return page.map(({ value }) => value);
-}
-
-async function rowsOfKind(store: Store, kind: string, before: number, limit: number): Promise<GrowthRow[]> {
-  const prefix = kindKey(kind, 0).slice(0, -growthKey(0).length);
-  const keys = await store.list("growth_kinds", { after: kindKey(kind, before), limit, reverse: true });
-  const ids = keys.filter(({ id }) => id.startsWith(prefix)).map(({ id }) => id.slice(prefix.length));
-  const rows = await Promise.all(ids.map((id) => store.get("growth", id)));
+async function rowsBefore(
+  reads: Reads,
+  source: RowSource,
+  before: number,
+  limit: number,
+  kind: string | undefined,
+): Promise<GrowthRow[]> {
+  const newestFirst = { limit, reverse: true };
+  if (kind === undefined)
+    return (await reads.list(source, { ...newestFirst, after: ringKey(before) })).map(({ value }) => value);
+  const prefix = `${kind}\n`;
+  const after = kindKey(kind, before);
+  const keys = await reads.list(`${source}_kinds`, { ...newestFirst, prefix, after, keysOnly: true });
+  const rows = await reads.getMany(
+    source,
+    keys.map(({ id }) => id.slice(prefix.length)),
+  );
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
-/** Rows after a number, oldest first. */
-export async function growthAfter(store: Store, seq: number, limit: number): Promise<GrowthRow[]> {
-  const page = await store.list("growth", { after: growthKey(seq), limit });
-  return page.map(({ value }) => value);
+/** Stored rows of a source after a number, oldest first. */
+export async function rowsAfter(reads: Reads, source: RowSource, seq: number, limit: number): Promise<GrowthRow[]> {
+  return (await reads.list(source, { after: ringKey(seq), limit })).map(({ value }) => value);
 }

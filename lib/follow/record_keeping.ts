@@ -1,23 +1,17 @@
 /** M, memory: of what should be on record of a closed change, how much is. */
 import * as z from "zod";
-import type { Change } from "../governance/rules/change.ts";
-import { POLICY_EXPIRY } from "../governance/rules/consent.ts";
+import { POLICY_EXPIRY, POLICY_MINOR } from "../governance/rules/actor.ts";
 import type { Outcome } from "../governance/rules/outcome.ts";
-import { POLICY_MINOR } from "../governance/rules/propose.ts";
-import type { Store, Tx } from "../store/store.ts";
-import type { Window } from "../kit/days.ts";
+import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
+import type { ToldChange } from "./source.ts";
 import type { Tally } from "./tally.ts";
-
-declare module "../store/store.ts" {
-  interface Collections {
-    gaps: Gap;
-  }
-}
 
 export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
 export type RecordItem = (typeof RECORD_ITEMS)[number];
 
 const GAPS_SHOWN = 20;
+/** How many UTC days, today included, M looks back. */
+export const MEMORY_DAYS = 90;
 
 const gapSchema = z.object({
   change_id: z.string(),
@@ -25,7 +19,7 @@ const gapSchema = z.object({
   missing: z.array(z.enum(RECORD_ITEMS)),
 });
 
-/** `gaps/<closed at>:<change_id>`: what is missing on the record of a closed change. */
+/** What is missing on the record of a closed change. */
 export type Gap = z.infer<typeof gapSchema>;
 
 export const memorySchema = z.object({
@@ -46,7 +40,10 @@ export type Memory = z.infer<typeof memorySchema>;
  * What should be on record of a closed change, and what of it is not. A minor change has no note, since nobody decided;
  * one that expired has no decider, for the same reason; a change that was never applied has no verdict.
  */
-export function recordOf(change: Change, outcome: Outcome | null): { expected: RecordItem[]; missing: RecordItem[] } {
+export function recordOf(
+  change: ToldChange,
+  outcome: Outcome | null,
+): { expected: RecordItem[]; missing: RecordItem[] } {
   const present: Partial<Record<RecordItem, boolean>> = {
     rationale: change.rationale.trim() !== "",
     decider: change.approver !== null && change.approver !== POLICY_EXPIRY,
@@ -59,7 +56,7 @@ export function recordOf(change: Change, outcome: Outcome | null): { expected: R
 }
 
 /** The counts that the closing of a change adds to its day. */
-export function closingTally(change: Change, outcome: Outcome | null): Tally {
+export function closingTally(change: ToldChange, outcome: Outcome | null): Tally {
   const { expected, missing } = recordOf(change, outcome);
   return {
     closed: 1,
@@ -70,22 +67,23 @@ export function closingTally(change: Change, outcome: Outcome | null): Tally {
   };
 }
 
-/** Keeps what is missing on the record of a change that closes now. */
-export function keepGap(tx: Tx, change: Change, outcome: Outcome | null, closed_at: string): void {
+/** The newest gaps once a change is closed, oldest first; those from before the window that ends then are forgotten. */
+export function newestGaps(
+  gaps: readonly Gap[],
+  change: ToldChange,
+  outcome: Outcome | null,
+  closed_at: string,
+): Gap[] {
   const { missing } = recordOf(change, outcome);
+  const from = dayOf(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
   const { change_id } = change;
-  if (missing.length > 0) tx.put("gaps", `${closed_at}:${change_id}`, { change_id, closed_at, missing });
-}
-
-/** Deletes gaps from before the window, a few at a time. */
-export async function forgetOldGaps(tx: Tx, from: string): Promise<void> {
-  for (const { id } of await tx.list("gaps", { limit: 50 })) if (id < from) tx.delete("gaps", id);
+  const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
+  return all.filter((gap) => gap.closed_at >= from).slice(-GAPS_SHOWN);
 }
 
 /** M over a window: `present ÷ expected`, `null` when no change was closed. */
-export async function memoryOf(store: Pick<Store, "list">, tally: Tally, window: Window): Promise<Memory> {
+export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Memory {
   const { closed = 0, expected_items: expected = 0, present_items: present = 0 } = tally;
-  const newest = await store.list("gaps", { limit: GAPS_SHOWN, reverse: true });
   return {
     value: expected === 0 ? null : present / expected,
     ...window,
@@ -98,6 +96,6 @@ export async function memoryOf(store: Pick<Store, "list">, tally: Tally, window:
       note: tally.missing_note ?? 0,
       verdict: tally.missing_verdict ?? 0,
     },
-    gaps: newest.map(({ value }) => value).filter(({ closed_at }) => closed_at >= window.from),
+    gaps: gaps.filter(({ closed_at }) => closed_at >= window.from).reverse(),
   };
 }

@@ -1,20 +1,23 @@
 /**
- * Daily buckets: what happened, counted in the same transaction that made it happen, so that no figure needs a scan.
- * `tally_days/<UTC day>` and, over all time, `tally/total`. Everything here can be counted anew from the records.
+ * Daily buckets of what happened, so that no figure needs a scan: `tally_days/<UTC day>`, and the sum over all time in the
+ * follower's state.
  */
-import type { Store, Tx } from "../store/store.ts";
+import type { Reads } from "../store/store.ts";
 import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
+import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
+import { isModels, levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
+import { targetKey } from "../governance/records.ts";
+import { askedBy, type Entry } from "./facts.ts";
+import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    tally: Singles<Tallies>;
     tally_days: Tally;
+    /** `tally_drafts/<place>`: the newest draft of a model on a tenant's target. */
+    tally_drafts: ModelDraft;
+    /** `tally_attempts/<change_id>`: the day on which an applied change was applied, and whether that counts as failed. */
+    tally_attempts: { day: string; failed: boolean };
   }
-}
-
-/** `tally/<name>` */
-export interface Tallies {
-  total: Tally;
 }
 
 /** What is counted; `attempts_*` on the day of the apply, everything else on its own day. */
@@ -59,13 +62,6 @@ export type Tally = Partial<Record<Counter, number>>;
 /** How many daily buckets are kept. */
 export const DAYS_KEPT = 400;
 
-/** Counts something on a day. */
-export async function bump(tx: Tx, day: string, by: Tally): Promise<void> {
-  const [ofDay, total] = await Promise.all([tx.get("tally_days", day), tx.get("tally", "total")]);
-  tx.put("tally_days", day, sum([ofDay?.value ?? {}, by]));
-  tx.put("tally", "total", sum([total?.value ?? {}, by]));
-}
-
 /** The counts of several tallies together. */
 export function sum(tallies: readonly Tally[]): Tally {
   const all: Tally = {};
@@ -74,23 +70,93 @@ export function sum(tallies: readonly Tally[]): Tally {
   return all;
 }
 
-/** What happened since the service began. */
-export const totalTally = async (store: Pick<Store, "get">): Promise<Tally> =>
-  (await store.get("tally", "total"))?.value ?? {};
-
-/** The buckets of a window, by day; a day on which nothing happened has none. */
-export async function tallyDays(store: Pick<Store, "list">, window: Window): Promise<Map<string, Tally>> {
-  const after = dayOf(Date.parse(window.from) - DAY_MS);
-  const page = await store.list("tally_days", { after, limit: daysOf(window).length });
-  return new Map(page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]));
-}
-
 /** What happened within a window, out of its buckets or those of a longer one. */
 export const sumWithin = (days: ReadonlyMap<string, Tally>, { from, to }: Window): Tally =>
   sum([...days].filter(([day]) => day >= from && day <= to).map(([, tally]) => tally));
 
-/** Deletes the oldest buckets beyond those kept, a few at a time. */
-export async function forgetOldDays(tx: Tx, oldestKept: string): Promise<void> {
-  const oldest = await tx.list("tally_days", { limit: 10 });
-  for (const { id } of oldest) if (id < oldestKept) tx.delete("tally_days", id);
+/** The collections of daily buckets, each one follower's. */
+export type Buckets = "tally_days" | "closing_days";
+
+/** The buckets of a window, by day; a day on which nothing happened has none. */
+export async function bucketsOf(reads: Reads, buckets: Buckets, window: Window): Promise<[string, Tally][]> {
+  const after = dayOf(Date.parse(window.from) - DAY_MS);
+  const page = await reads.list(buckets, { after, limit: daysOf(window).length });
+  return page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]);
+}
+
+/** Counts something on a day, and all together; a new day pushes out those that are no longer kept. */
+export async function bump(on: Following<{ total: Tally }>, buckets: Buckets, at: string, by: Tally): Promise<void> {
+  const { tx } = on;
+  const day = at.slice(0, 10);
+  const known = await tx.get(buckets, day);
+  tx.put(buckets, day, sum([known?.value ?? {}, by]));
+  on.state = { ...on.state, total: sum([on.state.total, by]) };
+  if (known) return;
+  const oldestKept = dayOf(Date.parse(day) - DAYS_KEPT * DAY_MS);
+  for (const { id } of await tx.list(buckets, { limit: 3, keysOnly: true }))
+    if (id < oldestKept) tx.delete(buckets, id);
+}
+
+interface State {
+  total: Tally;
+}
+
+export const tally: Follower<State> = {
+  name: "tally",
+  collections: ["tally_days", "tally_drafts", "tally_attempts"],
+  retired: [{ collection: "tally", id: "total" }, { collection: "failed_attempts" }, { collection: "model_drafts" }],
+  start: { total: {} },
+  async follow(on, entry) {
+    const count = (by: Tally): Promise<void> => bump(on, "tally_days", entry.timestamp, by);
+    switch (entry.event_type) {
+      case "change_proposed":
+        return entry.facts.status === "approved" ? count({ decided_minor: 1, level_L4: 1 }) : keepDraft(on, entry);
+      case "consent_decision":
+        return entry.facts.status === "pending_consent" ? undefined : count(await decision(on, entry));
+      case "change_applied":
+        on.tx.put("tally_attempts", entry.change_id, { day: entry.timestamp.slice(0, 10), failed: false });
+        return count({ attempts: 1 });
+      case "change_apply_failed":
+        return count({ attempts: 1, attempts_failed: 1, attempts_apply_failed: 1 });
+      case "change_rolled_back":
+        await attemptFailed(on, entry, "rolled_back");
+        return count(
+          askedBy(entry) === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 },
+        );
+      case "change_rollback_failed":
+        return count({ rollbacks_failed: 1 });
+      case "change_drifted":
+        await attemptFailed(on, entry, "drifted");
+        return count({ drift_episodes: 1, level_L5: 1 });
+      case "kpi_refreshed":
+        return count({ kpi_feeds: 1 });
+    }
+  },
+};
+
+function keepDraft({ tx }: Following<State>, { change_id, tenant, timestamp, facts }: Entry): void {
+  if (!isModels({ proposer: facts.proposer ?? null })) return;
+  tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
+}
+
+async function decision(on: Following<State>, { change_id, facts }: Entry): Promise<Tally> {
+  const change = await on.change(change_id);
+  const draft = (await on.tx.get("tally_drafts", targetKey(change)))?.value;
+  const level = levelOf({ ...change, approver: facts.approver ?? null }, draft);
+  return { [`decided_${facts.decision}`]: 1, [`level_${level}`]: 1 };
+}
+
+/** An attempt that had succeeded turns out to have failed; it counts once, on the day of its apply. */
+async function attemptFailed(
+  on: Following<State>,
+  { change_id }: Entry,
+  cause: "rolled_back" | "drifted",
+): Promise<void> {
+  const attempt = (await on.tx.get("tally_attempts", change_id))?.value;
+  if (!attempt) return;
+  const { day, failed } = attempt;
+  if (cause === "rolled_back") on.tx.delete("tally_attempts", change_id);
+  else if (failed) return;
+  else on.tx.put("tally_attempts", change_id, { day, failed: true });
+  await bump(on, "tally_days", day, { [`attempts_${cause}`]: 1, ...(failed ? {} : { attempts_failed: 1 }) });
 }

@@ -45,7 +45,7 @@ export function goalOf(kpi: string, state: KpiState, intent: Intent): KpiGoal | 
 }
 
 /** +1 where up is good, -1 where down is: by the intent's target, else by the KPI's nature. */
-export function directionOf(kpi: string, intent: Intent): 1 | -1 {
+export function directionOf(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
   const stated = intent.kpis[kpi];
   if (stated) return stated.target >= stated.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;

@@ -1,6 +1,7 @@
 /**
  * Expected against realised KPI movement of an applied change. It is a correlation: nothing here shows that the change
- * caused it. An open outcome is worked out from the newest feed whenever it is read; a final one was frozen at its close.
+ * caused it. An open outcome is worked out from the newest feed whenever it is read; a final one was frozen at its close:
+ * at its rollback, or 30 days after its apply.
  */
 import * as z from "zod";
 import type { Change } from "./change.ts";
@@ -39,31 +40,39 @@ export interface OutcomeRecord {
   /** The audit entry of the apply. */
   applied_entry: number;
   expected_delta_k: number | null;
-  /** The last value of every KPI at the apply. */
-  baseline: Record<string, number>;
+  /** The KPI's last value at the apply. */
+  baseline: number | null;
+  /** The verdict that was told last; `null` before the first. */
+  verdict: Verdict | null;
   final: Outcome | null;
 }
 
 /** What is kept when a change is applied. */
-export function openOutcome(change: Change, kpis: KpiState, applied: { at: string; entry: number }): OutcomeRecord {
+export function openOutcome(
+  change: Pick<Change, "change_id" | "kpi" | "expected_delta_k">,
+  kpis: KpiState,
+  applied: { at: string; entry: number },
+): OutcomeRecord {
   return {
     change_id: change.change_id,
     kpi: change.kpi,
     applied_at: applied.at,
     applied_entry: applied.entry,
     expected_delta_k: change.expected_delta_k,
-    baseline: Object.fromEntries(Object.entries(kpis.values).map(([kpi, { value }]) => [kpi, value])),
+    baseline: kpis.values[change.kpi ?? ""]?.value ?? null,
     final: null,
   };
 }
 
-/** The outcome as it stands. */
-export function outcomeOf(record: OutcomeRecord, kpis: KpiState, intent: Intent, at: string): Outcome {
+/** The moment at which time closes the outcome of what was applied then. */
+export const closesAt = (applied_at: string): string => new Date(Date.parse(applied_at) + OPEN_MS).toISOString();
+
+/** The outcome as it stands at a moment. */
+export function outcomeOf(record: OutcomeRecord, kpis: KpiState, intent: Pick<Intent, "kpis">, at: string): Outcome {
   if (record.final) return record.final;
-  const { kpi, expected_delta_k, applied_at, applied_entry } = record;
-  const over = isOver(record, Date.parse(at));
-  const baseline = kpi === null ? null : (record.baseline[kpi] ?? null);
-  const latest = kpi === null ? undefined : kpis.values[kpi];
+  const { kpi, baseline, expected_delta_k, applied_at, applied_entry } = record;
+  const over = closesAt(applied_at) < at;
+  const latest = kpis.values[kpi ?? ""];
   const fed = latest && latest.entry > applied_entry ? latest.value : null;
   const realised =
     kpi === null || baseline === null || fed === null ? null : roundDelta(directionOf(kpi, intent) * (fed - baseline));
@@ -78,25 +87,19 @@ export function outcomeOf(record: OutcomeRecord, kpis: KpiState, intent: Intent,
     verdict: verdictOf(expected_delta_k, realised),
     state: over ? "final" : "open",
     closed_by: over ? "time" : null,
-    as_of: at,
+    as_of: over ? closesAt(applied_at) : at,
     basis: "correlation",
   };
 }
 
 /** The outcome frozen. */
-export function closeOutcome(
+export const finalOutcome = (
   record: OutcomeRecord,
   by: "time" | "rollback",
   kpis: KpiState,
-  intent: Intent,
+  intent: Pick<Intent, "kpis">,
   at: string,
-): OutcomeRecord {
-  if (record.final) return record;
-  return { ...record, final: { ...outcomeOf(record, kpis, intent, at), state: "final", closed_by: by } };
-}
-
-/** Whether its 30 days are over. */
-export const isOver = (record: OutcomeRecord, now: number): boolean => now - Date.parse(record.applied_at) > OPEN_MS;
+): Outcome => ({ ...outcomeOf(record, kpis, intent, at), state: "final", closed_by: by });
 
 function verdictOf(expected: number | null, realised: number | null): Verdict {
   if (realised === null) return "inconclusive";

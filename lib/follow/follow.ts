@@ -1,0 +1,92 @@
+/** Keeps all followers up with the log. One that fails is told of and stops nothing else. */
+import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
+import type { Store } from "../store/store.ts";
+import { catchUp, startAnew } from "./catch_up.ts";
+import type { FollowDeps } from "./deps.ts";
+import { type EntryReader, entryReader } from "./entries.ts";
+import type { Follower } from "./follower.ts";
+import { growth } from "./growth.ts";
+import { memories } from "./memories.ts";
+import { outcomes } from "./outcomes.ts";
+import { tally } from "./tally.ts";
+import { waiting } from "./waiting.ts";
+
+/** All followers. */
+export const FOLLOWERS: readonly Follower[] = [waiting, tally, growth, memories, outcomes];
+
+const problems = new WeakMap<Store, Map<string, string>>();
+
+/** Why a follower failed in this process the last time it was run; `null` when it did not. */
+export const problemOf = ({ store }: Pick<FollowDeps, "store">, { name }: Follower): string | null =>
+  problems.get(store)?.get(name) ?? null;
+
+/** Brings all followers up to the log's end, or as far as `proceed` lets them; never rejects. */
+export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<void> {
+  const read = entryReader(deps.store);
+  await Promise.all(FOLLOWERS.map((follower) => followOne(deps, follower, proceed, read)));
+}
+
+async function followOne(
+  deps: FollowDeps,
+  follower: Follower,
+  proceed: (() => boolean) | undefined,
+  read: EntryReader,
+): Promise<void> {
+  let failing = problems.get(deps.store);
+  if (!failing) problems.set(deps.store, (failing = new Map()));
+  try {
+    await catchUp(deps, follower, proceed, read);
+    failing.delete(follower.name);
+  } catch (error) {
+    if (!failing.has(follower.name))
+      deps.log.warn("a follower of the log failed", { follower: follower.name, error: String(error) });
+    failing.set(follower.name, String(error));
+  }
+}
+
+/** Builds what followers keep anew from the first entry on, and resolves with the entry that each has come to. */
+export async function rebuild(deps: FollowDeps): Promise<Record<string, number>> {
+  for (const follower of FOLLOWERS) await startAnew(deps, follower);
+  await followAll(deps);
+  const cursors = await deps.store.getMany(
+    "cursors",
+    FOLLOWERS.map(({ name }) => name),
+  );
+  return Object.fromEntries(FOLLOWERS.map(({ name }, index) => [name, cursors[index]?.value.entry ?? 0]));
+}
+
+/** Times in milliseconds. */
+export interface FollowTimes {
+  /** So that what is written in a burst is followed together. */
+  pause: number;
+  /** A store that other processes write to is looked at this often. */
+  poll: number;
+}
+
+export const FOLLOW_TIMES: FollowTimes = { pause: 100, poll: 30_000 };
+
+/** Follows the log as this process commits to it, until it is stopped. */
+export function keepFollowing(
+  deps: FollowDeps & { commits?: CommitSignal | undefined },
+  { pause, poll }: FollowTimes = FOLLOW_TIMES,
+): { stop(): Promise<void> } {
+  const commits = deps.commits ?? createCommitSignal();
+  const never = createCommitSignal();
+  const ended = new AbortController();
+  const goOn = (): boolean => !ended.signal.aborted && !commits.closed;
+  const run = async (): Promise<void> => {
+    while (goOn()) {
+      const { count } = commits;
+      await followAll(deps, goOn);
+      await never.wait(0, pause, ended.signal);
+      await commits.wait(count, poll, ended.signal);
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      ended.abort();
+      await running;
+    },
+  };
+}

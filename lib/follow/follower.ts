@@ -1,0 +1,65 @@
+/** What a follower is: a fold over the audit log that keeps what it makes. */
+import type { Collection, Tx } from "../store/store.ts";
+import type { Entry } from "./facts.ts";
+import type { Source } from "./source.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    cursors: Cursor;
+    sightings: { at: string };
+  }
+}
+
+/** No entry, and no step of one, makes a follower write more records than this. */
+export const MOST_A_STEP = 16;
+
+/**
+ * Derives records from the log: the same, byte for byte, whoever derives them and when. So it goes by entries, by what does
+ * not change in the records they are about, and by its own records; never by the clock or by chance.
+ */
+export interface Follower<S = unknown> {
+  readonly name: string;
+  /** What it alone writes. */
+  readonly collections: readonly Collection[];
+  /** What older versions kept in its place, cleared away before it begins. */
+  readonly retired?: readonly Retired[];
+  /** Its state before the first entry. */
+  readonly start: S;
+  /**
+   * Follows an entry from a step on, `""` at its beginning; resolves with the step to go on with when there is no more
+   * room, and with nothing when it is done with the entry.
+   */
+  follow(on: Following<S>, entry: Entry, step: string): Promise<string | void>;
+  /** Does what was due before a moment; false when there was no room for all of it. Called before each entry. */
+  elapse?(on: Following<S>, until: string): Promise<boolean>;
+}
+
+/** A collection, one record of it, or those of its records that a question is true of. */
+export interface Retired {
+  collection: string;
+  id?: string;
+  where?: (value: unknown) => boolean;
+}
+
+/** What a follower works with. */
+export interface Following<S> extends Source {
+  /** Its own collections. */
+  readonly tx: Tx;
+  /** Its small state, kept with its cursor; to be replaced, not changed. */
+  state: S;
+  /** The newest entry that was begun. */
+  position: number;
+  /** Whether so many more records may be written now. */
+  room(writes: number): boolean;
+}
+
+/** `cursors/<name>`: how far a follower has come, and its state there. */
+export interface Cursor<S = unknown> {
+  /** The last entry that was followed to its end. */
+  entry: number;
+  /** Where to go on within the next. */
+  step: string;
+  state: S;
+  /** What is cleared away first: which of its collections, and after which record. */
+  clearing?: { place: number; after: string };
+}

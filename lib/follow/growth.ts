@@ -1,0 +1,80 @@
+/** The rows of the growth log that come of entries. */
+import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
+import { askedBy, type Entry } from "./facts.ts";
+import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
+import { addRow, type Notice } from "./growth_row.ts";
+import type { Ring } from "./ring.ts";
+
+interface State {
+  rows: Ring;
+}
+
+export const growth: Follower<State> = {
+  name: "growth",
+  collections: ["growth_rows", "growth_rows_kinds"],
+  retired: [{ collection: "growth" }, { collection: "growth_kinds" }, { collection: "meta", id: "growth" }],
+  start: { rows: { seq: 0, count: 0 } },
+  async follow(on, entry, step) {
+    const told = await toldBy(on, entry);
+    for (let index = Number(step); index < told.length; index++) {
+      if (!on.room(MOST_A_STEP)) return String(index);
+      const place = { position: entry.id, tick: await on.tickAt(entry.id) };
+      const notice = { at: entry.timestamp, ref: entry.change_id || null, ...told[index]! };
+      on.state = { rows: await addRow(on.tx, "growth_rows", on.state.rows, place, notice) };
+    }
+  },
+};
+
+type Told = Omit<Notice, "at">;
+
+async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
+  const { event_type, change_id: id, facts } = entry;
+  switch (event_type) {
+    case "consent_decision":
+      if (facts.decision !== "expired") return [];
+      return [{ kind: "change_expired", title: `${id} expired without consent`, detail: facts.note ?? "" }];
+    case "change_rolled_back": {
+      const guarded = askedBy(entry) === POLICY_GUARDRAIL;
+      const detail = guarded ? "A guardrail of the intent ordered it." : "A person asked for it.";
+      return [{ kind: "rolled_back", title: `${id} was rolled back`, detail }];
+    }
+    case "change_apply_failed":
+    case "change_rollback_failed": {
+      const operation = event_type === "change_apply_failed" ? "apply" : "rollback";
+      const title = `${operation} of ${id} failed in ${facts.stage}`;
+      return [{ kind: "operation_failed", title, detail: `The host shows ${facts.host}.` }];
+    }
+    case "change_drifted": {
+      const { target } = await on.change(id);
+      return [{ kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` }];
+    }
+    case "proposal_refused":
+      return [refused(facts)];
+    case "kpi_refreshed":
+      return (facts.tripped ?? []).map(({ change_id, kpi, regression, action }) => ({
+        kind: "guardrail",
+        title: `${kpi} worsened by ${regression} after ${change_id}`,
+        detail:
+          action === "rollback" ? "The intent orders its rollback in the next cycle." : "The intent orders an alert.",
+        ref: change_id,
+      }));
+    default:
+      return [];
+  }
+}
+
+function refused({ target, proposer, code, count, day }: Entry["facts"]): Told {
+  const kind = "proposal_refused";
+  if (count !== undefined)
+    return {
+      kind,
+      title: `${count} more proposals were refused on ${day}`,
+      detail: "They have no entries of their own.",
+    };
+  const who = proposer?.startsWith("llm:") ? "A model's draft" : "A proposal";
+  const why =
+    code === "forbidden_target"
+      ? `${target} is under the intent's forbidden_targets; it cannot be changed through this service`
+      : (code ?? "");
+  return { kind, title: `${who} on ${target} was refused`, detail: why };
+}

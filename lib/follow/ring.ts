@@ -1,0 +1,33 @@
+/** A bounded collection under numbers that rise: the oldest records go first. */
+import type { Collection, RecordOf, Stored, Tx } from "../store/store.ts";
+
+/** Where it stands. */
+export interface Ring {
+  /** The newest number, 0 before the first. */
+  seq: number;
+  /** How many records are kept; absent where no number was ever left out. */
+  count?: number;
+}
+
+/** A record's id: 16 digits, so that ids sort as numbers do. */
+export const ringKey = (seq: number): string => String(seq).padStart(16, "0");
+
+/** The first number of what is told of a place in the log, which is its length then; each has room for a million. */
+export const seqAt = (position: number): number => position * 1_000_000;
+
+/** Adds a record under the next number, `least` at least; resolves with the ring then, and with what had to go. */
+export async function push<C extends Collection>(
+  tx: Tx,
+  collection: C,
+  ring: Ring | undefined,
+  record: (seq: number) => RecordOf<C>,
+  { most, least = 1 }: { most: number; least?: number },
+): Promise<{ ring: Required<Ring>; gone: Stored<RecordOf<C>>[] }> {
+  const last = ring?.seq ?? 0;
+  const seq = Math.max(last + 1, least);
+  const count = (ring?.count ?? Math.min(last, most)) + 1;
+  tx.put(collection, ringKey(seq), record(seq));
+  const gone = count > most ? await tx.list(collection, { limit: count - most }) : [];
+  for (const { id } of gone) tx.delete(collection, id);
+  return { ring: { seq, count: count - gone.length }, gone };
+}

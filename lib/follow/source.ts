@@ -1,0 +1,95 @@
+/** What followers derive from beside the entries: what does not change any more once an entry speaks of it. */
+import { entryKey } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { type Intent, loadIntent } from "../governance/rules/intent.ts";
+import type { FollowDeps } from "./deps.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    /** `ticks/<log length>`: the last cycle that found the log so long. */
+    ticks: { tick: number };
+  }
+}
+
+/** The part of a change that stays as it is, and who decided on it, once that is final. */
+export type ToldChange = Pick<
+  Change,
+  | "change_id"
+  | "tenant_id"
+  | "target"
+  | "summary"
+  | "rationale"
+  | "proposer"
+  | "created_at"
+  | "kpi"
+  | "expected_delta_k"
+  | "approver"
+  | "approval_note"
+  | "approvals"
+>;
+
+/** What an entry is read with. */
+export interface Source {
+  /** A change; "erased" where it is gone. */
+  change(changeId: string): Promise<ToldChange>;
+  /** The KPIs of a manifest that was in force; today's where it was not kept. */
+  kpisOf(manifestHash: string | null): Promise<Pick<Intent, "kpis">>;
+  /** The cycle in which an entry was written. */
+  tickAt(entry: number): Promise<number>;
+}
+
+const READ_AHEAD = 50;
+
+/** The source of a run of entries: the changes they are about are read together. */
+export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {
+  const changes = new Map<string, ToldChange>();
+  const intents = new Map<string, Pick<Intent, "kpis">>();
+  const today = product?.intent ?? { kpis: {} };
+  let tick: { entry: number; tick: number } | undefined;
+
+  const readAhead = async (changeId: string): Promise<void> => {
+    const at = entries.findIndex(({ change_id }) => change_id === changeId);
+    const ahead = at === -1 ? [] : entries.slice(at, at + READ_AHEAD).map(({ change_id }) => change_id);
+    const ids = [...new Set([changeId, ...ahead])].filter((id) => id !== "" && !changes.has(id));
+    const found = await store.getMany("changes", ids);
+    ids.forEach((id, index) => changes.set(id, found[index]?.value.change ?? erased(id)));
+  };
+
+  return {
+    async change(changeId) {
+      if (!changes.has(changeId)) await readAhead(changeId);
+      return changes.get(changeId)!;
+    },
+    async kpisOf(manifestHash) {
+      if (manifestHash === null) return today;
+      const known = intents.get(manifestHash);
+      if (known) return known;
+      const text = (await store.get("manifests", manifestHash))?.value;
+      const kept = text === undefined ? today : loadIntent(text, sha256).intent;
+      intents.set(manifestHash, kept);
+      return kept;
+    },
+    async tickAt(entry) {
+      if (tick?.entry === entry) return tick.tick;
+      const [mark] = await store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true });
+      tick = { entry, tick: mark?.value.tick ?? 0 };
+      return tick.tick;
+    },
+  };
+}
+
+const erased = (change_id: string): ToldChange => ({
+  change_id,
+  tenant_id: "erased",
+  target: "erased",
+  summary: "erased",
+  rationale: "",
+  proposer: null,
+  created_at: "",
+  kpi: null,
+  expected_delta_k: null,
+  approver: null,
+  approval_note: null,
+  approvals: [],
+});

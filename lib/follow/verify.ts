@@ -1,0 +1,76 @@
+/** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import type { Store } from "../store/store.ts";
+import type { FollowDeps } from "./deps.ts";
+import { fold } from "./fold.ts";
+import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
+import type { Cursor, Follower } from "./follower.ts";
+import { nothing, overlay } from "./overlay.ts";
+
+const PAGE = 500;
+const MOST_NAMED = 100;
+const TRIES = 3;
+
+/** Brings the followers up to the log's end and compares; `mismatches` names records, and members of them. */
+export async function verifyFollowers(deps: FollowDeps): Promise<{ tallies_match: boolean; mismatches: string[] }> {
+  await followAll(deps);
+  const mismatches: string[] = [];
+  for (const follower of FOLLOWERS) mismatches.push(...(await verifyOne(deps, follower)));
+  return { tallies_match: mismatches.length === 0, mismatches: mismatches.slice(0, MOST_NAMED) };
+}
+
+/** One that another process moves each time it is looked at is not judged. */
+async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]> {
+  const { store } = deps;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const stored = await store.get("cursors", follower.name);
+    if (!stored || stored.value.clearing) return [`${follower.name}: not built: ${problemOf(deps, follower) ?? "yet"}`];
+    if (stored.value.step !== "") continue;
+    const found = await compare(deps, follower, stored.value);
+    if ((await store.get("cursors", follower.name))?.revision === stored.revision) return found;
+  }
+  return [];
+}
+
+async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
+  const made = overlay(nothing);
+  let cursor: Cursor = { entry: 0, step: "", state: follower.start };
+  for (let full = true; full;) {
+    ({ cursor, full } = await fold(deps, follower, cursor, made, { head: kept.entry, entries: PAGE }));
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  const mismatches = differences(follower.name, kept.state, cursor.state);
+  for (const collection of follower.collections) {
+    const unseen = new Map((await made.list(collection, { limit: Infinity })).map(({ id, value }) => [id, value]));
+    for await (const { id, value } of all(deps.store, collection)) {
+      mismatches.push(...differences(`${collection}/${id}`, value, unseen.get(id)));
+      unseen.delete(id);
+    }
+    for (const [id, value] of unseen) mismatches.push(...differences(`${collection}/${id}`, undefined, value));
+  }
+  return mismatches;
+}
+
+async function* all(store: Store, collection: Follower["collections"][number]) {
+  for (let after = ""; ;) {
+    const page = await store.list(collection, { after, limit: PAGE });
+    yield* page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)!.id;
+  }
+}
+
+/** Where two values differ: member by member where both have members. */
+function differences(name: string, kept: unknown, made: unknown): string[] {
+  if (isObject(kept) && isObject(made)) {
+    const members = [...new Set([...Object.keys(kept), ...Object.keys(made)])];
+    return members.flatMap((member) => differences(`${name} ${member}`, kept[member], made[member]));
+  }
+  const [a, b] = [shown(kept), shown(made)];
+  return a === b ? [] : [`${name}: kept ${a.slice(0, 100)}, counted ${b.slice(0, 100)}`];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const shown = (value: unknown): string => (value === undefined ? "nothing" : canonicalJson(value));

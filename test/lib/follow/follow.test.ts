@@ -1,0 +1,301 @@
+/** What every follower has from the engine: slices, fences, readings, rebuilding. */
+import { describe, expect, test } from "vitest";
+import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
+import { outcomes } from "../../../lib/follow/outcomes.ts";
+import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
+import { verifyFollowers } from "../../../lib/follow/verify.ts";
+import { tally } from "../../../lib/follow/tally.ts";
+import { waiting } from "../../../lib/follow/waiting.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { countingStore } from "../../support/counting_store.ts";
+import { DAY, testClock } from "../../support/clock.ts";
+import { gate } from "../../support/scripted_adapter.ts";
+import { followDeps, followed, handMade, mulberry } from "./hand_made.ts";
+import { live } from "./random_log.ts";
+
+describe("a rebuild leaves the same bytes", () => {
+  test.each([1, 2, 3])("after random history %i, followed now and then", async (seed) => {
+    const log = await handMade();
+    const random = mulberry(seed + 100);
+    await live(log, seed, 400, async () => {
+      if (random() < 0.3) await followAll(log);
+    });
+    log.hours(24 * 31);
+    await followAll(log);
+    const before = await followed(log.store);
+    expect(Object.keys(before).length).toBeGreaterThan(100);
+    await rebuild(log);
+    expect(await followed(log.store)).toEqual(before);
+    expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+});
+
+/** A log with so many open outcomes, all about one KPI, that were followed already. */
+async function withOpenOutcomes(count: number, store: Store = memoryStore()) {
+  const log = await handMade(store);
+  await log.feed({ csat: 4 });
+  for (let made = 0; made < count; made++) await log.applied({ kpi: "csat", expected_delta_k: 0.1 });
+  await followAll(log);
+  return log;
+}
+
+test("what time closed at the head stays closed there, also where another process's clock goes behind", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await log.feed({ csat: 4.5 });
+  const ahead = followDeps(log.store, testClock(log.clock.iso()));
+  ahead.clock.advance(30 * DAY + 5000);
+  await followAll(ahead);
+  log.clock.advance(30 * DAY - 2000);
+  await log.feed({ csat: 6 });
+  await followAll(log);
+  const before = await followed(log.store);
+  expect((await log.store.get("outcomes", id))!.value.final).toMatchObject({ closed_by: "time", current: 4.5 });
+  await rebuild(log);
+  expect(await followed(log.store)).toEqual(before);
+});
+
+test("an outcome that no entry and no cycle has closed yet closes with what was fed by then, not after", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  log.clock.advance(30 * DAY);
+  await log.feed({ csat: 5 });
+  log.clock.advance(1);
+  await log.feed({ csat: 3 });
+  await followAll(log);
+  const { final, applied_at } = (await log.store.get("outcomes", id))!.value;
+  expect(final).toMatchObject({ verdict: "met", current: 5, closed_by: "time" });
+  expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(30 * DAY);
+});
+
+describe("a slice", () => {
+  test("writes no more than 50 records, however many outcomes a feed judges and time closes", async () => {
+    const counted = countingStore(memoryStore());
+    const log = await withOpenOutcomes(1200, counted.store);
+    counted.take();
+    await log.feed({ csat: 4.2 });
+    await followAll(log);
+    expect((await reading(log, outcomes)).state.verdicts).toBe(1200);
+    log.hours(24 * 31);
+    await log.feed({ csat: 5 });
+    await followAll(log);
+    expect((await reading(log, outcomes)).state.total.verdict_met).toBe(1200);
+    const writes = counted.take().map((written) => new Set(written).size);
+    expect(writes.length).toBeGreaterThan(2 * (1200 / 50));
+    expect(Math.max(...writes)).toBeLessThanOrEqual(50);
+  });
+
+  test("that ends within an entry is gone on with by another process, and nothing is judged twice", async () => {
+    const store = memoryStore();
+    const log = await withOpenOutcomes(100, store);
+    await log.feed({ csat: 4.2 });
+    let slices = 0;
+    await followAll(log, () => ++slices <= 2 * FOLLOWERS.length);
+    expect((await store.get("cursors", "outcomes"))!.value.step).not.toBe("");
+    await followAll(followDeps(store, log.clock));
+    expect((await reading(log, outcomes)).state.verdicts).toBe(100);
+    expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
+  test.each([1, 2, 3, 7])("that is lost in a crash is made again: every %ith transaction fails", async (every) => {
+    const log = await handMade();
+    await live(log, 5, 300);
+    const whole = await handMade();
+    await live(whole, 5, 300);
+    await followAll(whole);
+    let transactions = 0;
+    const crashing: Store = {
+      ...log.store,
+      transact: (decide) =>
+        ++transactions % (every + 1) === 0 ? Promise.reject(new Error("the process died")) : log.store.transact(decide),
+    };
+    for (let starts = 0; starts < 1000; starts++) {
+      const process = followDeps(crashing, log.clock);
+      await followAll(process);
+      if (FOLLOWERS.every((follower) => problemOf(process, follower) === null)) break;
+    }
+    expect(transactions).toBeGreaterThan(every);
+    expect(await followed(log.store)).toEqual(await followed(whole.store));
+  });
+
+  test("of one of two processes at once counts: both follow, and what is stored is what one would have stored", async () => {
+    const log = await handMade();
+    await live(log, 6, 300);
+    const one = followDeps(log.store, log.clock);
+    const other = followDeps(log.store, log.clock);
+    for (let rounds = 0; rounds < 100; rounds++) {
+      await Promise.all([followAll(one), followAll(other)]);
+      if ((await reading(log, outcomes)).behind === 0) break;
+    }
+    expect(FOLLOWERS.map((follower) => problemOf(one, follower) ?? problemOf(other, follower))).toEqual(
+      FOLLOWERS.map(() => null),
+    );
+    const whole = await handMade();
+    await live(whole, 6, 300);
+    await followAll(whole);
+    expect(await followed(log.store)).toEqual(await followed(whole.store));
+  });
+});
+
+test("a process that was held up while another went on stores nothing of what it had made", async () => {
+  const log = await handMade();
+  for (let made = 0; made < 60; made++) {
+    await log.feed({ csat: 4 });
+    log.hours(24);
+  }
+  const held = gate();
+  const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
+  const following = followAll(followDeps(slow, log.clock));
+  await followAll(log);
+  const before = await followed(log.store);
+  held.open();
+  await following;
+  expect(await followed(log.store)).toEqual(before);
+});
+
+describe("a reading", () => {
+  test.each([1, 2])("shows what would be stored, and writes nothing: random history %i", async (seed) => {
+    const log = await handMade();
+    const random = mulberry(seed);
+    await live(log, seed, 200, async () => {
+      if (random() < 0.1) await followAll(log);
+      if (random() > 0.1) return;
+      const before = await followed(log.store);
+      const readings = await Promise.all(FOLLOWERS.map((follower) => reading(log, follower)));
+      expect(readings.map(({ behind }) => behind)).toEqual(FOLLOWERS.map(() => 0));
+      const shown: Record<string, string> = {};
+      for (const [index, { collections }] of FOLLOWERS.entries())
+        for (const collection of collections)
+          for (const { id, value } of await readings[index]!.list(collection, { limit: 10_000 }))
+            shown[`${collection}/${id}`] = JSON.stringify(value);
+      expect(await followed(log.store)).toEqual(before);
+      await followAll(log);
+      const { cursors, records } = await split(log.store);
+      expect(shown).toEqual(records);
+      expect(readings.map(({ state }) => JSON.stringify(state))).toEqual(cursors);
+    });
+  });
+
+  /** What is stored, apart from how far it was followed. */
+  async function split(store: Store) {
+    const all = Object.entries(await followed(store));
+    const cursors = await store.getMany(
+      "cursors",
+      FOLLOWERS.map(({ name }) => name),
+    );
+    return {
+      cursors: cursors.map((stored) => JSON.stringify(stored!.value.state)),
+      records: Object.fromEntries(all.filter(([name]) => !name.startsWith("cursors/"))),
+    };
+  }
+
+  test("pages over what is stored and what is not, in both directions", async () => {
+    const log = await handMade();
+    const ids: string[] = [];
+    for (let made = 0; made < 30; made++) {
+      ids.push(await log.propose());
+      if (made % 7 === 6) await followAll(log);
+      if (made % 3 === 2) await log.deny(ids[made - 1]!);
+    }
+    const read = await reading(log, waiting);
+    const left = ids.filter((_, index) => index % 3 !== 1).map((id) => `pending_consent:${id}`);
+    for (const reverse of [false, true])
+      for (const limit of [1, 4, 100]) {
+        const seen: string[] = [];
+        for (let after: string | undefined; ;) {
+          const page = await read.list("waiting", { limit, reverse, keysOnly: true, ...(after && { after }) });
+          seen.push(...page.map(({ id }) => id));
+          if (page.length < limit) break;
+          after = page.at(-1)!.id;
+        }
+        expect(seen).toEqual(reverse ? [...left].reverse() : left);
+      }
+  });
+
+  test("folds a thousand unseen entries, and says how many more there are", async () => {
+    const log = await handMade();
+    await log.propose();
+    await followAll(log);
+    for (let made = 0; made < UNSEEN; made++) await log.propose();
+    expect(await reading(log, waiting)).toMatchObject({ as_of: UNSEEN + 1, behind: 0 });
+    expect((await reading(log, waiting)).state.counts).toEqual({ pending_consent: UNSEEN + 1 });
+    await log.propose();
+    expect(await reading(log, waiting)).toMatchObject({ as_of: UNSEEN + 1, behind: 1 });
+    await followAll(log);
+    expect(await reading(log, waiting)).toMatchObject({ as_of: UNSEEN + 2, behind: 0 });
+  });
+
+  test("that another process overtakes is made again, and counts nothing twice", async () => {
+    const base = memoryStore();
+    const log = await handMade(base);
+    await log.feed({ csat: 4 });
+    await followAll(log);
+    for (let made = 1; made < 20; made++) await log.feed({ csat: 4 });
+    let overtaken = 0;
+    const store: Store = {
+      ...base,
+      list: async (collection, options) => {
+        const page = await base.list(collection, options);
+        if (collection === "audit" && ++overtaken === 1) await followAll(log);
+        return page;
+      },
+    };
+    const read = await reading(followDeps(store, log.clock), tally);
+    expect((await read.list("tally_days", { limit: 10 })).map(({ value }) => value)).toEqual([{ kpi_feeds: 20 }]);
+    expect([read.state, read.as_of]).toEqual([{ total: { kpi_feeds: 20 } }, 20]);
+  });
+});
+
+describe("a follower that fails", () => {
+  /** Its own records and its cursor can neither be read nor written. */
+  const withoutRecordsOf = (store: Store, follower: (typeof FOLLOWERS)[number], failing: () => boolean): Store => {
+    const own = (collection: string, id?: string): void => {
+      if (
+        failing() &&
+        ((follower.collections as string[]).includes(collection) || (collection === "cursors" && id === follower.name))
+      )
+        throw new Error(`${collection} cannot be used`);
+    };
+    return {
+      ...store,
+      get: async (collection, id) => (own(collection, id), store.get(collection, id)),
+      getMany: async (collection, ids) => (own(collection, ids[0]), store.getMany(collection, ids)),
+      list: async (collection, options) => (own(collection), store.list(collection, options)),
+      transact: (decide) =>
+        store.transact((tx) =>
+          decide({
+            ...tx,
+            put: (collection, id, value, expected) => (own(collection, id), tx.put(collection, id, value, expected)),
+          }),
+        ),
+    };
+  };
+
+  test.each(FOLLOWERS.map(({ name }, index) => [name, index] as const))(
+    "%s: it is told of, the others go on, and mended it is where it would have been",
+    async (_, index) => {
+      let broken = true;
+      const base = memoryStore();
+      const log = await handMade(base);
+      const failing = FOLLOWERS[index]!;
+      const deps = followDeps(
+        withoutRecordsOf(base, failing, () => broken),
+        log.clock,
+      );
+      await live(log, 7, 200, () => followAll(deps));
+      for (const follower of FOLLOWERS)
+        if (follower === failing) expect(problemOf(deps, follower)).toContain("cannot be used");
+        else expect([problemOf(deps, follower), (await reading(log, follower)).behind]).toEqual([null, 0]);
+      broken = false;
+      await followAll(deps);
+      expect(problemOf(deps, failing)).toBeNull();
+      const whole = await handMade();
+      await live(whole, 7, 200);
+      await followAll(whole);
+      expect(await followed(base)).toEqual(await followed(whole.store));
+    },
+  );
+});

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { followAll, FOLLOWERS } from "../../../lib/follow/follow.ts";
+import { tally } from "../../../lib/follow/tally.ts";
+import { reading } from "../../../lib/follow/reading.ts";
+import { verifyFollowers } from "../../../lib/follow/verify.ts";
+import type { Collection, Tx } from "../../../lib/store/store.ts";
+import { countingStore } from "../../support/counting_store.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { handMade } from "./hand_made.ts";
+import { live } from "./random_log.ts";
+
+/** As older versions wrote: collections that are declared nowhere any more. */
+const put = (tx: Tx, collection: string, id: string, value: unknown): void =>
+  tx.put(collection as Collection, id, value as never);
+
+test("what older versions kept in a follower's place goes, what was never derived stays", async () => {
+  const counted = countingStore(memoryStore());
+  const log = await handMade(counted.store);
+  await live(log, 8, 100);
+  const { store } = log;
+  const gone = [
+    "live",
+    "live_targets",
+    "growth",
+    "growth_kinds",
+    "failed_attempts",
+    "model_drafts",
+    "closings",
+    "gaps",
+  ];
+  for (const collection of [...gone, "verdicts", "retrospectives_due", "aging", "outcomes", "tally_days", "kpi_days"])
+    for (let made = 0; made < 130; made += 40)
+      await store.transact((tx) => {
+        for (let id = made; id < made + 40; id++) put(tx, collection, `2024-01-01 ${id}`, { from: "before" });
+      });
+  await store.transact((tx) => {
+    put(tx, "counts", "changes", { applied: 7 });
+    put(tx, "counts", "minor", { day: "2026-01-02", count: 1 });
+    put(tx, "tally", "total", { attempts: 7 });
+    put(tx, "tally", "tasks", { statuses: {} });
+    put(tx, "meta", "growth", { seq: 7 });
+    put(tx, "meta", "adapter", { last_error: null });
+    ["chat", "decision", "feedback", "kpi", "insight", "rollback", "outcome"].forEach((kind, index) =>
+      put(tx, "memories", String(index), { kind, text: kind, at: "", ref: null }),
+    );
+  });
+  counted.take();
+
+  // Until it is cleared away, a reading goes by the log alone.
+  expect((await reading(log, tally)).state.total.attempts).toBeGreaterThan(0);
+  expect(await (await reading(log, tally)).get("tally_days", "2024-01-01 1")).toBeUndefined();
+  await followAll(log);
+
+  expect(Math.max(...counted.take().map((written) => written.length))).toBeLessThanOrEqual(50);
+  for (const collection of [...gone, "verdicts", "retrospectives_due", "aging"])
+    expect(await store.list(collection as Collection, { limit: 1 }), collection).toEqual([]);
+  expect((await store.list("counts", { limit: 9 })).map(({ id }) => id)).toEqual(["minor"]);
+  expect((await store.list("tally" as Collection, { limit: 9 })).map(({ id }) => id)).toEqual(["tasks"]);
+  expect((await store.list("meta", { limit: 9, keysOnly: true })).map(({ id }) => id)).toEqual(["chain"]);
+  expect((await store.list("memories", { limit: 9 })).map(({ value }) => value.kind)).toEqual([
+    "chat",
+    "feedback",
+    "insight",
+  ]);
+  expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+});
+
+test("a log shorter than what was followed is another one, and is followed from its beginning", async () => {
+  const log = await handMade();
+  await live(log, 9, 200);
+  await followAll(log);
+  const other = await handMade();
+  await live(other, 10, 50);
+  // Restored over it: the entries of the other log, and its head.
+  const entries = await other.store.list("audit", { limit: 1000 });
+  const changes = await other.store.list("changes", { limit: 1000 });
+  for (const { id } of await log.store.list("audit", { limit: 1000 }))
+    await log.store.transact((tx) => tx.delete("audit", id));
+  for (const { id, value } of entries) await log.store.transact((tx) => tx.put("audit", id, value));
+  for (const { id, value } of changes) await log.store.transact((tx) => tx.put("changes", id, value));
+  const head = (await other.store.get("meta", "chain"))!.value;
+  await log.store.transact((tx) => tx.put("meta", "chain", head));
+  await followAll(log);
+  for (const { name } of FOLLOWERS) expect((await log.store.get("cursors", name))!.value.entry).toBe(head.length);
+  expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+});
+
+test("a count that was tampered with is named, also one too many", async () => {
+  const log = await handMade();
+  await log.rollBack(await log.applied());
+  await followAll(log);
+  const { store } = log;
+  await store.transact((tx) => {
+    tx.put("tally_days", "2026-01-02", { attempts: 2, attempts_failed: 1 });
+    tx.put("tally_days", "2026-01-09", { attempts: 1 });
+  });
+  const { tallies_match, mismatches } = await verifyFollowers(log);
+  expect(tallies_match).toBe(false);
+  expect(mismatches).toContain("tally_days/2026-01-02 attempts: kept 2, counted 1");
+  expect(mismatches).toContain("tally_days/2026-01-02 rollbacks_person: kept nothing, counted 1");
+  expect(mismatches).toContain('tally_days/2026-01-09: kept {"attempts":1}, counted nothing');
+});
