@@ -84,14 +84,14 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
         const text = await readText(files, path);
         const config = ours(parseConfig(text));
         const updated_at = new Date(clock.now()).toISOString();
-        const { result, state, records } = await operation(config, change, updated_at, history);
-        if (state === undefined) return { result };
+        const { state, records, ...done } = await operation(config, change, updated_at, history);
+        if (state === undefined) return done;
         const pruned = prune(config.changes);
         await tidy();
         signal.throwIfAborted();
         await history.keep([...records, ...pruned]);
         const next = renderConfig(config, { product_id, instance_id, change_id: change.change_id, state, updated_at });
-        if (await replaceText(files, path, text, next, signal)) return { result };
+        if (await replaceText(files, path, text, next, signal)) return done;
       }
       throw new ConfigBroken("was written by another program at every try", "stop that program and try again");
     });

@@ -6,6 +6,8 @@ import type { Config, Entry } from "./config_file.ts";
 import { own } from "./json_object.ts";
 
 const LATEST = 100;
+/** As many as a transaction may write: a file that another hand filled is pruned of more. */
+const SLICE = 50;
 
 /** `adapter/<id>`: what the adapter keeps, by kind. */
 interface AdapterRecords {
@@ -135,10 +137,10 @@ export function storedHistory(store: Store): History {
     madeTenant: async (tenant_id) => (await get(tenantId(tenant_id)))?.made ?? false,
 
     async keep(records) {
-      if (records.length === 0) return;
-      await store.transact((tx) => {
-        for (const [id, value] of records) tx.put("adapter", id, value);
-      });
+      for (let start = 0; start < records.length; start += SLICE)
+        await store.transact((tx) => {
+          for (const [id, value] of records.slice(start, start + SLICE)) tx.put("adapter", id, value);
+        });
     },
   };
   return history;

@@ -22,6 +22,8 @@ export interface Outcome {
   result: "applied" | "rolled_back" | "superseded";
   state?: "applied" | "rolled_back";
   records: HistoryRecord[];
+  /** What the target held before an apply, `null` for nothing; absent where that is not on record. */
+  previous?: { value: unknown } | null;
 }
 
 /** What a target holds now. `key` is its spelling: the file's own, else the change's. */
@@ -55,14 +57,17 @@ export function held(config: Config, change: Change): Held {
 export async function apply(config: Config, change: Change, at: string, history: History): Promise<Outcome> {
   const refused = refusal(change);
   if (refused !== undefined) throw new Error(`the product config file cannot carry the change: ${refused}`);
+  const id = change.change_id;
   const shown = await shownEntry(config, change, history);
   if (shown?.state === "applied") {
-    if (!isOwner(shown) || holdsValue(config, change)) return { result: "applied", records: [] };
+    const application = setsValue(change) ? await history.application(id) : undefined;
+    const done = { result: "applied", ...(application && told(application.previous)) } as const;
+    if (!isOwner(shown) || holdsValue(config, change)) return { ...done, records: [] };
     show(config, change, { state: "applied", at });
-    return { result: "applied", state: "applied", records: await setTarget(config, change, history) };
+    return { ...done, state: "applied", records: await setTarget(config, change, history) };
   }
 
-  const id = change.change_id;
+  const before = told(held(config, change));
   const { key, ...previous }: Held & Previous = setsValue(change) ? held(config, change) : nothing(change);
   const owner = await history.owner(config, change);
   if (owner !== undefined) {
@@ -72,8 +77,13 @@ export async function apply(config: Config, change: Change, at: string, history:
   const records = applicationRecords(change, key, previous, await history.application(id));
   if (setsValue(change)) records.push(...(await setTarget(config, change, history)));
   show(config, change, { state: "applied", at });
-  return { result: "applied", state: "applied", records };
+  return { result: "applied", state: "applied", records, ...before };
 }
+
+/** What is on record of a target, as an adapter says it. A value is taken as it was: the file's content is altered. */
+const told = ({ present, value }: Omit<Previous, "owner">): Pick<Outcome, "previous"> => ({
+  previous: present ? { value: structuredClone(value) } : null,
+});
 
 /**
  * Shows the change as rolled back. An owner's target goes back to what it held before; a superseded change's stays, and

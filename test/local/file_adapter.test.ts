@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import type { AdapterResult } from "../../lib/governance/adapters/port.ts";
 import { AT, bench, calm, change, unsynced } from "./file_adapter/fixture.ts";
 
 const [a, b, c] = [change("chg_a"), change("chg_b"), change("chg_c")];
@@ -361,4 +362,32 @@ test("a failed operation does not stop the next", async () => {
   await expect(failed).rejects.toThrow(/it is a folder \(EISDIR\)/);
   await rm(path, { recursive: true });
   expect(await apply(a)).toBe("applied");
+});
+
+const previousOf = async (apply: Promise<AdapterResult>) => (await apply).previous;
+
+test("an apply says what the target held before, also when it is repeated", async () => {
+  const { adapter, write } = await bench();
+  await write({ values: { t1: { "UI.Banner": { by: "hand" } } } });
+  const first = { value: { by: "hand" } };
+  expect(await previousOf(adapter.apply(a, calm))).toEqual(first);
+  expect(await previousOf(adapter.apply(b, calm))).toEqual({ value: "value of chg_a" });
+  expect(await previousOf(adapter.apply(a, calm)), "superseded meanwhile").toEqual(first);
+  expect(await previousOf(adapter.apply(b, calm))).toEqual({ value: "value of chg_a" });
+});
+
+test("nothing, null and a change that sets nothing are told apart", async () => {
+  const { adapter } = await bench();
+  expect(await previousOf(adapter.apply(change("chg_a", { value: null }), calm))).toBeNull();
+  expect(await previousOf(adapter.apply(b, calm))).toEqual({ value: null });
+  const without = change("chg_c", { value: undefined });
+  expect(await previousOf(adapter.apply(without, calm))).toEqual({ value: "value of chg_b" });
+  expect(await previousOf(adapter.apply(without, calm)), "its repetition kept nothing").toBeUndefined();
+});
+
+test("applied again after its rollback, a change says what the target held then", async () => {
+  const { adapter } = await bench();
+  for (const one of [a, b]) await adapter.apply(one, calm);
+  await adapter.rollback(a, calm);
+  expect(await previousOf(adapter.apply(a, calm))).toEqual({ value: "value of chg_b" });
 });

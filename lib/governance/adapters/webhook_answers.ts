@@ -8,7 +8,7 @@ const answers = once(() => ({
     z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
     z.object({ ok: z.literal(false), reason: z.string().min(1).max(1000) }),
   ]),
-  apply: result(),
+  apply: result().extend({ previous: z.object({ value: z.unknown() }).nullable().optional() }),
   rollback: result(),
   verify: z.object({ state: z.enum(["applied", "rolled_back", "absent", "unknown"]) }),
 }));

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
-import type { EventType } from "../../../lib/audit/entry.ts";
+import { EVENT_TYPES, type EventType } from "../../../lib/audit/entry.ts";
+import { foldEntries } from "../../../lib/governance/history.ts";
 import { reconcile } from "../../../lib/governance/reconcile.ts";
-import type { Change } from "../../../lib/governance/rules/change.ts";
-import type { Applied, ChangeRecord } from "../../../lib/governance/rules/record.ts";
+import { type Change, digestOf } from "../../../lib/governance/rules/change.ts";
+import { type Applied, changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import type { Reachable } from "../../support/client.ts";
+import { PROPOSAL, type Reachable } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { core, type Core } from "../../support/core.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import { numbers } from "../../support/numbers.ts";
+import { fails, type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { realLog } from "../../tamper/real_log.ts";
 
 const SOUND = { mismatched: 0, mismatches: [], unsettled: 0 };
@@ -216,4 +220,78 @@ test("a pass that fails is not kept", async () => {
   await api.deps.store.transact((tx) => tx.delete("audit", entryKey(1)));
   await expect(reconcile(api.deps)).rejects.toThrow("audit entry 1");
   await expect(reconcile(api.deps)).rejects.toThrow("audit entry 1");
+});
+
+/** A step of a random life; most are refused, as they should be. */
+async function live(api: Core, adapter: ScriptedAdapter, random: (below: number) => number): Promise<unknown> {
+  const ids = (await api.deps.store.list("changes", { limit: 100, keysOnly: true })).map(({ id }) => id);
+  const change_id = ids[random(ids.length)] ?? "";
+  const name = ["ana", "bo", "pat"][random(3)]!;
+  const note = ["", "fine", "é 🙂"][random(3)]!;
+  switch (random(11)) {
+    case 0:
+      return api.deps.clock.advance(random(3) * 20 * HOUR);
+    case 1:
+      return api.post("kpi", { csat: random(6), ...(random(2) === 0 ? { incident_rate: random(9) / 100 } : {}) });
+    case 2:
+      return api.cycle();
+    case 3:
+      adapter.on((["validate", "apply", "verify", "rollback"] as const)[random(4)]!, fails("the host is away"), 1);
+      return;
+    case 4:
+      return adapter.host.set(change_id, (["absent", "applied", "unknown"] as const)[random(3)]!);
+    case 5:
+      return api.post("approve", { change_id, approver: name, note });
+    case 6:
+      return api.post(["deny", "withdraw"][random(2)]!, {
+        change_id,
+        [random(2) ? "approver" : "proposer"]: name,
+        note,
+      });
+    case 7:
+      return api.post("apply", { change_id, ...(random(2) === 0 ? { actor: name, note } : {}) });
+    case 8:
+      return api.act("rollback", change_id);
+    default:
+      return api.post("propose", {
+        ...PROPOSAL,
+        target: ["ui.a", "ui.b", "billing.x"][random(3)]!,
+        proposer: name,
+        reversible: random(3) > 0,
+        affected_users: 1,
+        risk: "low",
+        tier: ["minor", "standard", "major"][random(3)]!,
+        ...(random(2) === 0 ? { kpi: "csat" } : {}),
+        ...(change_id && random(4) === 0 ? { supersedes: change_id } : {}),
+      });
+  }
+}
+
+test("in random lives every stored record is the fold of its entries", async () => {
+  const policy = {
+    minor: { kinds: ["config"], targets: ["ui.a"], max_per_day: 3 },
+    required_approvers: { standard: 1, major: 2 },
+    consent_ttl_hours: 72,
+    forbidden_targets: ["billing.*"],
+    guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
+  };
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= 5; seed++) {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter, intent: { policy } });
+    const random = numbers(seed);
+    for (let step = 0; step < 250; step++) await live(api, adapter, random);
+    const { store, sha256 } = api.deps;
+    const records = await store.list("changes", { limit: 1000 });
+    expect(await reconcile(api.deps), `seed ${seed}`).toEqual({ ...SOUND, compared: records.length });
+    for (const { value } of records) {
+      const told = (await foldEntries(store, value.audit))!;
+      expect(value).toEqual({ ...told, change: changeOf(told, value.change) });
+      expect(value.change.digest).toBe(digestOf(value.change, sha256));
+    }
+    const entries = await api.audit("?limit=1000");
+    expect(chainFault(entries)).toBeNull();
+    for (const { event_type } of entries) seen.add(event_type);
+  }
+  expect([...seen].sort()).toEqual([...EVENT_TYPES].sort());
 });
