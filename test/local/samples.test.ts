@@ -1,0 +1,113 @@
+/** What earlier versions wrote: it opens, holds, shows what it showed, and goes on. */
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { identityOf } from "../../lib/governance/open.ts";
+import { fileAdapter } from "../../local/file_adapter.ts";
+import { openFile } from "../../local/open_store.ts";
+import { sha256 } from "../../local/node_ports.ts";
+import { createDeps } from "../../lib/deps.ts";
+import { openProduct } from "../../lib/governance/open.ts";
+import { type Core, coreOf } from "../support/core.ts";
+import { chainFault } from "../support/independent_chain.ts";
+import { HOUR, testClock } from "../support/clock.ts";
+
+const SAMPLE = join(import.meta.dirname, "../samples/0.1.0");
+const answers = JSON.parse(await readFile(join(SAMPLE, "answers.json"), "utf8"));
+const told = answers["product/runtime"].changes;
+const kept = answers["product/audit?limit=1000"];
+const named = (target: string, status: string): string =>
+  told.find((change: { target: string; status: string }) => change.target === target && change.status === status)
+    .change_id;
+
+let api: Core;
+let folder: string;
+let config: () => Promise<{ values: object }>;
+
+/** The sample's folder, copied and opened an hour after it was left. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sample-"));
+  await cp(SAMPLE, folder, { recursive: true });
+  const path = join(folder, "product_config.json");
+  config = async () => JSON.parse(await readFile(path, "utf8"));
+  const opened = await openFile(join(folder, "state.json"), console);
+  const clock = testClock(kept.entries.at(-1).timestamp);
+  clock.advance(HOUR);
+  const loaded = loadIntent(await readFile(join(SAMPLE, "product_intent.json"), "utf8"), sha256);
+  const identity = identityOf("acme-crm", "local");
+  const adapter = fileAdapter({ path, store: opened.store, clock, ...identity });
+  const deps = createDeps({ store: opened.store, clock, sha256, product: { ...loaded, identity, adapter } });
+  await openProduct(deps, { exclusive: opened.exclusive });
+  api = coreOf({ ...deps, clock });
+  onTestFinished(async () => {
+    await opened.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+const details = async () => (await api.audit()).slice(kept.length).map(({ detail }) => JSON.parse(detail));
+
+test("it verifies, and shows the same log, changes and drift", async () => {
+  const query = `?expected_length=${kept.length}&expected_head=${kept.head}`;
+  const { body } = await api.get(`audit/verify${query}`);
+  expect(body).toMatchObject({ valid: true, not_checked: [], state: { compared: told.length, mismatched: 0 } });
+  expect(await api.audit()).toEqual(kept.entries);
+  for (const change of told) expect(await api.change(change.change_id)).toMatchObject(change);
+  expect((await api.get("drift")).body).toEqual(answers["product/drift"]);
+});
+
+test("what was left open goes on: consents, applies, rollbacks", async () => {
+  const [retention, followup] = [named("data.retention", "pending_consent"), named("crm.followup", "pending_consent")];
+  expect((await api.post("approve", { change_id: retention, approver: "bo" })).body.code).toBe("already_decided");
+  expect((await api.post("approve", { change_id: retention, approver: "cy" })).body.status).toBe("approved");
+  expect((await api.post("approve", { change_id: followup, approver: "bo" })).body.status).toBe("approved");
+  for (const target of ["mail.subject", "data.region"]) await api.must("apply", named(target, "approved"));
+  await api.must("apply", retention);
+  await api.must("apply", followup);
+  const applied = told.filter(({ status }: { status: string }) => status === "applied");
+  expect(applied).toHaveLength(4);
+  for (const { change_id } of applied) await api.must("rollback", change_id);
+  expect((await config()).values).toEqual({
+    t1: { "mail.subject": { limit: 12 }, "data.region": { limit: 11 }, "data.retention": { limit: 14 } },
+    t2: { "crm.followup": { enabled: true, affected_users: 40, expected_delta_k: 12 } },
+  });
+  expect((await api.cycle()).drift).toMatchObject({ checked: 4 });
+  expect((await api.get("drift")).body).toMatchObject({ result: "in_sync", drifted: [], missing: [] });
+
+  const entries = await api.audit();
+  expect(entries.slice(0, kept.length)).toEqual(kept.entries);
+  expect(chainFault(entries)).toBeNull();
+  const { body } = await api.get(`audit/verify?expected_length=${kept.length}&expected_head=${kept.head}`);
+  expect(body).toMatchObject({ valid: true, state: { compared: told.length, mismatched: 0 } });
+});
+
+test("the first entry that is written to it is of the manifest in force, whose text is kept", async () => {
+  const { manifest_hash } = answers["product/runtime"].intent;
+  await api.post("kpi", { nrr_quarterly: 1.08 });
+  expect(await details()).toMatchObject([{ manifest_hash, principals: {} }, { values: { nrr_quarterly: 1.08 } }]);
+  expect(await api.deps.store.get("manifests", manifest_hash)).toBeDefined();
+});
+
+test("what an old apply did not keep stays unproven; its record says so when it is written again", async () => {
+  const owner = named("search.depth", "applied");
+  const { audit } = (await api.deps.store.get("changes", owner))!.value;
+  await api.must("rollback", owner);
+  const { value } = (await api.deps.store.get("changes", owner))!;
+  const [, , applied] = kept.entries.filter(({ change_id }: { change_id: string }) => change_id === owner);
+  expect(value).toEqual({
+    change: expect.objectContaining({ status: "rolled_back" }),
+    audit: [...audit, kept.length + 2],
+    applied: { entry: applied.id, at: applied.timestamp, kpis: null },
+  });
+});
+
+test("a guardrail's mark of then is still shown, before and after the record is written again", async () => {
+  const marked = named("search.depth", "applied");
+  const gates = async () => (await api.change(marked)).gates.filter(({ gate }) => gate === "guardrail");
+  const before = await gates();
+  expect(before).toMatchObject([{ state: "warn" }]);
+  await api.must("rollback", marked);
+  expect(await gates()).toEqual(before);
+});
