@@ -1,10 +1,9 @@
-/** What time alone closes: outcomes after 30 days, consent that nobody gave. */
+/** What time alone closes: outcomes after 30 days. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
-import { events } from "../../support/client.ts";
 import { service } from "../../support/service.ts";
 
 /** An applied change that met its expectation. */
@@ -51,29 +50,6 @@ test("a feed after 30 days does not count, whether a cycle came first or not", a
   await api.post("kpi", { csat: 1 });
   await runCycle(api.deps);
   expect(await outcome()).toMatchObject({ state: "final", verdict: "met", current: 5 });
-});
-
-test("the cycle denies what waited too long, and nothing else", async () => {
-  const api = await service({ intent: { policy: { consent_ttl_hours: 72 } } });
-  const old = await api.bring("pending_consent");
-  const approved = await api.bring("approved", { target: "ui.b" });
-  api.deps.clock.advance(40 * HOUR);
-  const young = await api.bring("pending_consent", { target: "ui.c" });
-  api.deps.clock.advance(33 * HOUR);
-  expect((await runCycle(api.deps)).expired).toBe(1);
-  const statuses = await Promise.all([old, approved, young].map(async (id) => (await api.change(id)).status));
-  expect(statuses).toEqual(["denied", "approved", "pending_consent"]);
-  const entry = (await api.audit()).at(-1);
-  expect(entry).toMatchObject({ event_type: "consent_decision", change_id: old });
-  expect(JSON.parse(entry.detail)).toMatchObject({ decision: "expired", approver: "policy:expiry" });
-});
-
-test("two processes that expire the same change audit it once", async () => {
-  const api = await service({ intent: { policy: { consent_ttl_hours: 1 } } });
-  const change_id = await api.bring("pending_consent");
-  api.deps.clock.advance(2 * HOUR);
-  await Promise.all([runCycle(api.deps), api.act("approve", change_id), api.change(change_id), api.get("approvals")]);
-  expect(events(await api.audit())).toEqual(["change_proposed", "consent_decision"]);
 });
 
 test("a read of an overdue change is answered also while the store cannot write", async () => {

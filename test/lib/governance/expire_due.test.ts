@@ -1,0 +1,60 @@
+/** Consent that nobody gave in time. */
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { events } from "../../support/client.ts";
+import { HOUR } from "../../support/clock.ts";
+import { core } from "../../support/core.ts";
+import { failingStore } from "../../support/failing_store.ts";
+
+const within = (hours: number) => ({ intent: { policy: { consent_ttl_hours: hours } } });
+
+test("what waited too long is denied by the intent, and nothing else", async () => {
+  const api = await core(within(72));
+  const old = await api.bring("pending_consent");
+  const approved = await api.bring("approved", { target: "ui.b" });
+  api.deps.clock.advance(40 * HOUR);
+  const young = await api.bring("pending_consent", { target: "ui.c" });
+  api.deps.clock.advance(33 * HOUR);
+  expect((await api.cycle()).expired).toBe(1);
+  const statuses = await Promise.all([old, approved, young].map(async (id) => (await api.change(id)).status));
+  expect(statuses).toEqual(["denied", "approved", "pending_consent"]);
+  const entry = (await api.audit()).at(-1);
+  expect(entry).toMatchObject({ event_type: "consent_decision", change_id: old });
+  expect(JSON.parse(entry.detail)).toMatchObject({
+    decision: "expired",
+    approver: "policy:expiry",
+    actor: "policy:expiry",
+    authenticated: null,
+  });
+});
+
+test("several who expire the same change audit it once", async () => {
+  const api = await core(within(1));
+  const change_id = await api.bring("pending_consent");
+  api.deps.clock.advance(2 * HOUR);
+  await Promise.all([api.cycle(), api.act("approve", change_id), api.change(change_id), api.cycle()]);
+  expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
+});
+
+test("a request for it is told so, and the denial stays although the request is refused", async () => {
+  const api = await core(within(1));
+  const change_id = await api.bring("pending_consent");
+  api.deps.clock.advance(2 * HOUR);
+  for (const action of ["approve", "apply"] as const)
+    expect((await api.act(action, change_id)).body).toMatchObject({
+      code: "illegal_transition",
+      current_status: "denied",
+    });
+  expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
+});
+
+test("a change that is read while the store cannot write is shown as it was", async () => {
+  const store = failingStore(memoryStore());
+  const api = await core({ store, ...within(1) });
+  const change_id = await api.bring("pending_consent");
+  api.deps.clock.advance(2 * HOUR);
+  store.fail();
+  expect((await api.change(change_id)).status).toBe("pending_consent");
+  store.mend();
+  expect((await api.change(change_id)).status).toBe("denied");
+});
