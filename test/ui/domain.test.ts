@@ -263,6 +263,18 @@ test("a step of the timeline whose detail nobody can read is told all the same",
   ]);
 });
 
+test.each([
+  [{ by: "policy:guardrail", actor: "policy:guardrail" }, "The intent's own rule rolled it back"],
+  [{ actor: "ana", note: "as agreed" }, "ana rolled it back"],
+  [{ by: "ops" }, "ops rolled it back"],
+  [{ actor: null }, "It was rolled back"],
+])("who rolled a change back is told as the entry names it: %o", (facts, sentence) => {
+  const detail = JSON.stringify({ adapter: null, ...facts });
+  const [step] = stepsOf([{ ...SECOND, event_type: "change_rolled_back", detail }]);
+  expect(plain(step!.what)).toBe(`${sentence}; there is no adapter, so the record alone changed`);
+  expect(step!.note).toBe("note" in facts ? facts.note : "");
+});
+
 test("a count is told to its last digit, a fraction to its sixth", () => {
   expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
     ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],

@@ -46,6 +46,7 @@ function stepOf(entry: AuditEntry): Step {
     shape,
     tone,
   });
+  const note = textOf(facts["note"]);
   switch (entry.event_type) {
     case "change_proposed": {
       const asked = textOf(facts["tier_asked"]);
@@ -60,17 +61,9 @@ function stepOf(entry: AuditEntry): Step {
     case "consent_decision":
       return consentStep(facts, step);
     case "change_applied":
-      return step(
-        [person(facts["by"], "It"), said(facts["by"], " applied it", " was applied"), onHost(facts)],
-        "full",
-        "good",
-      );
+      return step([...done(facts, "applied it", "was applied"), onHost(facts)], "full", "good", note);
     case "change_rolled_back":
-      return step(
-        [person(facts["by"], "It"), said(facts["by"], " rolled it back", " was rolled back"), onHost(facts)],
-        "back",
-        "warn",
-      );
+      return step([...done(facts, "rolled it back", "was rolled back"), onHost(facts)], "back", "warn", note);
     case "change_apply_failed":
     case "change_rollback_failed": {
       const operation = entry.event_type === "change_apply_failed" ? "The apply" : "The rollback";
@@ -102,7 +95,11 @@ function consentStep(facts: Facts, step: (what: Part[], shape: Shape, tone: Tone
   }
 }
 
-const said = (by: unknown, active: string, passive: string): string => (textOf(by) === "" ? passive : active);
+/** Entries of older versions name who asked only where the service vouches for it. */
+function done(facts: Facts, active: string, passive: string): Part[] {
+  const who = textOf(facts["actor"]) || textOf(facts["by"]);
+  return [person(who, "It"), who === "" ? ` ${passive}` : ` ${active}`];
+}
 
 function onHost(facts: Facts): Part {
   const adapter = facts["adapter"] as { name?: unknown; result?: unknown } | null | undefined;
