@@ -2,9 +2,10 @@
 import { expect, test } from "vitest";
 import { loadIntent } from "../../lib/governance/rules/intent.ts";
 import { requiredApprovers, tierOf } from "../../lib/governance/rules/policy.ts";
-import { propose } from "../../lib/governance/rules/propose.ts";
 import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
-import { allowedActions } from "../../lib/governance/rules/transitions.ts";
+import { serviceItself } from "../../lib/governance/rules/actor.ts";
+import type { Command } from "../../lib/governance/rules/command.ts";
+import { allowedActions, decide } from "../../lib/governance/rules/state_machine.ts";
 import { STATUSES } from "../../lib/governance/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";
@@ -99,18 +100,9 @@ test("what is foretold of a proposal is what the policy says, for every statemen
 });
 
 function isRefused(stated: Stated): boolean {
+  const command = { type: "propose", input: { ...stated, tenant_id: "t", summary: "s" }, minor_today: 0, live: [] };
   try {
-    propose(
-      { ...stated, tenant_id: "t", summary: "s" },
-      {
-        product: { intent, manifest_hash: "" },
-        sha256,
-        changeId: "c",
-        at: "",
-        minorToday: 0,
-        live: { count: 0, ids: [] },
-      },
-    );
+    decide(undefined, command as Command, { intent, manifest_hash: "", sha256, actor: serviceItself() });
     return false;
   } catch {
     return true;
