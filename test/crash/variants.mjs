@@ -31,10 +31,10 @@ export const VARIANTS = [
     "undefined",
   ],
   [
-    "settles no claim at the start",
+    "recovers no lease at the start",
     "answer mismatch",
     "lib/governance/open.ts",
-    "if (!deps.integrity.breach) await resolveAbandoned(deps, exclusive);",
+    "  await recoverAbandoned(deps, exclusive);",
     "",
   ],
   [
@@ -44,7 +44,7 @@ export const VARIANTS = [
     "    await files.rename(aside, path);",
     `await files.rm(aside); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
   ],
-  ["forgets idempotency keys", "duplicated", "lib/governance/transaction.ts", "      if (kept) return kept;", ""],
+  ["forgets idempotency keys", "duplicated", "lib/governance/transaction.ts", "    if (kept) return kept;", ""],
   [
     "starts in three seconds",
     "slow",
