@@ -51,7 +51,7 @@ export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms:
 /** What every service under test runs on: commits wake whoever reads its events. */
 export function contractDeps(options: TestOptions): Promise<TestDeps> {
   const commits = createCommitSignal();
-  return opened({ ...options, commits, store: signalling(memoryStore(), bell) });
+  return opened({ ...options, commits, store: signalling(memoryStore(), commits) });
 }
 
 const SECTIONS = {

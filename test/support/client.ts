@@ -84,10 +84,10 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
     /** The change as it is read. */
     change: async (change_id: string): Promise<Reply["body"]> =>
       expectOk(await send(get(`changes/${change_id}`, {}, origin))),
-    /** All entries about changes, in chain order. */
+    /** All entries but those of manifests that come into force, in chain order. */
     steps: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries.filter(
-        ({ change_id }: { change_id: string }) => change_id !== "",
+        ({ event_type }: { event_type: string }) => event_type !== "intent_in_force",
       ),
     /** All entries, in chain order. */
     audit: async (query = ""): Promise<Reply["body"][]> =>

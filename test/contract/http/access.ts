@@ -97,7 +97,7 @@ export function accessRules(open: Open): void {
     const reply = await api.post("kpi", { csat: 1 }, sent);
     expect(reply.status).toBe(status);
     if (status === 403) expect(reply.body.code).toBe("cross_site");
-    expect(await api.audit()).toHaveLength(status === 200 ? 1 : 0);
+    expect(await api.steps()).toHaveLength(status === 200 ? 1 : 0);
   });
 
   test.each(WRITES)("%s is refused to a page of another site", async (path) => {

@@ -177,7 +177,7 @@ export function bodyRules(open: Open): void {
       expect((await send({ body, headers: declared })).status, `${size} bytes, declared`).toBe(status);
       expect((await send(streamed(body))).status, `${size} bytes, streamed`).toBe(status);
     }
-    expect(await api.audit()).toHaveLength(3);
+    expect(await api.steps()).toHaveLength(3);
   });
 
   test("the limit counts bytes, not characters", async () => {

@@ -1,6 +1,6 @@
 /** Forbidden targets, and several live changes on one target. */
 import { expect, test } from "vitest";
-import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
+import { events, FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
 
 const BLOCK = { intent: { policy: { on_conflict: "block" } } };
@@ -15,7 +15,8 @@ export function conflictRules(open: Open): void {
         status: 403,
         body: { code: "forbidden_target" },
       });
-      expect((await api.get("runtime")).body).toMatchObject({ changes: [], total: 0, audit: { length: 0 } });
+      expect((await api.get("runtime")).body).toMatchObject({ changes: [], total: 0 });
+      expect(events(await api.steps())).toEqual(["proposal_refused"]);
     },
   );
 

@@ -36,7 +36,7 @@ export function consentRules(open: Open): void {
     const second = await api.post("approve", { change_id, approver: "bo" });
     expect(second.body).toMatchObject({ status: "approved", approvals: [{ approver: ANA }, { approver: "bo" }] });
     expect(JSON.parse(second.body.audit_entry.detail).progress).toBe("2 of 2");
-    expect(events(await api.audit())).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
+    expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
   });
 
   test.each([ANA, ...VARIANTS])("%j after %s is the same name again", async (approver) => {
@@ -48,7 +48,7 @@ export function consentRules(open: Open): void {
       body: { code: "already_decided" },
     });
     expect((await api.change(change_id)).approvals).toHaveLength(1);
-    expect(await api.audit()).toHaveLength(2);
+    expect(await api.steps()).toHaveLength(2);
   });
 
   test("20 parallel consents of two people count as two", async () => {
@@ -109,7 +109,7 @@ export function consentRules(open: Open): void {
           status: 403,
           body: { code: "not_an_approver" },
         });
-    expect(await api.audit()).toHaveLength(1);
+    expect(await api.steps()).toHaveLength(1);
     expect((await api.post("approve", { change_id, approver: "Bo" })).status).toBe(200);
   });
 
@@ -149,7 +149,7 @@ export function consentRules(open: Open): void {
         resolution: "expired",
         approver: "policy:expiry",
       });
-      expect(events(await api.audit())).toEqual(["change_proposed", "consent_decision"]);
+      expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
     },
   );
 
@@ -172,7 +172,7 @@ export function consentRules(open: Open): void {
       api.advance(73 * HOUR);
       const { body } = await api.get(path.replace("ID", change_id));
       expect(statusIn(body as never)).toBe("denied");
-      const [, entry] = await api.audit();
+      const [, entry] = await api.steps();
       expect(JSON.parse(entry.detail)).toMatchObject({ decision: "expired", approver: "policy:expiry" });
     },
   );

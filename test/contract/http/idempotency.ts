@@ -20,7 +20,7 @@ export function idempotencyRules(open: Open): void {
     ]);
     expect(again.headers.get("content-type")).toBe(first.headers.get("content-type"));
     expect((await api.get("runtime")).body.total).toBe(1);
-    expect(await api.audit()).toHaveLength(2);
+    expect(await api.steps()).toHaveLength(2);
   });
 
   test("a replay has a request id of its own", async () => {
@@ -35,7 +35,7 @@ export function idempotencyRules(open: Open): void {
     const replies = await Promise.all(Array.from({ length: 20 }, () => api.post("propose", PROPOSAL, KEY)));
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(replies[0]!.status).toBe(201);
-    expect(await api.audit()).toHaveLength(1);
+    expect(await api.steps()).toHaveLength(1);
   });
 
   test.each(["approve", "apply", "rollback", "kpi"] as const)("%s twice with one key is once", async (action) => {
@@ -55,7 +55,7 @@ export function idempotencyRules(open: Open): void {
     await api.post("propose", PROPOSAL, KEY);
     const other = await api.post("propose", { ...PROPOSAL, summary: "Something else" }, KEY);
     expect(other).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
-    expect(await api.audit()).toHaveLength(1);
+    expect(await api.steps()).toHaveLength(1);
   });
 
   test("failures are not kept", async () => {

@@ -115,7 +115,7 @@ export function kpiRules(open: Open): void {
     const api = await open({ intent: GOALS });
     const fed = { nrr_quarterly: 1.07, csat: 4.5 };
     const { body } = await api.post("kpi", fed);
-    expect(await api.audit()).toEqual([body.audit_entry]);
+    expect(await api.steps()).toEqual([body.audit_entry]);
     expect(body.audit_entry).toMatchObject({ event_type: "kpi_refreshed", change_id: "", tenant: "" });
     expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ values: fed });
     expect((await api.get("intent")).body.last_kpi_at).toBe(body.at);

@@ -29,14 +29,14 @@ export function transitionRules(open: Open): void {
     const api = await open();
     const { status, body } = await api.post("propose-crm-followup", FOLLOWUP);
     expect([status, body.status]).toEqual([201, "pending_consent"]);
-    expect(events(await api.audit())).toEqual(["change_proposed"]);
+    expect(events(await api.steps())).toEqual(["change_proposed"]);
   });
 
   test("a minor proposal is approved at once, and writes change_proposed only", async () => {
     const api = await open({ intent: { policy: { minor: { kinds: ["config"], targets: ["ui.*"] } } } });
     const stated = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
     expect(await api.propose(stated)).toMatchObject({ status: "approved", tier: "minor" });
-    expect(events(await api.audit())).toEqual(["change_proposed"]);
+    expect(events(await api.steps())).toEqual(["change_proposed"]);
   });
 
   test.each(TABLE)("%s + %s: %s, audited as %s", async (from, action, to, event) => {

@@ -17,7 +17,7 @@ test("an answer is replayed after a restart, and by another instance", async () 
   const first = await propose(api);
   const other = serviceOf(await restarted(api.deps));
   expect((await propose(other)).text).toBe(first.text);
-  expect(await other.audit()).toHaveLength(1);
+  expect(await other.steps()).toHaveLength(1);
 });
 
 test("two instances asked at once with one key write once", async () => {
@@ -25,7 +25,7 @@ test("two instances asked at once with one key write once", async () => {
   const other = serviceOf(await restarted(api.deps));
   const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
   expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-  expect(await api.audit()).toHaveLength(1);
+  expect(await api.steps()).toHaveLength(1);
 });
 
 test("a key is its token's own", async () => {
@@ -53,7 +53,7 @@ test("an answer is kept with its write, or neither is", async () => {
   store.mend();
   expect((await propose(api)).status).toBe(201);
   expect((await propose(api)).status).toBe(201);
-  expect(await api.audit()).toHaveLength(1);
+  expect(await api.steps()).toHaveLength(1);
 });
 
 test("answers whose time is over are forgotten, others not", async () => {
@@ -78,7 +78,7 @@ test("a cycle after midnight forgets no answer whose 24 hours are not over", asy
   api.deps.clock.advance(HOUR);
   await runCycle(api.deps);
   expect((await propose(api)).text).toBe(first.text);
-  expect(await api.audit()).toHaveLength(1);
+  expect(await api.steps()).toHaveLength(1);
 });
 
 test("around midnight an instance whose clock is behind finds what one ahead of it has kept under the next day", async () => {
