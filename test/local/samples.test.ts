@@ -3,18 +3,18 @@ import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
-import { identityOf } from "../../lib/governance/open.ts";
-import { fileAdapter } from "../../local/file_adapter.ts";
-import { openFile } from "../../local/open_store.ts";
-import { sha256 } from "../../local/node_ports.ts";
 import { createDeps } from "../../lib/deps.ts";
-import { openProduct } from "../../lib/governance/open.ts";
-import { type Core, coreOf } from "../support/core.ts";
-import { chainFault } from "../support/independent_chain.ts";
+import { identityOf, openProduct } from "../../lib/governance/open.ts";
+import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { fileAdapter } from "../../local/file_adapter.ts";
+import { sha256 } from "../../local/node_ports.ts";
+import { openFile } from "../../local/open_store.ts";
 import { HOUR, testClock } from "../support/clock.ts";
+import { chainFault } from "../support/independent_chain.ts";
+import { serviceOf, type TestService } from "../support/service.ts";
 
 const SAMPLE = join(import.meta.dirname, "../samples/0.1.0");
+/** What its service answered before it was stopped. */
 const answers = JSON.parse(await readFile(join(SAMPLE, "answers.json"), "utf8"));
 const told = answers["product/runtime"].changes;
 const kept = answers["product/audit?limit=1000"];
@@ -22,17 +22,20 @@ const named = (target: string, status: string): string =>
   told.find((change: { target: string; status: string }) => change.target === target && change.status === status)
     .change_id;
 
-let api: Core;
-let folder: string;
+let api: TestService;
 let config: () => Promise<{ values: object }>;
 
 /** The sample's folder, copied and opened an hour after it was left. */
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sample-"));
+  const folder = await mkdtemp(join(tmpdir(), "sample-"));
   await cp(SAMPLE, folder, { recursive: true });
   const path = join(folder, "product_config.json");
   config = async () => JSON.parse(await readFile(path, "utf8"));
   const opened = await openFile(join(folder, "state.json"), console);
+  onTestFinished(async () => {
+    await opened.close();
+    await rm(folder, { recursive: true });
+  });
   const clock = testClock(kept.entries.at(-1).timestamp);
   clock.advance(HOUR);
   const loaded = loadIntent(await readFile(join(SAMPLE, "product_intent.json"), "utf8"), sha256);
@@ -40,22 +43,24 @@ beforeEach(async () => {
   const adapter = fileAdapter({ path, store: opened.store, clock, ...identity });
   const deps = createDeps({ store: opened.store, clock, sha256, product: { ...loaded, identity, adapter } });
   await openProduct(deps, { exclusive: opened.exclusive });
-  api = coreOf({ ...deps, clock });
-  onTestFinished(async () => {
-    await opened.close();
-    await rm(folder, { recursive: true });
-  });
+  api = serviceOf({ ...deps, clock });
 });
 
-const details = async () => (await api.audit()).slice(kept.length).map(({ detail }) => JSON.parse(detail));
+const read = async (path: string) => (await api.get(path)).body;
+const KEPT = `audit/verify?expected_length=${kept.length}&expected_head=${kept.head}`;
 
-test("it verifies, and shows the same log, changes and drift", async () => {
-  const query = `?expected_length=${kept.length}&expected_head=${kept.head}`;
-  const { body } = await api.get(`audit/verify${query}`);
-  expect(body).toMatchObject({ valid: true, not_checked: [], state: { compared: told.length, mismatched: 0 } });
+/** An answer without the moment at which it was worked out. */
+const timeless = (body: { outcomes: { as_of: string }[] }) => body.outcomes.map(({ as_of: _, ...outcome }) => outcome);
+
+test("it verifies, and shows the same log, changes, outcomes and drift", async () => {
+  const state = { compared: told.length, mismatched: 0, mismatches: [], unsettled: 0 };
+  expect(await read(KEPT)).toMatchObject({ valid: true, not_checked: [], state });
   expect(await api.audit()).toEqual(kept.entries);
-  for (const change of told) expect(await api.change(change.change_id)).toMatchObject(change);
-  expect((await api.get("drift")).body).toEqual(answers["product/drift"]);
+  expect(await read("runtime")).toEqual(answers["product/runtime"]);
+  expect(await read("approvals")).toEqual(answers["product/approvals"]);
+  expect(timeless(await read("outcomes"))).toEqual(timeless(answers["product/outcomes"]));
+  expect(await read("drift")).toEqual(answers["product/drift"]);
+  expect((await read("/api/l1l5_trend")).totals).toEqual(answers["l1l5_trend"].totals);
 });
 
 test("what was left open goes on: consents, applies, rollbacks", async () => {
@@ -73,20 +78,20 @@ test("what was left open goes on: consents, applies, rollbacks", async () => {
     t1: { "mail.subject": { limit: 12 }, "data.region": { limit: 11 }, "data.retention": { limit: 14 } },
     t2: { "crm.followup": { enabled: true, affected_users: 40, expected_delta_k: 12 } },
   });
-  expect((await api.cycle()).drift).toMatchObject({ checked: 4 });
-  expect((await api.get("drift")).body).toMatchObject({ result: "in_sync", drifted: [], missing: [] });
+  expect((await api.post("/api/action/run-now", { action: "check_drift" })).body.status).toBe("completed");
+  expect(await read("drift")).toMatchObject({ result: "in_sync", drifted: [], missing: [] });
 
   const entries = await api.audit();
   expect(entries.slice(0, kept.length)).toEqual(kept.entries);
   expect(chainFault(entries)).toBeNull();
-  const { body } = await api.get(`audit/verify?expected_length=${kept.length}&expected_head=${kept.head}`);
-  expect(body).toMatchObject({ valid: true, state: { compared: told.length, mismatched: 0 } });
+  expect(await read(KEPT)).toMatchObject({ valid: true, state: { compared: told.length, mismatched: 0 } });
 });
 
 test("the first entry that is written to it is of the manifest in force, whose text is kept", async () => {
   const { manifest_hash } = answers["product/runtime"].intent;
   await api.post("kpi", { nrr_quarterly: 1.08 });
-  expect(await details()).toMatchObject([{ manifest_hash, principals: {} }, { values: { nrr_quarterly: 1.08 } }]);
+  const added = (await api.audit()).slice(kept.length).map(({ detail }) => JSON.parse(detail));
+  expect(added).toMatchObject([{ manifest_hash, principals: {} }, { values: { nrr_quarterly: 1.08 } }]);
   expect(await api.deps.store.get("manifests", manifest_hash)).toBeDefined();
 });
 
@@ -95,7 +100,10 @@ test("what an old apply did not keep stays unproven; its record says so when it 
   const { audit } = (await api.deps.store.get("changes", owner))!.value;
   await api.must("rollback", owner);
   const { value } = (await api.deps.store.get("changes", owner))!;
-  const [, , applied] = kept.entries.filter(({ change_id }: { change_id: string }) => change_id === owner);
+  const applied = kept.entries.find(
+    (entry: { change_id: string; event_type: string }) =>
+      entry.change_id === owner && entry.event_type === "change_applied",
+  );
   expect(value).toEqual({
     change: expect.objectContaining({ status: "rolled_back" }),
     audit: [...audit, kept.length + 2],
@@ -105,7 +113,8 @@ test("what an old apply did not keep stays unproven; its record says so when it 
 
 test("a guardrail's mark of then is still shown, before and after the record is written again", async () => {
   const marked = named("search.depth", "applied");
-  const gates = async () => (await api.change(marked)).gates.filter(({ gate }) => gate === "guardrail");
+  const gates = async () =>
+    (await api.change(marked)).gates.filter(({ gate }: { gate: string }) => gate === "guardrail");
   const before = await gates();
   expect(before).toMatchObject([{ state: "warn" }]);
   await api.must("rollback", marked);
