@@ -1,7 +1,7 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
 import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
-import { each, type Key, readsOf, type Version, type Versions, type View } from "./engine/view.ts";
+import { type Key, readsOf, type Version, type View } from "./engine/view.ts";
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
@@ -60,11 +60,11 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     if (lost) throw lost;
   };
 
-  const keep = (writes: Versions): Promise<void> => {
+  const keep = (writes: readonly Version[]): Promise<void> => {
     if (lost) throw lost;
-    if (writes.size > 0) {
+    if (writes.length > 0) {
       try {
-        storage.transactionSync(() => each(writes).forEach((version) => write(sql, version)));
+        storage.transactionSync(() => writes.forEach((version) => write(sql, version)));
       } catch (error) {
         throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
       }

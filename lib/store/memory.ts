@@ -1,7 +1,7 @@
 /** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
 import { serial } from "./engine/serial.ts";
 import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
-import { each, readsOf, type Version, type View } from "./engine/view.ts";
+import { readsOf, type Version, type View } from "./engine/view.ts";
 import type { Store } from "./store.ts";
 
 interface Collection {
@@ -38,5 +38,5 @@ export function memoryStore(): Store {
     }
   };
 
-  return { ...readsOf(view), ...serial(view, (writes) => each(writes).forEach(keep)) };
+  return { ...readsOf(view), ...serial(view, (writes) => writes.forEach(keep)) };
 }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
-import { readsOf, type Versions } from "../../lib/store/engine/view.ts";
+import { readsOf, type Version } from "../../lib/store/engine/view.ts";
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
 import { placeOf } from "./catalog.ts";
 import { type Files, nodeFiles, type Paths, pathsOf } from "./files.ts";
@@ -153,9 +153,9 @@ async function compose(
     schedule,
     log,
   );
-  const keep = (writes: Versions): Promise<void> => {
+  const keep = (writes: readonly Version[]): Promise<void> => {
     if (journal.failure) throw journal.failure;
-    if (writes.size === 0) return journal.durable();
+    if (writes.length === 0) return journal.durable();
     accepted.add(writes);
     return journal.append(writes);
   };

@@ -1,6 +1,6 @@
 /** Appends commits to the journal. What is accepted while a sync runs shares the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { each, type Version, type Versions } from "../../lib/store/engine/view.ts";
+import type { Version } from "../../lib/store/engine/view.ts";
 import { StoreUnavailable } from "../../lib/store/store.ts";
 import { asideOf, type Files, type Paths, writeAll } from "./files.ts";
 import { operationText, trailerOf } from "./journal_format.ts";
@@ -13,7 +13,7 @@ export interface Journal {
   /** Why nothing is written any more. */
   readonly failure: StoreUnavailable | undefined;
   /** Accepts a commit; resolves when it is durable, rejects when it never will be. */
-  append(writes: Versions): Promise<void>;
+  append(writes: readonly Version[]): Promise<void>;
   /** Resolves when all that was accepted so far is durable. */
   durable(): Promise<void>;
   /** Resolves when nothing is under way. */
@@ -35,7 +35,7 @@ export interface Batch {
   readonly offsets: readonly number[];
   readonly waiters: Waiter[];
   /** Adds one commit as a line. */
-  add(sequence: number, writes: Versions): void;
+  add(sequence: number, writes: readonly Version[]): void;
   /** Resolves when the write is durable. */
   done(): Promise<void>;
   clear(): void;
@@ -201,7 +201,7 @@ function newBatch(): Batch {
       const start = length;
       append(`{"n":${sequence},"ops":[`);
       let before = "\t";
-      for (const version of each(writes)) {
+      for (const version of writes) {
         versions.push(version);
         offsets.push(length + before.length);
         append(`${before}${operationText(version)}\t`);

@@ -42,9 +42,13 @@ export function isIntact(line: Buffer): boolean {
  * compaction took out what lay between.
  */
 export function operationText({ collection, id, revision, json }: Version): string {
-  const key = `[${JSON.stringify(collection)},${JSON.stringify(id)},${revision}`;
+  const key = `${keyText(collection, id)}${revision}`;
   return json ? `${key},${json.text}]` : `${key}]`;
 }
+
+/** What the operations on a record begin with. */
+export const keyText = (collection: string, id: string): string =>
+  `[${JSON.stringify(collection)},${JSON.stringify(id)},`;
 
 /** What an operation is about, and where it lies in the buffer it was read from. */
 export interface Operation {
@@ -53,8 +57,6 @@ export interface Operation {
   revision: number;
   deleted: boolean;
   start: number;
-  /** Where the text of its value begins; it ends one byte before `end`. */
-  value: number;
   end: number;
 }
 
@@ -98,38 +100,36 @@ export function eachOperation(buffer: Buffer, body: number, end: number, visit: 
   }
 }
 
-/** Reads what the operation that begins at `start` is about; it ends before `end`. Errors: `SyntaxError`. */
+/** Reads what the operation that begins at `start` is about; it ends before `end`. */
 export function readKey(buffer: Buffer, start: number, end: number): Operation {
-  const collection = string(buffer, start + 1, end);
-  const id = string(buffer, collection.end + 1, end);
-  const revision = digits(buffer, id.end + 1);
-  const deleted = buffer[revision.end] !== COMMA;
+  const collectionEnd = plainEnd(buffer, start + 2);
+  const idEnd = collectionEnd === -1 ? -1 : plainEnd(buffer, collectionEnd + 3);
+  if (idEnd === -1) {
+    const [collection, id, revision, ...value] = JSON.parse(buffer.toString("utf8", start, end)) as [
+      string,
+      string,
+      number,
+    ];
+    return { collection, id, revision, deleted: value.length === 0, start, end };
+  }
+  const revision = digits(buffer, idEnd + 2);
   return {
-    collection: collection.text,
-    id: id.text,
+    collection: buffer.toString("utf8", start + 2, collectionEnd),
+    id: buffer.toString("utf8", collectionEnd + 3, idEnd),
     revision: revision.value,
-    deleted,
+    deleted: buffer[revision.end] !== COMMA,
     start,
-    value: revision.end + 1,
     end,
   };
 }
 
-/** The string whose quote stands at `start`; `end` is behind the closing one. */
-function string(buffer: Buffer, start: number, limit: number): { text: string; end: number } {
-  let escaped = false;
-  for (let at = start + 1; at < limit; at++) {
-    if (buffer[at] === BACKSLASH) {
-      escaped = true;
-      at++;
-    } else if (buffer[at] === QUOTE) {
-      const text = escaped
-        ? (JSON.parse(buffer.toString("utf8", start, at + 1)) as string)
-        : buffer.toString("utf8", start + 1, at);
-      return { text, end: at + 1 };
-    }
+/** Where the string that begins at `start` ends, or -1 when it has an escape. */
+function plainEnd(buffer: Buffer, start: number): number {
+  for (let at = start; at < buffer.length; at++) {
+    if (buffer[at] === QUOTE) return at;
+    if (buffer[at] === BACKSLASH) return -1;
   }
-  throw new SyntaxError("a string has no end");
+  return -1;
 }
 
 function follows(buffer: Buffer, start: number, text: string): boolean {

@@ -3,7 +3,7 @@ import type { Version } from "../../lib/store/engine/view.ts";
 import { frozen, Json } from "../../lib/store/json.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
-import { readKey, StoreDamaged } from "./journal_format.ts";
+import { keyText, StoreDamaged } from "./journal_format.ts";
 import type { Segment } from "./segment.ts";
 
 /** Cold reads. Errors: `StoreDamaged`, and those of the file system. */
@@ -47,14 +47,17 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
     start: number,
     end: number,
   ): Version => {
+    const text = buffer.toString("utf8", start, end);
+    const plain = `["${collection}","${id}",`;
+    const key = text.startsWith(plain) ? plain : keyText(collection, id);
+    const comma = text.indexOf(",", key.length);
+    if (!text.startsWith(key) || comma === -1) throw damaged(place);
+    const value = text.slice(comma + 1, -1);
     try {
-      const found = readKey(buffer, start, end);
-      if (found.collection !== collection || found.id !== id) throw damaged(place);
-      const text = buffer.toString("utf8", found.value, end - 1);
-      return { collection, id, revision: found.revision, json: new Json(text, frozen(JSON.parse(text))) };
-    } catch (error) {
-      if (error instanceof SyntaxError) throw damaged(place);
-      throw error;
+      const json = new Json(value, frozen(JSON.parse(value)));
+      return { collection, id, revision: Number(text.slice(key.length, comma)), json };
+    } catch {
+      throw damaged(place);
     }
   };
 

@@ -1,7 +1,7 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
 import { sequenceId } from "../../lib/store/collections.ts";
 import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
-import { each, inner, type Key, type SyncView, type Version, type Versions } from "../../lib/store/engine/view.ts";
+import { inner, type SyncView, type Version } from "../../lib/store/engine/view.ts";
 import { overlay } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
@@ -12,6 +12,7 @@ export type Hot = ReadonlyMap<string, SortedMap<Version>>;
 /** The durable records: hot collections from memory, everything else from the journal's files. */
 export interface Durable extends SyncView {
   readonly hot: Hot;
+  version(collection: string, id: string): Version | undefined;
   /** Enters a version that has become durable at a place. */
   enter(version: Version, place: number): void;
 }
@@ -34,14 +35,16 @@ export function newDurable(catalog: Catalog, reader: Reader, names: readonly str
     return place === undefined ? undefined : reader.read(collection, id, place);
   };
 
-  const buried = (collection: string, id: string): Version | undefined => {
-    const revision = catalog.buried(collection, id);
-    return revision === 0 ? undefined : { collection, id, revision, json: undefined };
+  const version: Durable["version"] = (collection, id) => {
+    const found = live(collection, id);
+    const revision = found ? 0 : catalog.buried(collection, id);
+    return revision === 0 ? found : { collection, id, revision, json: undefined };
   };
 
   return {
     hot,
-    versions: (keys) => keys.map(({ collection, id }) => live(collection, id) ?? buried(collection, id)),
+    version,
+    versions: (keys) => keys.map(({ collection, id }) => version(collection, id)),
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
@@ -65,46 +68,44 @@ export function newDurable(catalog: Catalog, reader: Reader, names: readonly str
 /** Everything accepted, as decisions see it. */
 export interface Accepted extends SyncView {
   /** Takes writes on. Errors: when a sequence would not only grow; then none is taken. */
-  add(writes: Versions): void;
+  add(writes: readonly Version[]): void;
   /** These have become durable. */
   settle(versions: readonly Version[]): void;
 }
 
 /** Nothing accepted yet. `sizes`: the collections that are only appended to, and how many records each has. */
-export function newAccepted(durable: SyncView, sizes: Iterable<readonly [collection: string, size: number]>): Accepted {
-  const accepted: Versions = new Map();
+export function newAccepted(
+  durable: Pick<Durable, "version" | "list">,
+  sizes: Iterable<readonly [collection: string, size: number]>,
+): Accepted {
+  const accepted = new Map<string, Map<string, Version>>();
   const appended = new Map(sizes);
 
-  const checkSequences = (writes: Versions): void => {
-    const grown: [string, number][] = [];
-    for (const [collection, before] of appended) {
-      let size = before;
-      for (const { id, json } of writes.get(collection)?.values() ?? []) {
-        const next = sequenceId(size + 1);
-        if (!json || id !== next)
-          throw new Error(
-            `${collection}/${id} cannot be written: ${collection} is only appended to, and its next id is ${next}`,
-          );
-        size++;
-      }
-      if (size > before) grown.push([collection, size]);
+  const checkSequences = (writes: readonly Version[]): void => {
+    const grown = new Map<string, number>();
+    for (const { collection, id, json } of writes) {
+      const size = grown.get(collection) ?? appended.get(collection);
+      if (size === undefined) continue;
+      const next = sequenceId(size + 1);
+      if (!json || id !== next)
+        throw new Error(
+          `${collection}/${id} cannot be written: ${collection} is only appended to, and its next id is ${next}`,
+        );
+      grown.set(collection, size + 1);
     }
     for (const [collection, size] of grown) appended.set(collection, size);
   };
 
   return {
-    versions(keys) {
-      const known = ({ collection, id }: Key): Version | undefined => accepted.get(collection)?.get(id);
-      const below = durable.versions(keys.filter((key) => !known(key))).values();
-      return keys.map((key) => known(key) ?? below.next().value);
-    },
+    versions: (keys) =>
+      keys.map(({ collection, id }) => accepted.get(collection)?.get(id) ?? durable.version(collection, id)),
     list(collection, options) {
       const { below, over } = overlay(accepted.get(collection), options);
       return over(durable.list(collection, below));
     },
     add(writes) {
       checkSequences(writes);
-      for (const version of each(writes)) inner(accepted, version.collection).set(version.id, version);
+      for (const version of writes) inner(accepted, version.collection).set(version.id, version);
     },
     settle(versions) {
       for (const version of versions) {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../kit/platform.ts";
 import { type Store, StoreBusy, StoreUnavailable, type Tx } from "../store.ts";
-import { each, inner, type Version, type Versions, type View } from "./view.ts";
+import { inner, type Version, type View } from "./view.ts";
 import { bytesOf, overlay, writeSet } from "./write_set.ts";
 
 /** One try to carry a batch. Whatever its methods reject with ends it, and nothing of it is kept. */
@@ -152,7 +152,7 @@ async function decided(
     const result = await decide(tx);
     end();
     const versions = await writes();
-    if (check) each(versions).forEach(check);
+    if (check) versions.forEach(check);
     return batch.accept(versions) ? () => resolve(result) : undefined;
   } catch (error) {
     end();
@@ -163,7 +163,7 @@ async function decided(
 /** What the decisions of one try see: each what the ones before it wrote. */
 interface Batch extends View {
   /** Takes writes on, if there is room for them. */
-  accept(versions: Versions): boolean;
+  accept(versions: readonly Version[]): boolean;
   writes(): Version[];
   /** What a read failed with. A decision may have caught it, and must not be heard then. */
   readonly failure: { error: unknown } | undefined;
@@ -171,7 +171,8 @@ interface Batch extends View {
 
 function batchOver(base: Attempt, { most }: Pick<Engine, "most">): Batch {
   const read = new Map<string, Map<string, Version | undefined>>();
-  const written: Versions = new Map();
+  const written = new Map<string, Map<string, Version>>();
+  let count = 0;
   let bytes = 0;
   let failure: Batch["failure"];
 
@@ -198,15 +199,15 @@ function batchOver(base: Attempt, { most }: Pick<Engine, "most">): Batch {
       return orFail(async () => over(await base.list(collection, below)));
     },
     accept(versions) {
-      const all = each(written);
-      const further = each(versions).filter(({ collection, id }) => !written.get(collection)?.has(id));
+      const further = versions.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
       const more = bytesOf(versions);
-      if (all.length > 0 && (all.length + further.length > most.writes || bytes + more > most.bytes)) return false;
+      if (count > 0 && (count + further > most.writes || bytes + more > most.bytes)) return false;
+      count += further;
       bytes += more;
-      for (const version of each(versions)) inner(written, version.collection).set(version.id, version);
+      for (const version of versions) inner(written, version.collection).set(version.id, version);
       return true;
     },
-    writes: () => each(written),
+    writes: () => [...written.values()].flatMap((byId) => [...byId.values()]),
     get failure() {
       return failure;
     },

@@ -1,5 +1,6 @@
 /** What a record may be called, and its id as bytes, for engines that order keys by bytes. */
 import type { ListOptions } from "../store.ts";
+import type { Key } from "./view.ts";
 
 const encoder = new TextEncoder();
 // Without this a leading U+FEFF is taken for a byte order mark and dropped.
@@ -66,7 +67,7 @@ const lower = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : 
 const higher = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
 
 /** Refuses an id that some engine could not keep as it is: it is some text, well-formed, of 1,000 bytes at most. */
-export function checkKey(collection: string, id: string): void {
+export function checkKey({ collection, id }: Key): void {
   if (collection === "" || typeof id !== "string" || id === "")
     throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);
   if (!id.isWellFormed()) throw new TypeError(`${collection}/${id}: the id is not well-formed Unicode`);

@@ -14,9 +14,6 @@ export interface Version extends Key {
   readonly json: Json | undefined;
 }
 
-/** Versions by collection and id. */
-export type Versions = Map<string, Map<string, Version>>;
-
 /** A live record of a page; its id alone when no more was asked for. */
 export type Row = Pick<Version, "id"> & Partial<Version>;
 
@@ -42,16 +39,17 @@ export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<st
   return map;
 }
 
-/** All versions of a map of maps. */
-export const each = (versions: Versions): Version[] => [...versions.values()].flatMap((byId) => [...byId.values()]);
-
 /** The reads of the port over a view. */
 export function readsOf(view: View): Reads {
-  const getMany = async <T>(collection: string, ids: readonly string[]): Promise<(Stored<T> | undefined)[]> =>
-    (await view.versions(ids.map((id) => ({ collection, id })))).map((version) => version && storedOf<T>(version));
   return {
-    get: async <T>(collection: string, id: string) => (await getMany<T>(collection, [id]))[0],
-    getMany,
+    async get<T>(collection: string, id: string) {
+      const [version] = await view.versions([{ collection, id }]);
+      return version && storedOf<T>(version);
+    },
+    async getMany<T>(collection: string, ids: readonly string[]) {
+      const versions = await view.versions(ids.map((id) => ({ collection, id })));
+      return versions.map((version) => version && storedOf<T>(version));
+    },
     async list<K extends boolean, T>(collection: string, options: ListOptions<K>) {
       checkList(options);
       const page = await view.list(collection, options);

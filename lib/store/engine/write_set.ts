@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { each, inner, type Key, readsOf, type Row, type Version, type Versions, type View } from "./view.ts";
+import { type Key, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -10,10 +10,19 @@ export interface WriteSet {
   /** Ends it, so that nothing more is read or written. */
   end(): void;
   /**
-   * Its writes. Errors: what a put or delete was refused for, even if the decision caught that; `RevisionConflict`;
-   * `RangeError` for more than one decision may write.
+   * Its writes, one a record. Errors: what a put or delete was refused for, even if the decision caught that;
+   * `RevisionConflict`; `RangeError` for more than one decision may write.
    */
-  writes(): Promise<Versions>;
+  writes(): Promise<Version[]>;
+}
+
+/** A record that the transaction reads or writes. */
+interface Slot extends Key {
+  /** Whether `before` is known. */
+  read: boolean;
+  before: Version | undefined;
+  /** In order; absent while it is only read. */
+  edits: Edit[] | undefined;
 }
 
 interface Edit {
@@ -23,9 +32,9 @@ interface Edit {
 }
 
 /** Begins a transaction over a view. Revisions are not read when something is put: the put is held against them at the end. */
-export function writeSet(below: View): WriteSet {
-  const read = new Map<string, Map<string, Version | undefined>>();
-  const edits = new Map<string, Map<string, Edit[]>>();
+export function writeSet(view: View): WriteSet {
+  const slots = new Map<string, Slot>();
+  const touched: Slot[] = [];
   let refusal: unknown;
   let ended = false;
 
@@ -33,80 +42,81 @@ export function writeSet(below: View): WriteSet {
     if (ended) throw new Error("this transaction has ended: await every read and make every write within the decision");
   };
 
-  const refusing = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      refusal ??= error;
-      throw error;
-    }
+  const refused = (error: unknown): unknown => {
+    refusal ??= error;
+    return error;
   };
 
-  const edit = (collection: string, id: string, expected: number | undefined, json: () => Json | undefined): void => {
+  const slotOf = ({ collection, id }: Key): Slot => {
+    const name = `${collection}\0${id}`;
+    let slot = slots.get(name);
+    if (!slot) slots.set(name, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
+    return slot;
+  };
+
+  /** `value`: absent for a delete. */
+  const edit = (key: Key, expected: number | undefined, value?: { put: unknown }): void => {
     mustBeOpen();
-    refusing(() => {
-      checkKey(collection, id);
-      const made = { expected, json: json() };
-      const ofCollection = inner(edits, collection);
-      const before = ofCollection.get(id);
-      if (before) before.push(made);
-      else ofCollection.set(id, [made]);
-    });
+    try {
+      checkKey(key);
+      const made = { expected, json: value && jsonOf(value.put, `${key.collection}/${key.id}`) };
+      const slot = slotOf(key);
+      if (slot.edits) slot.edits.push(made);
+      else {
+        slot.edits = [made];
+        touched.push(slot);
+      }
+    } catch (error) {
+      throw refused(error);
+    }
   };
 
-  const before = async (keys: readonly Key[]): Promise<(Version | undefined)[]> => {
-    const missing = keys.filter(({ collection, id }) => !read.get(collection)?.has(id));
-    if (missing.length > 0) {
-      const found = await below.versions(missing);
-      missing.forEach(({ collection, id }, index) => inner(read, collection).set(id, found[index]));
+  /** The records as they are after their edits. */
+  const versions = async (asked: readonly Slot[]): Promise<(Version | undefined)[]> => {
+    const unread = asked.filter(({ read }) => !read);
+    if (unread.length > 0) {
+      const found = await view.versions(unread);
+      unread.forEach((slot, index) => {
+        slot.before = found[index];
+        slot.read = true;
+      });
     }
-    return keys.map(({ collection, id }) => read.get(collection)!.get(id));
+    try {
+      return asked.map(edited);
+    } catch (error) {
+      throw refused(error);
+    }
   };
 
-  const versions = async (keys: readonly Key[]): Promise<(Version | undefined)[]> =>
-    (await before(keys)).map((version, index) => {
-      const key = keys[index]!;
-      const own = edits.get(key.collection)?.get(key.id);
-      return own ? refusing(() => edited(key, version, own)) : version;
-    });
-
-  /** What the edits come to; what they leave as it was is not among it. */
-  const written = async (collections: Iterable<string>): Promise<Versions> => {
-    const keys = [...collections].flatMap((collection) =>
-      [...(edits.get(collection)?.keys() ?? [])].map((id) => ({ collection, id })),
-    );
-    const writes: Versions = new Map();
-    for (const version of await versions(keys)) {
-      if (!version) continue;
-      const { collection, id } = version;
-      if (read.get(collection)!.get(id) !== version) inner(writes, collection).set(id, version);
-    }
-    return writes;
+  /** What the edits of some records come to; what they leave as it was is not among it. */
+  const written = async (of: readonly Slot[]): Promise<Version[]> => {
+    const after = await versions(of);
+    return after.filter((version, index) => version !== of[index]!.before) as Version[];
   };
 
   const reads = readsOf({
     versions(keys) {
       mustBeOpen();
-      return versions(keys);
+      return versions(keys.map(slotOf));
     },
     async list(collection, options) {
       mustBeOpen();
-      const own = overlay((await written([collection])).get(collection), options);
-      return own.over(await below.list(collection, own.below));
+      const own = await written(touched.filter((slot) => slot.collection === collection));
+      const { below, over } = overlay(new Map(own.map((version) => [version.id, version])), options);
+      return over(await view.list(collection, below));
     },
   });
 
   return {
     tx: {
       ...reads,
-      put: (collection, id, value, expected) =>
-        edit(collection, id, expected, () => jsonOf(value, `${collection}/${id}`)),
-      delete: (collection, id, expected) => edit(collection, id, expected, () => undefined),
+      put: (collection, id, value, expected) => edit({ collection, id }, expected, { put: value }),
+      delete: (collection, id, expected) => edit({ collection, id }, expected),
     },
     end: () => void (ended = true),
     async writes() {
       if (refusal !== undefined) throw refusal;
-      const writes = await written(edits.keys());
+      const writes = await written(touched);
       checkAmount(writes);
       return writes;
     },
@@ -114,7 +124,7 @@ export function writeSet(below: View): WriteSet {
 }
 
 /** A record after its edits, one after another; as it was when they change nothing. Errors: `RevisionConflict`. */
-function edited({ collection, id }: Key, before: Version | undefined, edits: readonly Edit[]): Version | undefined {
+function edited({ collection, id, before, edits = [] }: Slot): Version | undefined {
   let version = before;
   for (const { expected, json } of edits) {
     const live = version?.json !== undefined;
@@ -152,24 +162,21 @@ export function overlay(versions: ReadonlyMap<string, Version> | undefined, opti
 }
 
 /** How many bytes of text versions have. */
-export function bytesOf(versions: Versions): number {
-  const texts = each(versions).map(({ json }) => json?.text ?? "");
-  return texts.reduce((sum, text) => sum + bytesOfText(text), 0);
-}
+export const bytesOf = (versions: readonly Version[]): number =>
+  versions.reduce((sum, { json }) => sum + (json ? bytesOfText(json.text) : 0), 0);
 
 const encoder = new TextEncoder();
 
 /** How many bytes a text has in UTF-8. */
 export const bytesOfText = (text: string): number => encoder.encode(text).length;
 
-function checkAmount(versions: Versions): void {
-  const writes = each(versions);
+function checkAmount(writes: readonly Version[]): void {
   const remedy = "divide it into several transactions";
   if (writes.length > MOST_WRITES)
     throw new RangeError(`a decision may write ${MOST_WRITES} records, this one writes ${writes.length}: ${remedy}`);
   // A UTF-16 code unit has three bytes in UTF-8 at most.
   if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return;
-  const bytes = bytesOf(versions);
+  const bytes = bytesOf(writes);
   if (bytes > MOST_BYTES)
     throw new RangeError(`a decision may write ${MOST_BYTES} bytes of JSON, this one writes ${bytes}: ${remedy}`);
 }

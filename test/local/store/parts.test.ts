@@ -1,7 +1,7 @@
 /** The small parts whose edges no whole store reaches in a test's time. */
 import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
-import type { SyncView, Version } from "../../../lib/store/engine/view.ts";
+import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { fileOf, offsetOf, placeOf, sequence } from "../../../local/store/catalog.ts";
 import { newAccepted } from "../../../local/store/records.ts";
@@ -92,11 +92,10 @@ test("what is accepted shows the latest version of a record until that one is du
     revision,
     json: json(value),
   });
-  const below: SyncView = { versions: (keys) => keys.map(() => version(1, "durable")), list: () => [] };
-  const accepted = newAccepted(below, []);
+  const accepted = newAccepted({ version: () => version(1, "durable"), list: () => [] }, []);
   const value = (): unknown => accepted.versions([{ collection: "things", id: "a" }])[0]?.json?.value;
   const versions = [version(2, 2), version(3, 3)];
-  for (const one of versions) accepted.add(new Map([["things", new Map([["a", one]])]]));
+  for (const one of versions) accepted.add([one]);
   accepted.settle([versions[0]!]);
   expect(value()).toBe(3);
   accepted.settle([versions[1]!]);

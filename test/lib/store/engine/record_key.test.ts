@@ -52,12 +52,12 @@ test("an id without characters from U+E000 is plain UTF-8, so that people can re
 });
 
 test("a record has a collection and an id of 1,000 bytes at most", () => {
-  expect(() => checkKey("things", "x".repeat(1000))).not.toThrow();
+  expect(() => checkKey({ collection: "things", id: "x".repeat(1000) })).not.toThrow();
   for (const [collection, id] of [
     ["", "a"],
     ["things", ""],
     ["things", "\udc00"],
     ["things", "é".repeat(501)],
   ] as const)
-    expect(() => checkKey(collection, id)).toThrow(TypeError);
+    expect(() => checkKey({ collection, id })).toThrow(TypeError);
 });
