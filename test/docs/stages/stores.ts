@@ -38,8 +38,7 @@ async function stage(): Promise<Stage | undefined> {
           }),
         ]);
       },
-      "yaml table": ({ Table: { Properties } }) =>
-        expect(Properties).toMatchObject({ ...TABLE, TimeToLiveSpecification: { AttributeName: "expires" } }),
+      "yaml table": ({ Table: { Properties } }) => expect(Properties).toMatchObject(TABLE),
     },
     close,
   };
