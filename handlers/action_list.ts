@@ -3,7 +3,7 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/actions.ts";
+import { actionHistory, ACTIONS, ACTIONS_KEPT, actionSchema } from "../lib/pulse/action_log.ts";
 
 /** GET /api/action/list: the actions that were run, newest first, and the names of those there are. */
 export const actionList = endpoint(

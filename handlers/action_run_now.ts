@@ -3,7 +3,8 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { ACTIONS, actionSchema, runAction } from "../lib/pulse/actions.ts";
+import { ACTIONS, actionSchema } from "../lib/pulse/action_log.ts";
+import { runAction } from "../lib/pulse/actions.ts";
 
 /** POST /api/action/run-now: runs an action and answers with its result; one that failed says so in its status. */
 export const actionRunNow = endpoint(

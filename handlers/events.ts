@@ -3,7 +3,7 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import type { Deps } from "../lib/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
-import { type EventCursor, noLaterThan, parseCursor, presentCursor } from "../lib/pulse/event_cursor.ts";
+import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/pulse/event_cursor.ts";
 import { eventStream } from "../lib/pulse/event_stream.ts";
 
 /** How many readers one process serves at a time. */
@@ -27,7 +27,7 @@ export const events = endpoint(
     const asked = given === undefined ? undefined : parseCursor(given);
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");
     const present = await presentCursor(deps.store);
-    const from = asked ? noLaterThan(present, asked) : present;
+    const from = asked ? resumed(present, asked) : present;
     return new Response(request.method === "HEAD" ? null : openStream(deps, from), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",

@@ -3,7 +3,8 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
-import { growthPage, growthSchema } from "../lib/follow/growth_log.ts";
+import { growthPage } from "../lib/follow/growth_log.ts";
+import { growthSchema } from "../lib/follow/growth_row.ts";
 
 /** GET /api/log: what the service noticed, newest first. */
 export const log = endpoint(
@@ -18,5 +19,5 @@ export const log = endpoint(
     }),
     output: z.object({ entries: z.array(growthSchema), next: z.number().int().nullable() }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(deps.store, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(deps, input)),
 );

@@ -8,7 +8,7 @@ import { gateSchema } from "../../lib/governance/rules/gates.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { evidenceSchema } from "../../lib/link/evidence.ts";
 import { changeEvidence } from "../../lib/link/view.ts";
-import { changeDetail } from "../../lib/governance/views.ts";
+import { changeDetail } from "../../lib/pulse/changes.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
 /** GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { intentSummary, intentView } from "../../lib/governance/intent_view.ts";
+import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/intent: the intent in force. */

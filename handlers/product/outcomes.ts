@@ -3,7 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
-import { outcomes as outcomesView } from "../../lib/governance/views.ts";
+import { outcomePage } from "../../lib/pulse/changes.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/outcomes: expected against realised KPI movement of applied changes, newest first. */
@@ -16,5 +16,5 @@ export const outcomes = endpoint(
     input: z.object({ limit: wholeNumber(1, 1000).default(100), before: changeId.optional() }),
     output: z.object({ outcomes: z.array(outcomeSchema), next: z.string().nullable() }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomesView(deps, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomePage(deps, input)),
 );

@@ -6,10 +6,12 @@ import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { driftReport, type DriftEpisode } from "../governance/drift.ts";
-import { intentView } from "../governance/intent_view.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
-import { approvals, changeDetail, changePage } from "../governance/views.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
+import { reading } from "../follow/reading.ts";
+import { waiting as waitingFollower } from "../follow/waiting.ts";
+import { approvals, changeDetail, changePage } from "../pulse/changes.ts";
+import { intentView } from "../pulse/intent_view.ts";
 import { stateView } from "../pulse/state.ts";
 
 const LISTED = 10;
@@ -33,7 +35,7 @@ export async function overview(deps: PulseDeps) {
     product: {
       identity: deps.product.identity,
       intent: await intentView(deps),
-      changes: (await deps.store.get("counts", "changes"))?.value ?? {},
+      changes: (await reading(deps, waitingFollower)).state.counts,
       audit: { length: head?.length ?? 0, head: head?.head ?? "", breach: deps.integrity.breach ?? null },
       drift: (await driftReport(deps)).result,
     },

@@ -1,4 +1,5 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
+import { push, type Ring, ringKey } from "../follow/ring.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
@@ -8,7 +9,7 @@ declare module "../store/store.ts" {
     chat_places: true;
   }
   interface Meta {
-    chat: { seq: number };
+    chat: Ring;
   }
 }
 
@@ -36,28 +37,17 @@ export interface Turn {
   citations?: Citation[];
 }
 
-const keyOf = (seq: number): string => String(seq).padStart(16, "0");
-
 /** The id in the view by conversation; its last 16 characters are the message's. */
 const placeOf = (conversation: string, key: string): string => `${conversation}\n${key}`;
 
 /** Adds a message and resolves with it and its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
-  const kept = await tx.get("meta", "chat");
-  const seq = (kept?.value.seq ?? 0) + 1;
-  const added: Turn = { message_id: `msg_${keyOf(seq)}`, ...turn };
-  tx.put("meta", "chat", { seq }, kept?.revision ?? 0);
-  tx.put("chat", keyOf(seq), added);
-  tx.put("chat_places", placeOf(turn.conversation_id, keyOf(seq)), true);
-  if (seq > TURNS) await forget(tx, keyOf(seq - TURNS));
-  return added;
-}
-
-async function forget(tx: Tx, key: string): Promise<void> {
-  const turn = (await tx.get("chat", key))?.value;
-  if (!turn) return;
-  tx.delete("chat", key);
-  tx.delete("chat_places", placeOf(turn.conversation_id, key));
+  const made = (seq: number): Turn => ({ message_id: `msg_${ringKey(seq)}`, ...turn });
+  const { ring, gone } = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, { most: TURNS });
+  tx.put("meta", "chat", ring);
+  tx.put("chat_places", placeOf(turn.conversation_id, ringKey(ring.seq)), true);
+  for (const { id, value } of gone) tx.delete("chat_places", placeOf(value.conversation_id, id));
+  return made(ring.seq);
 }
 
 /** Which messages: the newest, or those before a message id. */
@@ -86,12 +76,12 @@ async function ofConversation(
   conversation: string,
   { limit, before }: { limit: number; before: string | undefined },
 ): Promise<Stored<Turn>[]> {
-  const places = await store.list("chat_places", {
-    after: placeOf(conversation, before ?? "\uffff"),
-    limit,
-    reverse: true,
-  });
-  const own = places.filter(({ id }) => id.startsWith(placeOf(conversation, "")));
-  const found = await Promise.all(own.map(({ id }) => store.get("chat", id.slice(-16))));
+  const prefix = placeOf(conversation, "");
+  const after = placeOf(conversation, before ?? "\uffff");
+  const places = await store.list("chat_places", { prefix, after, limit, reverse: true, keysOnly: true });
+  const found = await store.getMany(
+    "chat",
+    places.map(({ id }) => id.slice(-16)),
+  );
   return found.filter((turn) => turn !== undefined);
 }

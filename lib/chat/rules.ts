@@ -1,7 +1,7 @@
 /** The built-in responder: the same question on the same records has the same answer, and says which records it is from. */
 import type { PulseDeps } from "../pulse/deps.ts";
 import { kpiNames } from "../governance/rules/intent.ts";
-import { changePage } from "../governance/views.ts";
+import { changePage } from "../pulse/changes.ts";
 import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Citation } from "./history.ts";
 import type { Recalled } from "../memory/memories.ts";
@@ -23,7 +23,11 @@ const PHRASES: Record<Language, Phrases> = { en: EN, zh: ZH };
 export const phrasesFor = (message: string): Phrases => PHRASES[languageOf(message)];
 
 /** Answers from the records, then from the memories that were recalled for this message. */
-export async function answerByRules(deps: PulseDeps, message: string, memories: readonly Recalled[]): Promise<RulesReply> {
+export async function answerByRules(
+  deps: PulseDeps,
+  message: string,
+  memories: readonly Recalled[],
+): Promise<RulesReply> {
   const say = phrasesFor(message);
   const topics = topicsOf(message, deps.product ? kpiNames(deps.product.intent) : []);
   const known = deps.product ? await fromRecords(deps, message, topics, say) : await withoutProduct(deps, topics, say);
@@ -66,7 +70,11 @@ async function fromRecords(
   }
 }
 
-async function withoutProduct(deps: PulseDeps, topics: readonly Topic[], say: Phrases): Promise<RulesReply | undefined> {
+async function withoutProduct(
+  deps: PulseDeps,
+  topics: readonly Topic[],
+  say: Phrases,
+): Promise<RulesReply | undefined> {
   if (topics.length === 0) return undefined;
   const { text, citations } = topics.includes("status") ? await tellStatus(deps, say) : { text: "", citations: [] };
   return { text: lines([topics[0] === "help" ? say.help : "", text, say.off]), citations };

@@ -8,7 +8,7 @@ import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { changeId, freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
 import { STATUSES } from "../governance/rules/change.ts";
-import { changePage } from "../governance/views.ts";
+import { changePage } from "../pulse/changes.ts";
 import { OPEN_DRAFTS } from "../governance/submit_proposal.ts";
 import { type Asked, draftSchema, fileDraft } from "./draft.ts";
 import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";

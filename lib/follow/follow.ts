@@ -1,4 +1,5 @@
 /** Keeps all followers up with the log. One that fails is told of and stops nothing else. */
+import { readHead } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
 import { catchUp, startAnew } from "./catch_up.ts";
@@ -19,6 +20,20 @@ const problems = new WeakMap<Store, Map<string, string>>();
 /** Why a follower failed in this process the last time it was run; `null` when it did not. */
 export const problemOf = ({ store }: Pick<FollowDeps, "store">, { name }: Follower): string | null =>
   problems.get(store)?.get(name) ?? null;
+
+/** How a follower stands: how many entries it has not stored yet, and why it fails where it does. */
+export async function standingOf(
+  deps: FollowDeps,
+  follower: Follower,
+): Promise<{ behind: number; problem: string | null }> {
+  try {
+    const [head, cursor] = await Promise.all([readHead(deps.store), deps.store.get("cursors", follower.name)]);
+    const behind = (head?.length ?? 0) - (cursor?.value.entry ?? 0);
+    return { behind, problem: problemOf(deps, follower) };
+  } catch (error) {
+    return { behind: 0, problem: String(error) };
+  }
+}
 
 /** Brings all followers up to the log's end, or as far as `proceed` lets them; never rejects. */
 export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<void> {

@@ -6,7 +6,7 @@ import { growth } from "./growth.ts";
 import { addRow, type GrowthRow, kindKey, type Notice, type RowSource, SOURCES } from "./growth_row.ts";
 import { outcomes } from "./outcomes.ts";
 import { reading } from "./reading.ts";
-import { type Ring, ringKey } from "./ring.ts";
+import { type Ring, ringKey, seqAt } from "./ring.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -60,7 +60,26 @@ async function rowsBefore(
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
-/** Stored rows of a source after a number, oldest first. */
-export async function rowsAfter(reads: Reads, source: RowSource, seq: number, limit: number): Promise<GrowthRow[]> {
-  return (await reads.list(source, { after: ringKey(seq), limit })).map(({ value }) => value);
+/** The newest row of those that will not change any more: every follower that makes rows has passed its place. */
+export async function newestRow({ getMany }: Reads): Promise<number> {
+  const cursors = (await getMany("cursors", [growth.name, outcomes.name])).map((stored) => stored?.value);
+  const passed = Math.min(...cursors.map((cursor) => (cursor && !cursor.clearing ? cursor.entry : 0)));
+  const newest = cursors.map((cursor) => (cursor?.state as { rows: Ring } | undefined)?.rows.seq ?? 0);
+  return Math.min(Math.max(...newest), seqAt(passed + 1) - 1);
+}
+
+/** Stored rows after a number and up to another, oldest first. */
+export async function rowsAfter(
+  reads: Reads,
+  sources: readonly RowSource[],
+  seq: number,
+  last: number,
+  limit: number,
+): Promise<GrowthRow[]> {
+  const pages = await Promise.all(sources.map((source) => reads.list(source, { after: ringKey(seq), limit })));
+  const rows = pages.flat().map(({ value }) => value);
+  return rows
+    .filter((row) => row.seq <= last)
+    .sort((a, b) => a.seq - b.seq)
+    .slice(0, limit);
 }

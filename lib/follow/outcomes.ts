@@ -12,6 +12,7 @@ import {
   type OutcomeRecord,
   type Verdict,
 } from "../governance/rules/outcome.ts";
+import type { FollowDeps } from "./deps.ts";
 import type { Entry } from "./facts.ts";
 import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow } from "./growth_row.ts";
@@ -114,8 +115,16 @@ export const outcomes: Follower<State> = {
   },
 };
 
+/** How many outcomes time closed, and how many verdicts were new, as far as is stored. */
+export async function judgedSoFar({
+  store,
+}: Pick<FollowDeps, "store">): Promise<Pick<State, "timed_out" | "verdicts">> {
+  return ((await store.get("cursors", outcomes.name))?.value.state ?? outcomes.start) as State;
+}
+
 const openKey = ({ applied_at, change_id }: OutcomeRecord): string => `${applied_at}:${change_id}`;
-const changeAt = (key: string): string => key.slice(key.indexOf("Z:") + 2);
+/** The change of a place in `outcomes_open`. */
+export const changeAt = (key: string): string => key.slice(key.indexOf("Z:") + 2);
 
 async function open(on: Following<State>, { change_id, timestamp: at, id: entry }: Entry): Promise<void> {
   const record = openOutcome(await on.change(change_id), on.state.kpis, { at, entry });

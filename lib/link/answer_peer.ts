@@ -50,7 +50,7 @@ const ANSWERS: Record<Message, Answer> = {
   }),
 
   share_evolution_insight: asking(shareQuery, async ({ store, clock, self }, peer, { insights }) =>
-    ok(await store.transact((tx) => acceptInsights(tx, { self, peer }, insights, clock.now()))),
+    ok(await acceptInsights({ store }, { self, peer }, insights, clock.now())),
   ),
 
   query: asking(pathQuery, async ({ fetch }, _peer, { path }) => {

@@ -1,5 +1,5 @@
 /** What a node does with the peers it is connected to: syncs with them and carries questions to them. */
-import type { LinkDeps } from "./deps.ts";
+import type { FollowDeps } from "../follow/deps.ts";
 import { createKeyedMutex } from "../kit/keyed_mutex.ts";
 import { refusal } from "./answer_peer.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -26,10 +26,7 @@ export interface Exchange {
 }
 
 /** The dealings of the node `self`. */
-export function exchange(
-  deps: Pick<LinkDeps, "store" | "clock" | "sha256" | "product" | "log">,
-  self: PeerIdentity,
-): Exchange {
+export function exchange(deps: FollowDeps, self: PeerIdentity): Exchange {
   const { store, clock, log } = deps;
   const mutex = createKeyedMutex();
   const makeInsights = insightMaker(deps, self);

@@ -1,5 +1,6 @@
 /** The co-evolution registry: what peers of the same product or product type have learnt. */
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
+import type { LinkDeps } from "./deps.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
@@ -17,6 +18,8 @@ declare module "../store/store.ts" {
 const COLLECTION = "co_evolution";
 /** How many insights are kept. */
 export const KEPT_INSIGHTS = 500;
+/** Each insight that comes may push out another. */
+const SLICE = 20;
 
 /** What became of a message's insights. `unrelated`: the peer's product is none of ours, nothing of it is kept. */
 export interface Acceptance {
@@ -33,9 +36,9 @@ export interface NotKept {
   refused: number;
 }
 
-/** Takes in what a peer told of itself, in the caller's transaction. */
+/** Takes in what a peer told of itself, a few insights a transaction. */
 export async function acceptInsights(
-  tx: Tx,
+  { store }: Pick<LinkDeps, "store">,
   ends: { self: PeerIdentity; peer: PeerIdentity },
   told: readonly unknown[],
   now: number,
@@ -44,25 +47,43 @@ export async function acceptInsights(
   const acceptance: Acceptance = { kept: 0, updated: 0, unchanged: 0, unrelated: 0, refused: [] };
   const trust = trustOf(relationOf(self, peer));
   const at = new Date(now).toISOString();
+  const own = { trust, received_at: at, peer_id: peer.peer_id };
   if (trust === 0) acceptance.unrelated = told.length;
   else
-    for (const raw of told) {
-      const parsed = sharedInsightSchema.safeParse(raw);
-      const reason = parsed.success ? misplaced(parsed.data, peer) : "it is not an insight of this version";
-      if (reason) acceptance.refused.push({ insight_id: parsed.data?.insight_id ?? null, reason });
-      else await keep(tx, parsed.data!, { trust, received_at: at, peer_id: peer.peer_id }, acceptance);
+    for (let start = 0; start < told.length; start += SLICE) {
+      const outcomes = await store.transact((tx) => keepSlice(tx, told.slice(start, start + SLICE), peer, own));
+      for (const outcome of outcomes)
+        if (typeof outcome === "string") acceptance[outcome]++;
+        else acceptance.refused.push(outcome);
     }
-  await count(tx, acceptance);
-  if (acceptance.kept === 0) return acceptance;
-  await forgetOldest(tx);
-  await addGrowth(tx, {
-    at,
-    kind: "insight",
-    title: `${acceptance.kept} ${acceptance.kept === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
-    detail: `Kept with a trust of ${trust}.`,
-    ref: peer.peer_id,
+  const { kept, unrelated, refused } = acceptance;
+  if (kept + unrelated + refused.length === 0) return acceptance;
+  await store.transact(async (tx) => {
+    await count(tx, acceptance);
+    if (kept === 0) return;
+    await addNotice({ store }, tx, {
+      at,
+      kind: "insight",
+      title: `${kept} ${kept === 1 ? "insight" : "insights"} from ${peer.instance_id}`,
+      detail: `Kept with a trust of ${trust}.`,
+      ref: peer.peer_id,
+    });
   });
   return acceptance;
+}
+
+type Own = Pick<Insight, "trust" | "received_at" | "peer_id">;
+type Taken = "kept" | "updated" | "unchanged" | Acceptance["refused"][number];
+
+async function keepSlice(tx: Tx, told: readonly unknown[], peer: PeerIdentity, own: Own): Promise<Taken[]> {
+  const taken: Taken[] = [];
+  for (const raw of told) {
+    const parsed = sharedInsightSchema.safeParse(raw);
+    const reason = parsed.success ? misplaced(parsed.data, peer) : "it is not an insight of this version";
+    taken.push(reason ? { insight_id: parsed.data?.insight_id ?? null, reason } : await keep(tx, parsed.data!, own));
+  }
+  if (taken.includes("kept")) await forgetOldest(tx);
+  return taken;
 }
 
 /** Kept insights, the last received first. */
@@ -86,24 +107,15 @@ function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefin
   return undefined;
 }
 
-async function keep(
-  tx: Tx,
-  told: SharedInsight,
-  own: Pick<Insight, "trust" | "received_at" | "peer_id">,
-  acceptance: Acceptance,
-): Promise<void> {
-  const before = (await tx.get(COLLECTION, told.insight_id))?.value;
-  if (before && before.peer_id !== own.peer_id) {
-    acceptance.refused.push({ insight_id: told.insight_id, reason: "another peer's insight has this id" });
-    return;
-  }
+async function keep(tx: Tx, told: SharedInsight, own: Own): Promise<Taken> {
+  const { insight_id } = told;
+  const before = (await tx.get(COLLECTION, insight_id))?.value;
+  if (before && before.peer_id !== own.peer_id) return { insight_id, reason: "another peer's insight has this id" };
   const insight: Insight = { ...told, summary: summaryOf(told), ...own };
-  if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight)) {
-    acceptance.unchanged++;
-    return;
-  }
-  tx.put(COLLECTION, told.insight_id, insight);
-  acceptance[before ? "updated" : "kept"]++;
+  if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight))
+    return "unchanged";
+  tx.put(COLLECTION, insight_id, insight);
+  return before ? "updated" : "kept";
 }
 
 async function count(tx: Tx, { unrelated, refused }: Acceptance): Promise<void> {

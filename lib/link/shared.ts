@@ -1,9 +1,12 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
-import { entryKey, readHead } from "../audit/chain.ts";
-import type { LinkDeps } from "./deps.ts";
-import { NO_KPIS } from "../governance/rules/kpi.ts";
+import { readHead } from "../audit/chain.ts";
+import type { FollowDeps } from "../follow/deps.ts";
+import { changeAt, outcomes } from "../follow/outcomes.ts";
+import { type Reading, reading } from "../follow/reading.ts";
+import { ringKey as keyOf } from "../follow/ring.ts";
 import { outcomeOf } from "../governance/rules/outcome.ts";
-import type { Store, Stored } from "../store/store.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { Reads, Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { insightOf, type SharedInsight } from "./insight.ts";
 
@@ -19,8 +22,8 @@ declare module "../store/store.ts" {
 const COLLECTION = "insights_shared";
 /** How many own insights are kept, and how many open outcomes are looked at, the newest changes first. */
 export const SHARED_INSIGHTS = 500;
-/** How many audit entries are looked through for what was rolled back since the last time. */
-const SCANNED_ENTRIES = 5000;
+/** Each that changed moves to a new number, and may push out another. */
+const SLICE = 15;
 
 /** `insights_shared/<number>`; a change has one of them, and an update moves it to a new number. */
 interface SharedRecord {
@@ -29,8 +32,6 @@ interface SharedRecord {
   final: boolean;
   insight: SharedInsight;
 }
-
-type SharedDeps = Pick<LinkDeps, "store" | "clock" | "sha256" | "product">;
 
 /** Own insights, in the order of their numbers. */
 export interface SharedPage {
@@ -72,36 +73,43 @@ export const spokenBy = (
  * Makes the function that brings the own insights up to date and returns those that changed. Outcomes only move with an
  * audit entry, so nothing is read while the chain has not grown.
  */
-export function insightMaker(deps: SharedDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
+export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
   let looked: number | undefined;
   return async () => {
-    const length = (await readHead(deps.store))?.length ?? 0;
+    const { store } = deps;
+    const length = (await readHead(store))?.length ?? 0;
     if (!deps.product || length === looked) return [];
-    const changeIds = await moved(deps.store, looked ?? (await counters(deps.store)).looked, length);
-    const changed = await changedInsights(deps, self, changeIds);
-    await keepChanged(deps.store, changed, length);
+    const read = await reading(deps, outcomes);
+    const changed = await changedInsights(deps, self, read, await moved(read, (await counters(store)).closed));
+    await keepChanged(store, changed, read.state.closed.seq);
     looked = length;
     return changed.map(({ record }) => record.insight);
   };
 }
+
+type Outcomes = Reading<(typeof outcomes)["start"]>;
 
 interface Changed {
   before: Stored<SharedRecord> | undefined;
   record: SharedRecord;
 }
 
-async function changedInsights(deps: SharedDeps, self: PeerIdentity, changeIds: readonly string[]): Promise<Changed[]> {
-  const { store, sha256, product, clock } = deps;
-  const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
+async function changedInsights(
+  { store, sha256, product, clock }: FollowDeps,
+  self: PeerIdentity,
+  { getMany, state: { kpis } }: Outcomes,
+  changeIds: readonly string[],
+): Promise<Changed[]> {
   const at = new Date(clock.now()).toISOString();
   const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
   const byChange = new Map(kept.map((stored) => [stored.value.change_id, stored]));
   const unfinished = kept.filter(({ value }) => !value.final).map(({ value }) => value.change_id);
-  const changed: Changed[] = [];
-  for (const changeId of new Set([...changeIds, ...unfinished])) {
-    const record = (await store.get("outcomes", changeId))?.value;
-    const change = (await store.get("changes", changeId))?.value.change;
-    if (!record || !change) continue;
+  const ids = [...new Set([...changeIds, ...unfinished])];
+  const [records, changes] = await Promise.all([getMany("outcomes", ids), store.getMany("changes", ids)]);
+  return ids.flatMap((changeId, index): Changed[] => {
+    const record = records[index]?.value;
+    const change = changes[index]?.value.change;
+    if (!record || !change) return [];
     const outcome = outcomeOf(record, kpis, product!.intent, at);
     const before = byChange.get(changeId);
     const insight = insightOf(outcome, change, {
@@ -110,56 +118,50 @@ async function changedInsights(deps: SharedDeps, self: PeerIdentity, changeIds: 
       observedAt: record.final?.as_of ?? kpis.values[outcome.kpi ?? ""]?.at ?? at,
     });
     const final = record.final !== null;
-    if (!insight || (before && before.value.final === final && sameFacts(before.value.insight, insight))) continue;
-    changed.push({ before, record: { change_id: changeId, final, insight } });
-  }
-  return changed;
+    if (!insight || (before && before.value.final === final && sameFacts(before.value.insight, insight))) return [];
+    return [{ before, record: { change_id: changeId, final, insight } }];
+  });
 }
 
-/**
- * The changes whose outcomes may have moved since the chain had `looked` entries: the open ones, and those that were
- * rolled back meanwhile, which a guardrail may have done before anybody looked. The first time, the newest of all.
- */
-async function moved(store: Store, looked: number, length: number): Promise<string[]> {
-  if (looked === 0) return idsOf(await store.list("outcomes", { limit: SHARED_INSIGHTS, reverse: true }));
-  const open = await store.list("outcomes_open", { limit: SHARED_INSIGHTS, reverse: true });
-  const limit = Math.min(length - looked, SCANNED_ENTRIES);
-  const newest = await store.list("audit", { after: entryKey(length + 1), limit, reverse: true });
-  const rolledBack = newest.filter(({ value }) => value.event_type === "change_rolled_back");
-  return [...idsOf(open), ...rolledBack.map(({ value }) => value.change_id)];
+/** The changes whose outcomes may have moved: the open ones, and those that were closed since. The first time, the newest. */
+async function moved({ list }: Outcomes, closed: number | undefined): Promise<string[]> {
+  const newest = { limit: SHARED_INSIGHTS, reverse: true, keysOnly: true } as const;
+  if (closed === undefined) return (await list("outcomes", newest)).map(({ id }) => id);
+  const open = await list("outcomes_open", newest);
+  const since = await list("closed", { after: keyOf(closed), limit: SHARED_INSIGHTS });
+  return [...open.map(({ id }) => changeAt(id)), ...since.map(({ value }) => value)];
 }
-
-const idsOf = (page: readonly Stored[]): string[] => page.map(({ id }) => id);
 
 /** A name that is the same every time and tells nothing of the change. */
-const idOf = (self: PeerIdentity, changeId: string, sha256: LinkDeps["sha256"]): string =>
+const idOf = (self: PeerIdentity, changeId: string, sha256: Sha256): string =>
   `ins_${sha256(`countersign-insight/1\n${self.peer_id}\n${changeId}`).slice(0, 32)}`;
 
 const sameFacts = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-async function keepChanged(store: Store, changed: readonly Changed[], looked: number): Promise<void> {
-  const before = await counters(store);
-  if (changed.length === 0 && before.looked > 0) return;
-  await store.transact(async (tx) => {
-    let { last } = await counters(tx);
-    for (const { before, record } of changed) {
-      if (before) tx.delete(COLLECTION, before.id, before.revision);
-      tx.put(COLLECTION, keyOf(++last), record, 0);
-    }
-    tx.put("meta", COLLECTION, { last, looked });
-    const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + changed.length });
-    for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
-  });
+/** How far it was looked is kept with the last slice: what a crash leaves out is looked at again. */
+async function keepChanged(store: Store, changed: readonly Changed[], closed: number): Promise<void> {
+  if (changed.length === 0 && (await counters(store)).closed === closed) return;
+  for (let start = 0; start === 0 || start < changed.length; start += SLICE) {
+    const slice = changed.slice(start, start + SLICE);
+    await store.transact(async (tx) => {
+      const looked = await counters(tx);
+      let { last } = looked;
+      for (const { before, record } of slice) {
+        if (before) tx.delete(COLLECTION, before.id, before.revision);
+        tx.put(COLLECTION, keyOf(++last), record, 0);
+      }
+      tx.put("meta", COLLECTION, { ...looked, last, ...(start + SLICE >= changed.length ? { closed } : {}) });
+      const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + slice.length, keysOnly: true });
+      for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
+    });
+  }
 }
 
-/** `meta/insights_shared`: the newest number, and the chain's length when the outcomes were looked at. */
+/** `meta/insights_shared`: the newest number, and how many changes had been closed when their outcomes were looked at. */
 interface Counters {
   last: number;
-  looked: number;
+  closed?: number;
 }
 
-const counters = async (reader: Pick<Store, "get">): Promise<Counters> =>
-  (await reader.get("meta", COLLECTION))?.value ?? { last: 0, looked: 0 };
-
-/** 16 digits, so that ids sort as numbers do. */
-const keyOf = (number: number): string => String(number).padStart(16, "0");
+const counters = async (reads: Pick<Reads, "get">): Promise<Counters> =>
+  (await reads.get("meta", COLLECTION))?.value ?? { last: 0 };

@@ -1,6 +1,6 @@
 /** Learning from one peer: its insights since the last time, and whether its log still holds. */
 import type { LinkDeps } from "./deps.ts";
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { SharedInsight } from "./insight.ts";
 import {
@@ -69,11 +69,8 @@ async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promi
     const answered = await ask("query_product_evolution", { after, limit });
     const { insights, next, last } = understood(answered, evolutionAnswer);
     if (insights.length > 0 || next !== after) {
-      const taken = await store.transact(async (tx) => {
-        const taken = await acceptInsights(tx, { self, peer }, insights, clock.now());
-        await savePeer(tx, { ...peer, cursor: next });
-        return taken;
-      });
+      const taken = await acceptInsights(deps, { self, peer }, insights, clock.now());
+      await store.transact((tx) => savePeer(tx, { ...peer, cursor: next }));
       synced.kept += taken.kept;
       synced.updated += taken.updated;
     }
@@ -95,7 +92,7 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   await store.transact(async (tx) => {
     await savePeer(tx, { ...peer, kept_log: judged.keep, log: judged.log, log_reason: judged.reason });
     if (judged.log !== "rewritten" || before?.log === "rewritten") return;
-    await addGrowth(tx, {
+    await addNotice({ store }, tx, {
       at,
       kind: "peer_log_rewritten",
       title: `The audit log of ${peer.instance_id} was rewritten`,

@@ -1,30 +1,13 @@
 /** Autobiographical memory: what the service lived through, in sentences. Bounded; the audit log is the record. */
 import * as z from "zod";
-import type { Store, Tx } from "../store/store.ts";
+import { addMemory, type Memory, MEMORY_KINDS, type MemoryKind } from "../follow/memory_row.ts";
+import type { Ring } from "../follow/ring.ts";
+import type { Tx } from "../store/store.ts";
 
 declare module "../store/store.ts" {
-  interface Collections {
-    memories: Memory;
-  }
   interface Meta {
-    memories: Count;
+    memories: Ring;
   }
-}
-
-/** The oldest go first. */
-export const MEMORIES = 20_000;
-
-export const MEMORY_KINDS = ["decision", "outcome", "rollback", "feedback", "kpi", "chat", "insight"] as const;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
-
-const LONGEST = 2000;
-
-/** `memories/<16 digits>`, counting up: one memory; `ref` names the record it is about. */
-export interface Memory {
-  kind: MemoryKind;
-  text: string;
-  at: string;
-  ref: string | null;
 }
 
 /** A memory as it is found. */
@@ -50,45 +33,8 @@ export const IMPORTANCE: Record<MemoryKind, number> = {
   chat: 0.2,
 };
 
-/** The id a memory is cited by, from its record id. */
-export const memoryId = (key: string): string => `mem_${key}`;
-
-/** `meta/memories` */
-interface Count {
-  /** Number of the newest memory. */
-  seq: number;
-  count: number;
-}
-
-const keyOf = (seq: number): string => String(seq).padStart(16, "0");
-
-/** The record id of the newest memory; one before all others while there is none. */
-export const newestMemory = async (reader: Pick<Store | Tx, "get">): Promise<string> =>
-  keyOf((await reader.get("meta", "memories"))?.value.seq ?? 0);
-
-/**
- * Remembers something in the transaction of what it tells of; beyond the bound the oldest is forgotten. `replaces` is the
- * record id of a memory that this one makes needless. Resolves with the new record id.
- */
-export async function remember(
-  tx: Tx,
-  memory: Omit<Memory, "ref"> & { ref?: string | null },
-  replaces?: string,
-): Promise<string> {
-  const kept = await tx.get("meta", "memories");
-  let { seq, count } = kept?.value ?? { seq: 0, count: 0 };
-  if (replaces !== undefined && (await tx.get("memories", replaces))) {
-    tx.delete("memories", replaces);
-    count--;
-  }
-  const key = keyOf(++seq);
-  const text = memory.text.slice(0, LONGEST).toWellFormed();
-  tx.put("memories", key, { ref: null, ...memory, text });
-  if (++count > MEMORIES)
-    for (const { id } of await tx.list("memories", { limit: count - MEMORIES })) {
-      tx.delete("memories", id);
-      count--;
-    }
-  tx.put("meta", "memories", { seq, count }, kept?.revision ?? 0);
-  return key;
+/** Remembers what no entry tells of, in the transaction of what it is about. */
+export async function remember(tx: Tx, memory: Memory): Promise<void> {
+  const ring = (await tx.get("meta", "memories"))?.value;
+  tx.put("meta", "memories", await addMemory(tx, "memories", ring, memory));
 }

@@ -2,66 +2,99 @@
  * Finds memories. Each process keeps an index of its own, built when it is first asked and caught up before each search
  * by what was remembered since, so that what another instance remembers is found too.
  */
-import type { GovernanceDeps } from "../governance/deps.ts";
-import type { Store } from "../store/store.ts";
-import { IMPORTANCE, memoryId, newestMemory, type Recalled } from "./memories.ts";
+import { memories } from "../follow/memories.ts";
+import { MEMORY_SOURCES, type MemorySource } from "../follow/memory_row.ts";
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import { ringKey } from "../follow/ring.ts";
+import type { Reads, Store } from "../store/store.ts";
+import type { MemoryDeps } from "./deps.ts";
+import { IMPORTANCE, type Recalled } from "./memories.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
 
 const PAGE = 500;
 
+/** The memories of one source, and the newest of them. */
+interface Source {
+  reads: Reads;
+  newest: string;
+}
+type Sources = Record<MemorySource, Source>;
+
 interface Kept {
   index: SearchIndex;
-  /** Id of the newest memory that was read. */
-  last: string;
+  /** Of each source, the ids in the index and the newest id that was read. */
+  read: Record<MemorySource, { ids: string[]; last: string }>;
   /** The reading that was asked for last; the next begins when it ends, so that it sees all that is durable by then. */
-  reading: Promise<void>;
+  reading: Promise<unknown>;
 }
 
 const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
-export async function recall(
-  { store, clock }: Pick<GovernanceDeps, "store" | "clock">,
-  search: Omit<Search, "now">,
-): Promise<Recalled[]> {
-  const { index } = await caughtUp(store);
-  const hits = index.search({ ...search, now: clock.now() });
+export async function recall(deps: MemoryDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
+  const { index, sources } = await caughtUp(deps);
+  const hits = index.search({ ...search, now: deps.clock.now() });
   const found = await Promise.all(
     hits.map(async ({ id, score }): Promise<Recalled | undefined> => {
-      const memory = (await store.get("memories", id))?.value;
+      const [source, key] = id.split("/") as [MemorySource, string];
+      const memory = (await sources[source].reads.get(source, key))?.value;
       if (!memory) return void index.drop(id);
       const { kind, text, at, ref } = memory;
-      return { id: memoryId(id), kind, text, at, score: Number(score.toFixed(4)), ref };
+      return { id: `mem_${key}`, kind, text, at, score: Number(score.toFixed(4)), ref };
     }),
   );
   return found.filter((memory) => memory !== undefined);
 }
 
-async function caughtUp(store: Store): Promise<Kept> {
-  let state = kept.get(store);
-  if (!state) kept.set(store, (state = { index: searchIndex(), last: "", reading: Promise.resolve() }));
-  const reading = () => readOn(store, state);
-  state.reading = state.reading.then(reading, reading);
-  await state.reading;
-  return state;
+async function caughtUp(deps: MemoryDeps): Promise<{ index: SearchIndex; sources: Sources }> {
+  let state = kept.get(deps.store);
+  if (!state) {
+    const none = () => ({ ids: [], last: "" });
+    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
+    kept.set(deps.store, (state = { index: searchIndex(), read, reading: Promise.resolve() }));
+  }
+  const readOn = () => catchUp(deps, state);
+  const reading = state.reading.then(readOn, readOn);
+  state.reading = reading;
+  return { index: state.index, sources: await reading };
 }
 
 /**
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function readOn(store: Store, state: Kept): Promise<void> {
-  const newest = await newestMemory(store);
-  while (state.last < newest) {
-    const page = await store.list("memories", { ...(state.last ? { after: state.last } : {}), limit: PAGE });
-    for (const { id, value } of page.filter(({ id }) => id <= newest)) {
-      const { kind, text, at } = value;
-      state.index.add({ id, text, at: Date.parse(at), importance: IMPORTANCE[kind] });
-      state.last = id;
+async function catchUp(deps: MemoryDeps, { index, read }: Kept): Promise<Sources> {
+  const sources = await sourcesNow(deps);
+  for (const name of MEMORY_SOURCES) {
+    const { reads, newest } = sources[name];
+    const known = read[name];
+    while (known.last < newest) {
+      const page = await reads.list(name, { after: known.last, limit: PAGE });
+      for (const { id, value } of page.filter(({ id }) => id <= newest)) {
+        const { kind, text, at } = value;
+        index.add({ id: `${name}/${id}`, text, at: Date.parse(at), importance: IMPORTANCE[kind] });
+        known.ids.push(id);
+        known.last = id;
+      }
+      if (page.length < PAGE || page.at(-1)!.id >= newest) known.last = newest;
+      await new Promise((resolve) => setTimeout(resolve));
     }
-    if (page.length < PAGE || page.at(-1)!.id >= newest) state.last = newest;
-    await new Promise((resolve) => setTimeout(resolve));
+    const [oldest] = await reads.list(name, { limit: 1, keysOnly: true });
+    while (oldest && known.ids.length > 0 && known.ids[0]! < oldest.id) index.drop(`${name}/${known.ids.shift()}`);
   }
-  const [oldest] = await store.list("memories", { limit: 1 });
-  if (oldest) state.index.dropBefore(oldest.id);
+  return sources;
+}
+
+async function sourcesNow(deps: MemoryDeps): Promise<Sources> {
+  const [ofEntries, ofOutcomes, own] = await Promise.all([
+    reading(deps, memories),
+    reading(deps, outcomes),
+    deps.store.get("meta", "memories"),
+  ]);
+  return {
+    record_memories: { reads: ofEntries, newest: ringKey(ofEntries.state.memories.seq) },
+    outcome_memories: { reads: ofOutcomes, newest: ringKey(ofOutcomes.state.memories.seq) },
+    memories: { reads: deps.store, newest: ringKey(own?.value.seq ?? 0) },
+  };
 }

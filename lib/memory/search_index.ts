@@ -12,7 +12,7 @@ const COMPACT_AT = 1000;
 /** A long message is looked for by its beginning. */
 const MOST_TERMS = 64;
 
-/** What is indexed. Ids rise in the order of adding. */
+/** What is indexed. */
 export interface Document {
   id: string;
   text: string;
@@ -45,8 +45,6 @@ export interface SearchIndex {
   readonly size: number;
   add(document: Document): void;
   drop(id: string): void;
-  /** Drops every document whose id is before `id`. */
-  dropBefore(id: string): void;
   /** The best documents, best first; of equal ones the later. */
   search(search: Search): Hit[];
 }
@@ -67,7 +65,6 @@ export function searchIndex(): SearchIndex {
   let rows: Row[] = [];
   /** How many terms each row has, 0 once it is dropped; apart from the rows, since scoring reads nothing else of them. */
   let lengths: number[] = [];
-  let oldest = 0;
   let totalLength = 0;
 
   const forget = (row: number): void => {
@@ -90,7 +87,6 @@ export function searchIndex(): SearchIndex {
     rows = rows.filter((_, row) => lengths[row]! > 0);
     lengths = lengths.filter((length) => length > 0);
     rows.forEach(({ id }, row) => rowOf.set(id, row));
-    oldest = 0;
   };
 
   return {
@@ -114,10 +110,6 @@ export function searchIndex(): SearchIndex {
     drop(id) {
       const row = rowOf.get(id);
       if (row !== undefined) forget(row);
-      compact();
-    },
-    dropBefore(id) {
-      for (; oldest < rows.length && rows[oldest]!.id < id; oldest++) if (lengths[oldest]! > 0) forget(oldest);
       compact();
     },
     search({ query, limit, now, coverage = 0, ignored }) {

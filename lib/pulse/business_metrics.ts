@@ -5,13 +5,15 @@
 import { readHead } from "../audit/chain.ts";
 import type { PulseDeps } from "./deps.ts";
 import { STATUSES } from "../governance/rules/change.ts";
-import type { StatusCounts } from "../governance/records.ts";
 import type { PeerState } from "./ports.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { goalsOf } from "./goals.ts";
 import { LEVELS } from "../governance/rules/autonomy_level.ts";
 import type { Family } from "./prometheus_text.ts";
-import { type Counter, type Tally, totalTally } from "../follow/tally.ts";
+import { reading } from "../follow/reading.ts";
+import { totalTally } from "../follow/tallies.ts";
+import type { Counter, Tally } from "../follow/tally.ts";
+import { type StatusCounts, waiting } from "../follow/waiting.ts";
 import { TASK_STATUSES, type TaskCounts, taskCounts } from "./tasks.ts";
 import { countsOf } from "./trend.ts";
 
@@ -26,18 +28,18 @@ const seconds = (time: string | null | undefined): Samples => known(time ? Date.
 /** All families, in a fixed order. */
 export async function businessMetrics(deps: PulseDeps): Promise<Family[]> {
   const { store, product, integrity } = deps;
-  const [figures, total, tasks, head, tick, counts] = await Promise.all([
+  const [figures, total, tasks, head, tick, waits] = await Promise.all([
     figuresOf(deps),
-    totalTally(store),
+    totalTally(deps),
     taskCounts(store),
     readHead(store),
     store.get("meta", "tick"),
-    store.get("counts", "changes").then((stored) => stored?.value ?? {}),
+    reading(deps, waiting),
   ]);
   return [
     ...dimensions(figures),
     ...kpis(figures, deps),
-    ...changes(counts, total),
+    ...changes(waits.state.counts, total),
     ...need(figures),
     counter("countersign_audit_entries_total", "Entries of the audit log.", known(head?.length)),
     gauge(

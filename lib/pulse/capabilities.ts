@@ -1,4 +1,8 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
+import { FOLLOWERS, standingOf } from "../follow/follow.ts";
+import type { Follower } from "../follow/follower.ts";
+import { reading, UNSEEN } from "../follow/reading.ts";
+import { waiting } from "../follow/waiting.ts";
 import type { Capability } from "./capability.ts";
 import type { PulseDeps } from "./deps.ts";
 
@@ -6,7 +10,8 @@ import type { PulseDeps } from "./deps.ts";
 export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
-  const failure = product?.adapter && (await store.get("meta", "adapter"))?.value.last_error;
+  // Where what waits cannot be read, that is told by its follower.
+  const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
   const unheard = notifier?.problem() ?? null;
@@ -32,12 +37,23 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
       ? working("notifications", "host", unheard)
       : capability("notifications", "host", "not configured", "--notify-url URL"),
     ...(link ? [link.capability()] : []),
+    ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
   ];
   const added = new Set(capabilities.map(({ id }) => id));
   const all = [...own.filter(({ id }) => !added.has(id)), ...capabilities];
   // The host tells whether a model is configured; the model itself, how it fares.
   const wordless = llm?.problem?.() ?? null;
   return wordless === null ? all : [...all.filter(({ id }) => id !== "llm"), working("llm", "chat", wordless)];
+}
+
+/** A follower that is behind by more than reads make up for shows old figures. */
+async function following(deps: PulseDeps, follower: Follower, off: string | null): Promise<Capability> {
+  const id = `follow_${follower.name}`;
+  if (off !== null) return capability(id, "follow", off, "--product-intent PATH");
+  const { behind, problem } = await standingOf(deps, follower);
+  if (problem !== null || behind <= UNSEEN) return working(id, "follow", problem);
+  const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
+  return { ...working(id, "follow", reason), status: "degraded" };
 }
 
 /** Available, or disabled for a reason and until something switches it on. */

@@ -1,16 +1,18 @@
 /** The cycle: what time alone makes due. Serialised; it applies nothing to the host but a guardrail rollback. */
-import type { PulseDeps } from "./deps.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import { followAll, FOLLOWERS, problemOf } from "../follow/follow.ts";
+import { addNotice } from "../follow/growth_log.ts";
+import { judgedSoFar } from "../follow/outcomes.ts";
 import { checkDrift } from "../governance/drift.ts";
-import { expireDue } from "../governance/expire_due.ts";
-import { resolveAbandoned } from "../governance/operation/recover.ts";
-import { forgetOldAnswers } from "../http/idempotency.ts";
-import { closeDueOutcomes } from "./close_outcomes.ts";
-import { evaluate } from "./evaluate.ts";
 import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
+import { recoverAbandoned } from "../governance/operation/recover.ts";
+import { forgetOldAnswers } from "../http/idempotency.ts";
+import { expireOverdue } from "./changes.ts";
+import type { PulseDeps } from "./deps.ts";
+import { evaluate } from "./evaluate.ts";
 import { keepLearning } from "./learning.ts";
 import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
-import { noticeVerdicts } from "./verdicts.ts";
 
 /** What a cycle did. */
 export interface CycleReport {
@@ -33,6 +35,8 @@ export interface CycleReport {
 /** How long a quick cycle keeps its caller waiting, and how long peers may keep a whole one, in milliseconds. */
 const QUICK_MS = 200;
 const SYNC_MS = 10_000;
+/** How long a cycle follows the log at most; the next one goes on. */
+const FOLLOW_MS = 30_000;
 
 /**
  * Runs one cycle after those already asked for. A quick one, for a caller who waits for an answer, touches neither host
@@ -54,18 +58,16 @@ export async function runCycle(deps: PulseDeps, { quick = false }: { quick?: boo
 async function wholeCycle(deps: PulseDeps): Promise<CycleReport> {
   const report = emptyReport();
   const step = stepper(deps, report);
-  const governing = deps.product !== undefined && !deps.integrity.breach;
-  if (governing) {
-    report.expired = (await step("expire", () => expireDue(deps))) ?? 0;
-    report.resolved = (await step("resolve", () => resolveAbandoned(deps))) ?? 0;
-    report.rolled_back = (await step("guardrail", () => rollBackCondemned(deps))) ?? null;
-    report.outcomes_closed = (await step("outcomes", () => closeDueOutcomes(deps))) ?? 0;
-    report.verdicts = (await step("verdicts", () => noticeVerdicts(deps))) ?? 0;
+  if (deps.product !== undefined && !deps.integrity.breach) {
+    report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
+    report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
+    report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
     await step("drift", () => checkDrift(deps));
   }
   report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
   report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
-  await step("evaluate", () => evaluate(deps, 100));
+  await step("follow", () => follow(deps, report, FOLLOW_MS));
+  await step("evaluate", () => evaluate(deps));
   report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
   report.tick = await raiseTick(deps);
   return { ...report, complete: true };
@@ -73,13 +75,39 @@ async function wholeCycle(deps: PulseDeps): Promise<CycleReport> {
 
 async function quickCycle(deps: PulseDeps, report: CycleReport): Promise<void> {
   const step = stepper(deps, report);
-  if (deps.product && !deps.integrity.breach) {
-    report.expired = (await step("expire", () => expireDue(deps))) ?? 0;
-    report.outcomes_closed = (await step("outcomes", () => closeDueOutcomes(deps, 20))) ?? 0;
-    report.verdicts = (await step("verdicts", () => noticeVerdicts(deps, 1))) ?? 0;
-  }
-  await step("evaluate", () => evaluate(deps, 1));
+  if (deps.product && !deps.integrity.breach) report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
+  await step("follow", () => follow(deps, report, QUICK_MS));
+  await step("evaluate", () => evaluate(deps));
   report.tick = await raiseTick(deps);
+}
+
+/** Rolls back what a guardrail condemned, and leaves a notice where that is given up. */
+async function obeyGuardrails(deps: PulseDeps): Promise<string | null> {
+  const { rolled_back, given_up } = await rollBackCondemned(deps);
+  if (given_up)
+    await deps.store.transact((tx) =>
+      addNotice(deps, tx, {
+        at: new Date(deps.clock.now()).toISOString(),
+        kind: "guardrail",
+        title: `The guardrail's rollback of ${given_up.change_id} is given up`,
+        detail: given_up.reason,
+        ref: given_up.change_id,
+      }),
+    );
+  return rolled_back;
+}
+
+/** Brings what follows the log up to its end; nothing follows a log that does not hold. */
+async function follow(deps: PulseDeps, report: CycleReport, ms: number): Promise<void> {
+  if (deps.integrity.breach) return;
+  const ends = deps.clock.now() + ms;
+  const before = await judgedSoFar(deps);
+  await followAll(deps, () => deps.clock.now() <= ends);
+  const after = await judgedSoFar(deps);
+  report.outcomes_closed = after.timed_out - before.timed_out;
+  report.verdicts = after.verdicts - before.verdicts;
+  for (const follower of FOLLOWERS)
+    if (problemOf(deps, follower) !== null) report.failed_steps.push(`follow_${follower.name}`);
 }
 
 const emptyReport = (): CycleReport => ({
@@ -129,11 +157,14 @@ async function isLate(work: Promise<unknown>, ms: number): Promise<boolean> {
   }
 }
 
-function raiseTick({ store, clock }: PulseDeps): Promise<number> {
+/** Counts the cycle, and marks how long the log was by then. */
+async function raiseTick({ store, clock }: PulseDeps): Promise<number> {
+  await forgetOldAnswers(store, clock.now());
   return store.transact(async (tx) => {
-    await forgetOldAnswers(tx, clock.now());
+    const head = await readHead(tx);
     const tick = ((await tx.get("meta", "tick"))?.value.tick ?? 0) + 1;
     tx.put("meta", "tick", { tick, at: new Date(clock.now()).toISOString() });
+    if (head) tx.put("ticks", entryKey(head.length), { tick });
     return tick;
   });
 }

@@ -1,13 +1,10 @@
 /** What a cycle looks at anew: the values, and what has become noteworthy about them. */
 import type { PulseDeps } from "./deps.ts";
 import type { Tx } from "../store/store.ts";
-import { AGE_CLASSES, moveMark } from "./overdue.ts";
-import { dayOf, DAY_MS } from "../kit/days.ts";
+import { dayOf } from "../kit/days.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
 import { staleKpis } from "./need.ts";
-import { forgetOldGaps } from "../follow/record_keeping.ts";
-import { DAYS_KEPT, forgetOldDays } from "../follow/tally.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -21,6 +18,8 @@ declare module "../store/store.ts" {
 
 /** E is told of again when it has moved by this much. */
 const NOTEWORTHY = 0.05;
+/** So many KPIs that went stale are told of in a cycle. */
+const STALE_AT_ONCE = 5;
 
 /** The dimensions as they were last worked out: `meta/values`, and `values_days/<UTC day>` for the last of each day. */
 export interface Values {
@@ -38,9 +37,8 @@ interface Noticed {
   breach: number | null;
 }
 
-/** Moves the marks of what ages on, at most `pages` pages of each kind; works the values out and keeps them. */
-export async function evaluate(deps: PulseDeps, pages: number): Promise<Values> {
-  for (const ageClass of AGE_CLASSES) await moveMark(deps, ageClass, pages);
+/** Works the values out, keeps them, and notes what has become noteworthy. */
+export async function evaluate(deps: PulseDeps): Promise<Values> {
   const figures = await figuresOf(deps);
   const now = deps.clock.now();
   const at = new Date(now).toISOString();
@@ -50,15 +48,15 @@ export async function evaluate(deps: PulseDeps, pages: number): Promise<Values> 
     tx.put("meta", "values", values);
     tx.put("values_days", dayOf(now), values);
     await notice(tx, deps, figures, at);
-    await forgetOldGaps(tx, memory.from);
-    await forgetOldDays(tx, dayOf(now - DAYS_KEPT * DAY_MS));
   });
   return values;
 }
 
 async function notice(tx: Tx, deps: PulseDeps, { effect }: Figures, at: string): Promise<void> {
   const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
-  const stale = staleKpis(effect, deps.clock.now());
+  const old = staleKpis(effect, deps.clock.now());
+  const news = old.filter((name) => !before.stale.includes(name)).slice(0, STALE_AT_ONCE);
+  const stale = old.filter((name) => before.stale.includes(name) || news.includes(name));
   const breach = deps.integrity.breach?.first_invalid ?? null;
   const moved = effect.value !== null && Math.abs(effect.value - (before.E ?? -1)) >= NOTEWORTHY;
   if (moved) {
@@ -66,15 +64,15 @@ async function notice(tx: Tx, deps: PulseDeps, { effect }: Figures, at: string):
     const parts = effect.parts.map(
       ({ kpi, value, attainment }) => `${kpi} ${value} (${attainment?.toFixed(3) ?? "not counted"})`,
     );
-    await addGrowth(tx, {
+    await addNotice(deps, tx, {
       at,
       kind: "effect",
       title: `E moved${from} to ${effect.value!.toFixed(3)}`,
       detail: parts.join(", "),
     });
   }
-  for (const kpi of stale.filter((name) => !before.stale.includes(name)))
-    await addGrowth(tx, {
+  for (const kpi of news)
+    await addNotice(deps, tx, {
       at,
       kind: "stale_kpi",
       title: `${kpi} was not fed for more than 7 days`,
@@ -82,7 +80,7 @@ async function notice(tx: Tx, deps: PulseDeps, { effect }: Figures, at: string):
       ref: kpi,
     });
   if (breach !== null && breach !== before.breach)
-    await addGrowth(tx, {
+    await addNotice(deps, tx, {
       at,
       kind: "audit_chain",
       title: `The audit chain does not hold at entry ${breach}`,

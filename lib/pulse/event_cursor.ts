@@ -1,15 +1,21 @@
-/** How far a reader of the service's events has come: over audit entries, growth rows and ticks. */
-import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
+/** How far a reader of the service's events has come: over audit entries, growth rows, notices and ticks. */
+import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { newestRow, rowsAfter } from "../follow/growth_log.ts";
+import type { GrowthRow } from "../follow/growth_row.ts";
+import { seqAt } from "../follow/ring.ts";
 import type { Store } from "../store/store.ts";
-import { growthAfter, type GrowthRow, newestGrowth } from "../follow/growth_log.ts";
 
-/** The last entry, row and tick that were seen. */
+/** The last entry, row, notice and tick that were seen. Notices have no entry, so they come in an order of their own. */
 export interface EventCursor {
   audit: number;
   growth: number;
+  notice: number;
   tick: number;
 }
+
+/** A cursor as it was given; one of an older version has no notices, and numbers its rows otherwise. */
+export type GivenCursor = Omit<EventCursor, "notice"> & { notice?: number | undefined };
 
 /** One thing that happened, and the cursor after it. */
 export type PulseEvent = { cursor: EventCursor } & (
@@ -18,35 +24,46 @@ export type PulseEvent = { cursor: EventCursor } & (
   | { type: "tick"; data: { tick: number; at: string } }
 );
 
-/** `12.7.3`: entry 12, row 7, tick 3. */
-export const cursorText = ({ audit, growth, tick }: EventCursor): string => `${audit}.${growth}.${tick}`;
+/** `12.12000000.11900000.3`: entry 12, row 12000000, notice 11900000, tick 3. */
+export const cursorText = ({ audit, growth, notice, tick }: EventCursor): string =>
+  `${audit}.${growth}.${notice}.${tick}`;
 
-/** Reads a cursor's text; undefined when it is none. */
-export function parseCursor(text: string): EventCursor | undefined {
-  const parts = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/.exec(text);
-  return parts ? { audit: Number(parts[1]), growth: Number(parts[2]), tick: Number(parts[3]) } : undefined;
+/** Reads a cursor's text, also an older version's of three parts; undefined when it is none. */
+export function parseCursor(text: string): GivenCursor | undefined {
+  const parts = /^(\d{1,15})\.(\d{1,16})(?:\.(\d{1,16}))?\.(\d{1,15})$/.exec(text);
+  if (!parts) return undefined;
+  const [audit, growth, notice, tick] = parts.slice(1).map((part) => (part === undefined ? part : Number(part)));
+  return { audit: audit!, growth: growth!, notice, tick: tick! };
 }
 
 /** The cursor of a reader who has seen everything so far. */
-export async function presentCursor(store: Pick<Store, "get">): Promise<EventCursor> {
-  const [head, growth, tick] = await Promise.all([
-    readHead(store) as Promise<ChainHead | undefined>,
-    newestGrowth(store),
+export async function presentCursor(store: Store): Promise<EventCursor> {
+  const [head, growth, notices, tick] = await Promise.all([
+    readHead(store),
+    newestRow(store),
+    store.get("meta", "notices"),
     store.get("meta", "tick"),
   ]);
-  return { audit: head?.length ?? 0, growth, tick: tick?.value.tick ?? 0 };
+  return { audit: head?.length ?? 0, growth, notice: notices?.value.seq ?? 0, tick: tick?.value.tick ?? 0 };
 }
 
-/** A cursor of a longer log, as after a restore, would wait for what it has seen already: it goes on from the present. */
-export const noLaterThan = (present: EventCursor, { audit, growth, tick }: EventCursor): EventCursor => ({
-  audit: Math.min(audit, present.audit),
-  growth: Math.min(growth, present.growth),
-  tick: Math.min(tick, present.tick),
-});
+/**
+ * Where a reader with this cursor goes on. One of a longer log, as after a restore, would wait for what it has seen already:
+ * it goes on from the present. Rows that are being made anew it has seen.
+ */
+export function resumed(present: EventCursor, { audit, growth, notice, tick }: GivenCursor): EventCursor {
+  const known = notice !== undefined && audit <= present.audit && growth < seqAt(present.audit + 1);
+  return {
+    audit: Math.min(audit, present.audit),
+    growth: known ? growth : present.growth,
+    notice: known ? Math.min(notice, present.notice) : present.notice,
+    tick: Math.min(tick, present.tick),
+  };
+}
 
 /**
- * The next events after a cursor, at most `limit`: entries, then rows, then the newest tick. Rows that are no longer kept
- * are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
+ * The next events after a cursor, at most `limit`: entries, then rows, then notices, then the newest tick. Rows that are no
+ * longer kept are passed over, and of several ticks only the newest is told: a tick carries nothing but its number.
  *
  * Only what was there before the pages are read is told: a page of a shared store may show one record of a transaction that
  * is just being made and not yet another before it, which the cursor would then pass by.
@@ -61,13 +78,13 @@ export async function eventsAfter(store: Store, cursor: EventCursor, limit: numb
     at = { ...at, audit: value.id };
     events.push({ cursor: at, type: "audit", data: value });
   }
-  const rows =
-    events.length < limit && present.growth > at.growth
-      ? await growthAfter(store, at.growth, limit - events.length)
-      : [];
-  for (const row of rows.filter(({ seq }) => seq <= present.growth)) {
-    at = { ...at, growth: row.seq };
-    events.push({ cursor: at, type: "growth", data: row });
+  for (const part of ["growth", "notice"] as const) {
+    const sources = part === "growth" ? (["growth_rows", "outcome_rows"] as const) : (["notices"] as const);
+    if (present[part] <= at[part] || events.length === limit) continue;
+    for (const row of await rowsAfter(store, sources, at[part], present[part], limit - events.length)) {
+      at = { ...at, [part]: row.seq };
+      events.push({ cursor: at, type: "growth", data: row });
+    }
   }
   if (events.length === limit || present.tick <= at.tick) return events;
   const newest = (await store.get("meta", "tick"))?.value;

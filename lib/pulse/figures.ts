@@ -4,12 +4,14 @@ import { type KpiState, NO_KPIS } from "../governance/rules/kpi.ts";
 import { lastDays } from "../kit/days.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { type Need, needOf } from "./need.ts";
-import { type Memory, memoryOf } from "../follow/record_keeping.ts";
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import { type Memory, MEMORY_DAYS, memoryOf } from "../follow/record_keeping.ts";
 import { type Reliability, reliabilityOf } from "./reliability.ts";
-import { sumWithin, tallyDays } from "../follow/tally.ts";
+import { tallyDays } from "../follow/tallies.ts";
+import { sumWithin } from "../follow/tally.ts";
 
-/** How many UTC days, today included, M and R look back. */
-export const MEMORY_DAYS = 90;
+/** How many UTC days, today included, R looks back. */
 export const RELIABILITY_DAYS = 30;
 
 /** The four dimensions. */
@@ -27,9 +29,14 @@ export async function figuresOf(deps: PulseDeps): Promise<Figures> {
   const now = clock.now();
   const window = lastDays(now, MEMORY_DAYS);
   const recent = lastDays(now, RELIABILITY_DAYS);
-  const [stored, days] = await Promise.all([store.get("kpi", "latest"), tallyDays(store, window)]);
+  const [stored, days, { state }] = await Promise.all([
+    store.get("kpi", "latest"),
+    tallyDays(deps, window),
+    reading(deps, outcomes),
+  ]);
   const kpis = stored?.value ?? NO_KPIS;
   const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
-  const [memory, need] = await Promise.all([memoryOf(store, sumWithin(days, window), window), needOf(deps, effect)]);
-  return { kpis, effect, memory, reliability: reliabilityOf(sumWithin(days, recent), recent), need };
+  const memory = memoryOf(state.gaps, sumWithin(days, window), window);
+  const reliability = reliabilityOf(sumWithin(days, recent), recent);
+  return { kpis, effect, memory, reliability, need: await needOf(deps, effect) };
 }

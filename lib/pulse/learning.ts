@@ -2,15 +2,21 @@
 import type { PulseDeps } from "./deps.ts";
 import { DAY_MS, type Week, weekOf } from "../kit/days.ts";
 import { figuresOf } from "./figures.ts";
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import { ringKey } from "../follow/ring.ts";
 import { lessonsOf } from "./learning/lessons.ts";
 import { retrospectiveOf } from "./learning/retrospective.ts";
 import { weeklyReport } from "./learning/weekly_report.ts";
+import { tickOf } from "./state.ts";
 import { DIMENSIONS } from "./tasks.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
     reported: { week: string };
+    /** The last of the closed changes whose retrospective is written. */
+    retrospectives: { seq: number };
   }
 }
 
@@ -22,14 +28,19 @@ export async function keepLearning(deps: PulseDeps): Promise<number> {
 }
 
 async function writeRetrospectives({ evolved, ...deps }: PulseDeps): Promise<number> {
-  const due = (await deps.store.list("retrospectives_due", { limit: BATCH })).map(({ id }) => id);
-  if (due.length === 0) return 0;
-  if (evolved)
-    for (const changeId of due) await evolved.write(retrospectiveName(changeId), await retrospectiveOf(deps, changeId));
-  await deps.store.transact((tx) => {
-    for (const changeId of due) tx.delete("retrospectives_due", changeId);
-  });
-  return evolved ? due.length : 0;
+  const { store } = deps;
+  const { state, list } = await reading(deps, outcomes);
+  const keep = (seq: number) => store.transact((tx) => tx.put("meta", "retrospectives", { seq }));
+  let done = (await store.get("meta", "retrospectives"))?.value.seq;
+  // An older version has written those of its time; where nothing is written, nothing piles up.
+  if (done === undefined) await keep((done = (await tickOf(deps)) === 0 ? 0 : state.closed.seq));
+  if (!evolved) return done === state.closed.seq ? 0 : keep(state.closed.seq).then(() => 0);
+  const due = await list("closed", { after: ringKey(done), limit: BATCH });
+  const changeIds = [...new Set(due.map(({ value }) => value))];
+  for (const changeId of changeIds)
+    await evolved.write(retrospectiveName(changeId), await retrospectiveOf(deps, changeId));
+  if (due.length > 0) await keep(Number(due.at(-1)!.id));
+  return changeIds.length;
 }
 
 /** The report of the week that ended last, once it has. */
@@ -41,7 +52,7 @@ async function reportLastWeek(deps: PulseDeps): Promise<number> {
     // Another process may have written it on its own disk; that it was written is told once.
     if ((await tx.get("meta", "reported"))?.value.week === last.name) return;
     tx.put("meta", "reported", { week: last.name });
-    await addGrowth(tx, {
+    await addNotice(deps, tx, {
       at: new Date(deps.clock.now()).toISOString(),
       kind: "report_written",
       title: `The report of ${last.name} was written`,

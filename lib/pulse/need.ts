@@ -1,7 +1,9 @@
 /** N, need: of what is open, how much is overdue. */
 import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
-import { type AgeClass, AGE_CLASSES, overdueOf } from "./overdue.ts";
+import { reading } from "../follow/reading.ts";
+import { waiting } from "../follow/waiting.ts";
+import { type AgeClass, AGE_CLASSES, MOST_COUNTED, overdueOf } from "./overdue.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { Effect } from "../governance/rules/effect.ts";
 import { taskCounts } from "./tasks.ts";
@@ -23,7 +25,7 @@ export const needSchema = z.object({
   overdue: z.number().int(),
   /** Only what has open items. */
   items: z.array(itemSchema),
-  /** True when cycles have not run for so long that not every overdue item was counted. */
+  /** True when more are overdue than are counted. */
   at_least: z.boolean(),
 });
 export type Need = z.infer<typeof needSchema>;
@@ -31,20 +33,20 @@ export type Need = z.infer<typeof needSchema>;
 /** `overdue ÷ open`, 0 when nothing is open. What is wrong with the host, the KPIs or the chain is overdue at once. */
 export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
-  const [statuses, tasks, drift, ...aged] = await Promise.all([
-    store.get("counts", "changes"),
+  const [{ state }, tasks, drift, ...aged] = await Promise.all([
+    reading(deps, waiting),
     taskCounts(store),
     store.list("drift", { limit: DRIFT_COUNTED }),
     ...AGE_CLASSES.map((ageClass) => overdueOf(deps, ageClass)),
   ]);
   const openOf = (ageClass: AgeClass): number =>
-    (ageClass === "pending_changes" ? statuses?.value.pending_consent : tasks.open[ageClass]) ?? 0;
+    (ageClass === "pending_changes" ? state.counts.pending_consent : tasks.open[ageClass]) ?? 0;
   const atOnce = (item: z.infer<typeof itemSchema>["item"], count: number) => ({ item, open: count, overdue: count });
   const items = [
     ...AGE_CLASSES.map((item, index) => ({
       item,
       open: openOf(item),
-      overdue: Math.min(openOf(item), aged[index]!.overdue),
+      overdue: Math.min(openOf(item), aged[index]!.length),
     })),
     atOnce("drift", drift.length),
     atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
@@ -57,7 +59,7 @@ export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
     open,
     overdue,
     items,
-    at_least: aged.some(({ at_least }) => at_least),
+    at_least: aged.some(({ length }) => length === MOST_COUNTED),
   };
 }
 

@@ -2,11 +2,12 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { NO_KPIS } from "../governance/rules/kpi.ts";
-import { type Outcome, outcomeOf } from "../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../governance/records.ts";
+import type { Outcome } from "../governance/rules/outcome.ts";
+import { shownOutcome } from "./changes.ts";
 import type { PulseEvent } from "./event_cursor.ts";
-import type { GrowthRow } from "../follow/growth_log.ts";
+import type { GrowthRow } from "../follow/growth_row.ts";
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
 
 export const NOTIFICATION_TYPES = [
   "change.waiting_for_consent",
@@ -66,9 +67,9 @@ export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promis
 }
 
 /** Unique over all logs: the random part of the log's origin, then the entry's or the row's number. */
-async function idOf({ store }: PulseDeps, { type, cursor }: PulseEvent): Promise<string> {
+async function idOf({ store }: PulseDeps, { type, data }: Exclude<PulseEvent, { type: "tick" }>): Promise<string> {
   const origin = (await store.get("meta", "chain"))?.value.origin ?? "";
-  const number = type === "audit" ? cursor.audit : cursor.growth;
+  const number = type === "audit" ? data.id : data.seq;
   return `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${type}_${number}`;
 }
 
@@ -109,15 +110,10 @@ async function rowData(deps: PulseDeps, row: GrowthRow, type: NotificationType):
   const record = ref === "" ? undefined : (await store.get("changes", ref))?.value;
   const notice = { title: row.title, detail: row.detail };
   if (type !== "outcome.verdict") return { change: shown(record), notice };
-  const outcome = (await store.get("outcomes", ref))?.value;
-  const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
-  const at = new Date(deps.clock.now()).toISOString();
-  return {
-    change: shown(record),
-    outcome: outcome ? outcomeOf(outcome, kpis, deps.product!.intent, at) : null,
-    notice,
-  };
+  const { get, state } = await reading(deps, outcomes);
+  const outcome = (await get("outcomes", ref))?.value;
+  return { change: shown(record), outcome: outcome ? shownOutcome(deps, state.kpis, outcome) : null, notice };
 }
 
-const shown = (record: ChangeRecord | undefined): ChangeShown | null =>
+const shown = (record: { change: Change } | undefined): ChangeShown | null =>
   record ? (Object.fromEntries(SHOWN.map((field) => [field, record.change[field]])) as ChangeShown) : null;

@@ -5,13 +5,13 @@
  */
 import type { PulseDeps } from "./deps.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
-import { type EventCursor, eventsAfter, presentCursor } from "./event_cursor.ts";
+import { type EventCursor, eventsAfter, type GivenCursor, presentCursor, resumed } from "./event_cursor.ts";
 import { type Notification, notificationOf } from "./notifications.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    notify: EventCursor;
+    notify: GivenCursor;
   }
 }
 
@@ -151,11 +151,12 @@ async function sendNext(
   };
   if (place.unkept) await keep(place.unkept);
   const kept = (await store.get("meta", "notify"))?.value;
+  const present = await presentCursor(store);
   if (!kept) {
-    await keep(await presentCursor(store));
+    await keep(present);
     return true;
   }
-  const events = await eventsAfter(store, kept, BATCH);
+  const events = await eventsAfter(store, resumed(present, kept), BATCH);
   if (events.every(({ type }) => type === "tick")) return false;
   for (const event of events) {
     const notification = await notificationOf(deps, event);

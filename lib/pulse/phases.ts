@@ -1,10 +1,13 @@
 /** How far the use of the service has come: five phases, each met item told by a record. */
 import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
-import type { StatusCounts } from "../governance/records.ts";
 import { figuresOf, RELIABILITY_DAYS } from "./figures.ts";
 import { staleKpis } from "./need.ts";
-import { type Tally, totalTally } from "../follow/tally.ts";
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import { totalTally } from "../follow/tallies.ts";
+import type { Tally } from "../follow/tally.ts";
+import { type StatusCounts, waiting } from "../follow/waiting.ts";
 import { type TaskCounts, taskCounts } from "./tasks.ts";
 import { trendOf } from "./trend.ts";
 
@@ -35,13 +38,13 @@ const TITLES: Readonly<Record<PhaseId, string>> = {
 /** The phases, and the first that is not complete; `null` when all are. */
 export async function phasesOf(deps: PulseDeps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
   const { store, product, clock, integrity } = deps;
-  const [{ effect, memory, kpis }, tally, { totals }, tasks, counts, judged] = await Promise.all([
+  const [{ effect, memory, kpis }, tally, { totals }, tasks, waits, { state }] = await Promise.all([
     figuresOf(deps),
-    totalTally(store),
+    totalTally(deps),
     trendOf(deps, RELIABILITY_DAYS),
     taskCounts(store),
-    store.get("counts", "changes").then((stored) => stored?.value ?? {}),
-    store.list("verdicts", { limit: 1 }),
+    reading(deps, waiting),
+    reading(deps, outcomes),
   ]);
   const intent = product?.intent;
   const goals = Object.keys(intent?.kpis ?? {});
@@ -56,7 +59,7 @@ export async function phasesOf(deps: PulseDeps): Promise<{ phases: Phase[]; curr
         "feed every KPI at least once in 7 days",
       ),
     ],
-    propose: proposeItems(tally, counts, intent !== undefined, totals.L5),
+    propose: proposeItems(tally, waits.state.counts, intent !== undefined, totals.L5),
     apply: [
       item(
         "An adapter carries changes to the host product",
@@ -75,7 +78,7 @@ export async function phasesOf(deps: PulseDeps): Promise<{ phases: Phase[]; curr
       ),
       item("The audit chain holds", intent !== undefined && !integrity.breach, "GET /api/product/audit/verify"),
     ],
-    learn: learnItems(tally, tasks, memory.value, judged.length > 0),
+    learn: learnItems(tally, tasks, memory.value, state.verdicts > 0),
   };
   const phases = PHASES.map((id) => phaseOf(id, items[id]));
   return { phases, current_phase: phases.find(({ met, total }) => met < total)?.id ?? null };

@@ -11,7 +11,6 @@ import { taskCounts, taskStats, taskStatsSchema } from "./tasks.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    tick: { tick: number; at: string };
     chat_provenance: z.infer<typeof provenanceSchema>;
   }
 }

@@ -3,7 +3,7 @@ import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { sameName } from "../governance/rules/names.ts";
 import type { Tx } from "../store/store.ts";
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
 import { type Feedback, saveTask, taskCounts, taskIn, type TaskRecord } from "./tasks.ts";
 
 /** How many ratings a task keeps; the oldest go first. */
@@ -35,7 +35,7 @@ export async function rateTask(
     await saveTask(tx, record, { ...record, task: { ...record.task, feedback } });
     await countRatings(tx, before, feedback);
     const title = `Task ${task_id} was rated ${rating} of 5`;
-    await addGrowth(tx, { at, kind: "feedback", title, detail: comment, ref: task_id });
+    await addNotice({ store }, tx, { at, kind: "feedback", title, detail: comment, ref: task_id });
     const text = `${title} (${record.task.title})${comment === "" ? "" : `: ${comment}`}`;
     await remember(tx, { kind: "feedback", text, at, ref: task_id });
     return { task_id, feedback: given, mean_rating: ratingSum(feedback) / feedback.length };
@@ -43,7 +43,7 @@ export async function rateTask(
 }
 
 async function countRatings(tx: Tx, before: readonly Feedback[], after: readonly Feedback[]): Promise<void> {
-  const counts = await taskCounts(tx);
+  const counts = structuredClone(await taskCounts(tx));
   counts.rated += before.length === 0 ? 1 : 0;
   counts.ratings += after.length - before.length;
   counts.rating_sum += ratingSum(after) - ratingSum(before);

@@ -2,7 +2,7 @@
 import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { addGrowth } from "../follow/growth_log.ts";
+import { addNotice } from "../follow/growth_log.ts";
 import { reportFor } from "./task_report.ts";
 import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tasks.ts";
 
@@ -26,22 +26,20 @@ export async function runNextTask(deps: PulseDeps): Promise<Task | undefined> {
 }
 
 /** Takes up what dead processes left running; returns how many tasks. */
-export async function takeUpAbandoned({ store, clock }: PulseDeps): Promise<number> {
-  const running = await placesOf(store, "running", 20);
-  if (running.length === 0) return 0;
-  return store.transact(async (tx) => {
-    let taken = 0;
-    for (const taskId of running) {
+export async function takeUpAbandoned(deps: PulseDeps): Promise<number> {
+  const { store, clock } = deps;
+  let taken = 0;
+  for (const taskId of await placesOf(store, "running", 20))
+    taken += await store.transact(async (tx) => {
       const record = await taskIn(tx, taskId);
-      if (record.task.status !== "running" || clock.now() < (record.claim?.ends ?? 0)) continue;
-      await abandon(tx, record, new Date(clock.now()).toISOString());
-      taken++;
-    }
-    return taken;
-  });
+      if (record.task.status !== "running" || clock.now() < (record.claim?.ends ?? 0)) return 0;
+      await abandon(deps, tx, record, new Date(clock.now()).toISOString());
+      return 1;
+    });
+  return taken;
 }
 
-async function abandon(tx: Tx, { task, attempts }: TaskRecord, at: string): Promise<void> {
+async function abandon(deps: PulseDeps, tx: Tx, { task, attempts }: TaskRecord, at: string): Promise<void> {
   const before = { task, attempts };
   if (attempts < TASK_ATTEMPTS)
     return saveTask(tx, before, { task: { ...task, status: "queued", started_at: null }, attempts });
@@ -50,7 +48,7 @@ async function abandon(tx: Tx, { task, attempts }: TaskRecord, at: string): Prom
     task: { ...task, status: "failed", completed_at: at, result, mode: "rules" },
     attempts,
   });
-  await tell(tx, task, at, "failed", result);
+  await tell(deps, tx, task, at, "failed", result);
 }
 
 async function begin(deps: PulseDeps): Promise<TaskRecord | undefined> {
@@ -74,31 +72,32 @@ async function begin(deps: PulseDeps): Promise<TaskRecord | undefined> {
 
 /** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
 async function end(
-  { store, clock }: PulseDeps,
+  deps: PulseDeps,
   { task: { task_id }, attempts, claim }: TaskRecord,
   status: "completed" | "failed",
   result: Pick<Task, "result" | "mode">,
 ): Promise<Task> {
-  return store.transact(async (tx) => {
+  return deps.store.transact(async (tx) => {
     const current = await taskIn(tx, task_id);
     if (current.task.status !== "running" || current.attempts !== attempts || current.claim?.owner !== claim?.owner)
       return current.task;
-    const completed_at = new Date(clock.now()).toISOString();
+    const completed_at = new Date(deps.clock.now()).toISOString();
     const task: Task = { ...current.task, status, completed_at, ...result };
     await saveTask(tx, current, { task, attempts });
-    await tell(
-      tx,
-      task,
-      completed_at,
-      status,
-      status === "failed" ? (result.result ?? "") : "Its report is in the task's result.",
-    );
+    const detail = status === "failed" ? (result.result ?? "") : "Its report is in the task's result.";
+    await tell(deps, tx, task, completed_at, status, detail);
     return task;
   });
 }
 
-const tell = (tx: Tx, { task_id, title }: Task, at: string, status: string, detail: string): Promise<void> =>
-  addGrowth(tx, { at, kind: `task_${status}`, title: `Task ${task_id} ${status}: ${title}`, detail, ref: task_id });
+const tell = (deps: PulseDeps, tx: Tx, { task_id, title }: Task, at: string, status: string, detail: string) =>
+  addNotice(deps, tx, {
+    at,
+    kind: `task_${status}`,
+    title: `Task ${task_id} ${status}: ${title}`,
+    detail,
+    ref: task_id,
+  });
 
 async function placesOf(
   reader: Pick<Store | Tx, "list">,
@@ -106,6 +105,5 @@ async function placesOf(
   limit: number,
 ): Promise<string[]> {
   const prefix = orderPrefix(status);
-  const page = await reader.list("tasks_order", { after: prefix, limit });
-  return page.filter(({ id }) => id.startsWith(prefix)).map(({ value }) => value);
+  return (await reader.list("tasks_order", { prefix, limit })).map(({ value }) => value);
 }

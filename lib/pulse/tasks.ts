@@ -3,18 +3,12 @@ import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
-import { type AgeClass, noLongerOpen, openTaskKey } from "./overdue.ts";
-
-declare module "../follow/tally.ts" {
-  interface Tallies {
-    tasks: TaskCounts;
-  }
-}
+import { type AgeClass, openTaskKey } from "./overdue.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
+    tally: Singles<{ tasks: TaskCounts }>;
     tasks: TaskRecord;
-    tasks_open: string;
     tasks_order: string;
   }
 }
@@ -161,17 +155,14 @@ export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: Ta
   if (before?.task.status === task.status) return;
   if (before) tx.delete("tasks_order", orderKey(before.task));
   tx.put("tasks_order", orderKey(task), task.task_id);
-  const counts = await taskCounts(tx);
+  const counts = structuredClone(await taskCounts(tx));
   if (before) counts.statuses[before.task.status] = (counts.statuses[before.task.status] ?? 1) - 1;
   counts.statuses[task.status] = (counts.statuses[task.status] ?? 0) + 1;
   const ageClass = ageClassOf(task);
   if (isOpen(before?.task) !== isOpen(task)) {
     counts.open[ageClass] = (counts.open[ageClass] ?? 0) + (isOpen(task) ? 1 : -1);
     if (isOpen(task)) tx.put("tasks_open", openTaskKey(ageClass, task.task_id), task.created_at);
-    else {
-      tx.delete("tasks_open", openTaskKey(ageClass, task.task_id));
-      await noLongerOpen(tx, ageClass, task.task_id);
-    }
+    else tx.delete("tasks_open", openTaskKey(ageClass, task.task_id));
   }
   await forgetOldest(tx, counts);
   tx.put("tally", "tasks", counts);
@@ -196,8 +187,8 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
 /** The last of a status in running order. */
 async function oldestOf(tx: Tx, status: TaskStatus): Promise<Task | undefined> {
   const prefix = orderPrefix(status);
-  const [last] = await tx.list("tasks_order", { after: `${prefix}~`, limit: 1, reverse: true });
-  return last?.id.startsWith(prefix) ? (await taskIn(tx, last.value)).task : undefined;
+  const [last] = await tx.list("tasks_order", { prefix, limit: 1, reverse: true });
+  return last && (await taskIn(tx, last.value)).task;
 }
 
 /** Whether a task still waits for its result. */
@@ -238,12 +229,13 @@ export async function taskPage(
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
-  const page = await store.list("tasks_order", {
+  const places = await store.list("tasks_order", {
+    prefix,
     after: from > prefix ? from : prefix,
     limit: query.limit + 1,
   });
-  const places = page.filter(({ id }) => id.startsWith(prefix));
-  const records = await Promise.all(places.slice(0, query.limit).map(({ value }) => store.get("tasks", value)));
+  const ids = places.slice(0, query.limit).map(({ value }) => value);
+  const records = await store.getMany("tasks", ids);
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));
   const next = places.length > query.limit ? (tasks.at(-1)?.task_id ?? null) : null;
   return { tasks, stats: taskStats(await taskCounts(store)), next };

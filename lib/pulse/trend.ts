@@ -3,7 +3,8 @@ import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { daysOf, lastDays } from "../kit/days.ts";
 import { type Level, LEVEL_MEANINGS, LEVELS } from "../governance/rules/autonomy_level.ts";
-import { sum, type Tally, tallyDays } from "../follow/tally.ts";
+import { tallyDays } from "../follow/tallies.ts";
+import { sum, type Tally } from "../follow/tally.ts";
 
 const countsSchema = z.object({
   L1: z.number().int(),
@@ -22,9 +23,9 @@ export const trendSchema = z.object({
 });
 
 /** The counts of the last `days` UTC days, today included. */
-export async function trendOf({ store, clock }: PulseDeps, days: number): Promise<z.infer<typeof trendSchema>> {
-  const window = lastDays(clock.now(), days);
-  const tallies = await tallyDays(store, window);
+export async function trendOf(deps: PulseDeps, days: number): Promise<z.infer<typeof trendSchema>> {
+  const window = lastDays(deps.clock.now(), days);
+  const tallies = await tallyDays(deps, window);
   return {
     levels: LEVELS.map((level) => ({ level, meaning: LEVEL_MEANINGS[level] })),
     bucket: "day",

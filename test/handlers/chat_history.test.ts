@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { addTurn, TURNS } from "../../lib/chat/history.ts";
 import { chatService, type ChatService } from "../lib/chat/fixture.ts";
+import { inBatches } from "../support/batches.ts";
 import { START } from "../support/clock.ts";
 
 const history = async (service: ChatService, query = "") => {
@@ -95,9 +96,10 @@ test.each(["limit=0", "limit=501", "limit=x", "before=chg_1", "before=msg_1", "c
 test("the oldest messages go first beyond the bound, from their conversation too", async () => {
   const service = await chatService();
   const turn = { role: "user" as const, author: null, text: "x", at: START };
-  await service.deps.store.transact(async (tx) => {
-    for (let i = 0; i < TURNS; i++) await addTurn(tx, { ...turn, conversation_id: i === 0 ? "old" : "main" });
-  });
+  const conversation = (index: number): string => (index === 0 ? "old" : "main");
+  await inBatches(service.deps.store, TURNS, (tx, index) =>
+    addTurn(tx, { ...turn, conversation_id: conversation(index) }),
+  );
   expect((await history(service, "?conversation_id=old")).ids).toEqual([1]);
   await service.deps.store.transact((tx) => addTurn(tx, { ...turn, conversation_id: "main" }));
   expect((await history(service, "?conversation_id=old")).ids).toEqual([]);

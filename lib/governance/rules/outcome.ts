@@ -60,6 +60,7 @@ export function openOutcome(
     applied_entry: applied.entry,
     expected_delta_k: change.expected_delta_k,
     baseline: kpis.values[change.kpi ?? ""]?.value ?? null,
+    verdict: null,
     final: null,
   };
 }

@@ -1,7 +1,9 @@
 /** Lessons: what the closed changes have in common, for each dimension. Text for people; nothing reads it back. */
 import type { PulseDeps } from "../deps.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
-import type { ChangeRecord } from "../../governance/records.ts";
+import type { Change } from "../../governance/rules/change.ts";
+import { outcomes } from "../../follow/outcomes.ts";
+import { reading } from "../../follow/reading.ts";
 import type { Figures } from "../figures.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
 import { RECORD_ITEMS, recordOf } from "../../follow/record_keeping.ts";
@@ -18,16 +20,21 @@ export function lessonsOf(deps: PulseDeps, dimension: Dimension, figures: Figure
 interface Applied {
   target: string;
   outcome: Outcome | null;
-  record: ChangeRecord;
+  change: Change;
 }
 
 /** The changes applied last. */
-async function lastApplied({ store }: PulseDeps): Promise<Applied[]> {
-  const outcomes = await store.list("outcomes", { limit: LOOKED_AT, reverse: true });
-  const records = await Promise.all(outcomes.map(({ id }) => store.get("changes", id)));
-  return records.flatMap((stored, index) =>
-    stored ? [{ target: stored.value.change.target, outcome: outcomes[index]!.value.final, record: stored.value }] : [],
+async function lastApplied(deps: PulseDeps): Promise<Applied[]> {
+  const applied = await (await reading(deps, outcomes)).list("outcomes", { limit: LOOKED_AT, reverse: true });
+  const records = await deps.store.getMany(
+    "changes",
+    applied.map(({ id }) => id),
   );
+  return records.flatMap((stored, index) => {
+    if (!stored) return [];
+    const { change } = stored.value;
+    return [{ target: change.target, outcome: applied[index]!.value.final, change }];
+  });
 }
 
 async function effectLessons(deps: PulseDeps, { effect }: Figures): Promise<string> {
@@ -48,8 +55,8 @@ async function effectLessons(deps: PulseDeps, { effect }: Figures): Promise<stri
 async function memoryLessons(deps: PulseDeps, { memory }: Figures): Promise<string> {
   const closed = (await lastApplied(deps)).filter(({ outcome }) => outcome);
   const rows = RECORD_ITEMS.map((item) => {
-    const asked = closed.filter(({ record, outcome }) => recordOf(record.change, outcome).expected.includes(item));
-    const lacking = asked.filter(({ record, outcome }) => recordOf(record.change, outcome).missing.includes(item));
+    const asked = closed.filter(({ change, outcome }) => recordOf(change, outcome).expected.includes(item));
+    const lacking = asked.filter(({ change, outcome }) => recordOf(change, outcome).missing.includes(item));
     return [item, asked.length, lacking.length];
   });
   return page(
@@ -64,7 +71,7 @@ async function reliabilityLessons(deps: PulseDeps, { reliability }: Figures): Pr
   const rows = byTarget(await lastApplied(deps)).map(([target, group]) => [
     code(target),
     group.length,
-    group.filter(({ record }) => record.change.status === "rolled_back").length,
+    group.filter(({ change }) => change.status === "rolled_back").length,
   ]);
   return page(
     "# Lessons: reliability",

@@ -5,14 +5,16 @@ import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted } from "../reports/markdown.ts";
-import { movementOf } from "../../follow/tally_steps.ts";
+import { movementOf, outcomes } from "../../follow/outcomes.ts";
+import { reading } from "../../follow/reading.ts";
 
 const ENTRIES_SHOWN = 100;
 
 /** The retrospective of a closed change: what was proposed, what happened, what came of it, what is not on record. */
-export async function retrospectiveOf({ store }: PulseDeps, changeId: string): Promise<string> {
+export async function retrospectiveOf(deps: PulseDeps, changeId: string): Promise<string> {
+  const { store } = deps;
   const record = (await store.get("changes", changeId))!.value;
-  const outcome = (await store.get("outcomes", changeId))?.value.final ?? null;
+  const outcome = (await (await reading(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
   const { missing } = recordOf(change, outcome);
   const entries = await entriesOf(store, record.audit.slice(0, ENTRIES_SHOWN));

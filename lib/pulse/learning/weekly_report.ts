@@ -3,7 +3,8 @@ import type { Week } from "../../kit/days.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
 import { goalsOf } from "../goals.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
-import { sum, type Tally, tallyDays } from "../../follow/tally.ts";
+import { tallyDays } from "../../follow/tallies.ts";
+import { sum, type Tally } from "../../follow/tally.ts";
 import { countsOf } from "../trend.ts";
 
 const PROPOSALS_COUNTED = 10_000;
@@ -11,7 +12,7 @@ const PAGE = 500;
 
 /** What happened in a week, and how the values stand. */
 export async function weeklyReport(deps: PulseDeps, week: Week, figures: Figures): Promise<string> {
-  const tally = sum([...(await tallyDays(deps.store, week)).values()]);
+  const tally = sum([...(await tallyDays(deps, week)).values()]);
   const { memory, reliability } = figures;
   return page(
     `# Week ${week.name} (${week.from} to ${week.to})`,

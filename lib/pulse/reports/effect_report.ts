@@ -1,9 +1,10 @@
-import { outcomes } from "../../governance/views.ts";
+import { movementOf, outcomes } from "../../follow/outcomes.ts";
+import { reading } from "../../follow/reading.ts";
+import { outcomePage } from "../changes.ts";
 import type { PulseDeps } from "../deps.ts";
 import { type KpiState, roundDelta } from "../../governance/rules/kpi.ts";
 import { dayOf, DAY_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
-import { movementOf } from "../../follow/tally_steps.ts";
 import { code, list, page, share, table } from "./markdown.ts";
 
 const OUTCOMES_SHOWN = 10;
@@ -16,7 +17,7 @@ export async function effectReport(deps: PulseDeps, { effect }: Figures): Promis
     const moved = was === undefined ? "no earlier value" : roundDelta(value - was);
     return [code(kpi), was ?? "–", value, moved, target ?? "–", attainment === null ? reason : share(attainment)];
   });
-  const newest = deps.product ? (await outcomes(deps, { limit: 50 })).outcomes : [];
+  const newest = deps.product ? (await outcomePage(deps, { limit: 50 })).outcomes : [];
   const judged = newest.filter(({ verdict }) => verdict !== "inconclusive").slice(0, OUTCOMES_SHOWN);
   return page(
     "## Effect: what moved",
@@ -31,9 +32,10 @@ export async function effectReport(deps: PulseDeps, { effect }: Figures): Promis
 }
 
 /** The values as they stood 7 days ago, or on the first day of feeds when that is less long ago. */
-async function aWeekAgo({ store, clock }: PulseDeps): Promise<KpiState["values"]> {
-  const day = dayOf(clock.now() - 7 * DAY_MS);
-  const [then] = await store.list("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
-  const [first] = then ? [then] : await store.list("kpi_days", { limit: 1 });
-  return first && first.id < dayOf(clock.now()) ? first.value.values : {};
+async function aWeekAgo(deps: PulseDeps): Promise<KpiState["values"]> {
+  const { list: read } = await reading(deps, outcomes);
+  const day = dayOf(deps.clock.now() - 7 * DAY_MS);
+  const [then] = await read("kpi_days", { after: `${day}~`, limit: 1, reverse: true });
+  const [first] = then ? [then] : await read("kpi_days", { limit: 1 });
+  return first && first.id < dayOf(deps.clock.now()) ? first.value.values : {};
 }

@@ -6,7 +6,10 @@ import { code, list, page, quoted, share } from "./markdown.ts";
 /** M: what is missing on the record of closed changes, and where. */
 export async function memoryReport({ store }: PulseDeps, { memory }: Figures): Promise<string> {
   const { value, from, to, closed, expected, present, missing, gaps } = memory;
-  const records = await Promise.all(gaps.map(({ change_id }) => store.get("changes", change_id)));
+  const records = await store.getMany(
+    "changes",
+    gaps.map(({ change_id }) => change_id),
+  );
   const rows = gaps.map(({ change_id, missing: items }, index) => {
     const summary = records[index]?.value.change.summary ?? "";
     return `${code(change_id)} ${quoted(summary)} lacks ${items.join(", ")}`;

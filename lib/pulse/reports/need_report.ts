@@ -1,5 +1,5 @@
 import type { PulseDeps } from "../deps.ts";
-import { AGE_CLASSES, type AgeClass, TIME_LIMITS } from "../overdue.ts";
+import { AGE_CLASSES, type AgeClass, overdueOf } from "../overdue.ts";
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Figures } from "../figures.ts";
 import { staleKpis } from "../need.ts";
@@ -33,34 +33,26 @@ export async function needReport(deps: PulseDeps, { need, effect }: Figures): Pr
   );
 }
 
-const hours = (ms: number): number => Math.floor(ms / HOUR_MS);
+const age = ({ clock }: PulseDeps, since: string): string =>
+  `${Math.floor((clock.now() - Date.parse(since)) / HOUR_MS)} h`;
 
-async function overdueChanges({ store, clock }: PulseDeps): Promise<string[]> {
-  const prefix = "pending_consent:";
-  const places = (await store.list("live", { after: prefix, limit: SHOWN })).filter(({ id }) => id.startsWith(prefix));
-  const records = await Promise.all(places.map(({ id }) => store.get("changes", id.slice(prefix.length))));
+async function overdueChanges(deps: PulseDeps): Promise<string[]> {
+  const records = await deps.store.getMany("changes", await overdueOf(deps, "pending_changes", SHOWN));
   return records.flatMap((record) => {
-    if (!record) return [];
+    if (record?.value.change.status !== "pending_consent") return [];
     const { change_id, target, summary, created_at, approvals, required_approvers } = record.value.change;
-    const age = clock.now() - Date.parse(created_at);
-    if (age <= TIME_LIMITS.pending_changes) return [];
     const consents = `${approvals.length} of ${required_approvers} consents`;
-    return [`${code(change_id)} on ${code(target)} ${quoted(summary)}: pending for ${hours(age)} h, ${consents}`];
+    return [
+      `${code(change_id)} on ${code(target)} ${quoted(summary)}: pending for ${age(deps, created_at)}, ${consents}`,
+    ];
   });
 }
 
-async function overdueTasks({ store, clock }: PulseDeps, ageClass: AgeClass): Promise<string[]> {
-  const prefix = `${ageClass}:`;
-  const places = await store.list("tasks_open", { after: prefix, limit: SHOWN });
-  const overdue = places.filter(
-    ({ id, value }) => id.startsWith(prefix) && clock.now() - Date.parse(value) > TIME_LIMITS[ageClass],
-  );
-  const records = await Promise.all(overdue.map(({ id }) => store.get("tasks", id.slice(prefix.length))));
+async function overdueTasks(deps: PulseDeps, ageClass: AgeClass): Promise<string[]> {
+  const records = await deps.store.getMany("tasks", await overdueOf(deps, ageClass, SHOWN));
   return records.flatMap((record) => {
     if (!record) return [];
     const { task_id, title, priority, created_at } = record.value.task;
-    return [
-      `task ${code(task_id)} ${quoted(title)} (${priority}): open for ${hours(clock.now() - Date.parse(created_at))} h`,
-    ];
+    return [`task ${code(task_id)} ${quoted(title)} (${priority}): open for ${age(deps, created_at)}`];
   });
 }

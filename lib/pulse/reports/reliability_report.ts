@@ -32,16 +32,16 @@ export async function reliabilityReport(deps: PulseDeps, { reliability }: Figure
 }
 
 /** The newest failures with the cause that the audit log gives, newest first. */
-async function newestFailures({ store }: PulseDeps): Promise<string[]> {
+async function newestFailures(deps: PulseDeps): Promise<string[]> {
   const pages = await Promise.all(
-    ["operation_failed", "rolled_back", "drift"].map((kind) => growthPage(store, { limit: SHOWN, kind })),
+    ["operation_failed", "rolled_back", "drift"].map((kind) => growthPage(deps, { limit: SHOWN, kind })),
   );
   const rows = pages.flatMap(({ entries }) => entries).sort((a, b) => b.seq - a.seq);
   const changeIds = [...new Set(rows.flatMap(({ ref }) => (ref === null ? [] : [ref])))].slice(0, SHOWN);
   const told = await Promise.all(
     changeIds.map(async (changeId) => {
-      const record = (await store.get("changes", changeId))?.value;
-      const entries = await entriesOf(store, record?.audit.slice(-10) ?? []);
+      const record = (await deps.store.get("changes", changeId))?.value;
+      const entries = await entriesOf(deps.store, record?.audit.slice(-10) ?? []);
       const last = entries.filter(({ event_type }) => FAILURES.includes(event_type)).at(-1);
       return last && record
         ? `${last.timestamp} ${code(changeId)} on ${code(record.change.target)}: ${causeOf(last)}`

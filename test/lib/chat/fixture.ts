@@ -1,5 +1,5 @@
 /** A service to talk to. */
-import type { Memory } from "../../../lib/memory/memories.ts";
+import type { Memory } from "../../../lib/follow/memory_row.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reply } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -22,7 +22,7 @@ export async function chatService(options: TestOptions = {}): Promise<ChatServic
   };
 }
 
-/** All memories, oldest first. */
+/** All memories of what has no entry, oldest first. */
 export async function memoriesIn(store: Store): Promise<Memory[]> {
   return (await store.list("memories", { limit: 100_000 })).map(({ value }) => value);
 }

@@ -65,7 +65,7 @@ const NAMES = [
 ];
 
 /** What is governed, apart from drafts: the changes that people proposed, their log, KPIs and the host. */
-async function governedState({ deps, audit }: ChatService, host: ReadonlyMap<string, unknown>) {
+async function governedState({ deps, audit, get }: ChatService, host: ReadonlyMap<string, unknown>) {
   const { store } = deps;
   const changes = (await store.list("changes", { limit: 1000 })).map(({ value }) => value.change);
   const drafts = changes.filter(({ proposer }) => proposer?.startsWith("llm:"));
@@ -76,8 +76,8 @@ async function governedState({ deps, audit }: ChatService, host: ReadonlyMap<str
       changes: changes.filter(({ change_id }) => !draftIds.has(change_id)),
       log: (await audit()).filter(({ change_id }) => !draftIds.has(change_id)),
       kpis: await store.get("kpi", "latest"),
-      claims: await store.list("claims", { limit: 10 }),
-      outcomes: await store.list("outcomes", { limit: 10 }),
+      leases: await store.list("leases", { limit: 10 }),
+      outcomes: (await get("outcomes")).body,
       tasks: await store.list("tasks", { limit: 10 }),
       actions: await store.list("actions", { limit: 10 }),
       intent: { hash: deps.product!.manifest_hash, intent: structuredClone(deps.product!.intent) },

@@ -1,3 +1,4 @@
+import { events } from "../../support/client.ts";
 import { expect, test } from "vitest";
 import { openLlm } from "../../../lib/llm/open.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
@@ -224,9 +225,9 @@ test("a forbidden target is refused, and stands in the growth log", async () => 
   const { body } = await service.say("draft");
   expect(body.reply.text).toContain("forbidden_targets");
   expect(body.drafts).toEqual([]);
-  expect(await service.audit()).toEqual([]);
-  expect(await service.deps.store.list("growth", { limit: 10 })).toMatchObject([
-    { value: { kind: "proposal_refused" } },
+  expect(events(await service.audit())).toEqual(["intent_in_force", "proposal_refused"]);
+  expect((await service.get("/api/log")).body.entries).toMatchObject([
+    { kind: "proposal_refused", title: "A model's draft on ui.banner was refused", ref: null },
   ]);
 });
 
@@ -309,7 +310,7 @@ test("every reading tool answers from the records", async () => {
   expect(shown[2].changes[0].change_id).toBe(change_id);
   expect(shown[3].parts[0]).toMatchObject({ kpi: "csat", value: 4 });
   expect(shown[4]).toEqual({ failures: [], drift: [] });
-  expect(shown[5].entries).toHaveLength(3);
+  expect(shown[5].entries).toHaveLength(4);
   expect(shown[6].audit_entries).toHaveLength(2);
 });
 

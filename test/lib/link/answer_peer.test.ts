@@ -134,7 +134,15 @@ describe("a sync", () => {
     await insights("ui.one");
     await syncWith(own, self, asking());
     await own.store.transact((tx) =>
-      tx.put("peers", self.peer_id, { ...self, cursor: 77, kept_log: null, log: "unknown" }),
+      tx.put("peers", self.peer_id, {
+        ...self,
+        address: "",
+        last_seen_at: "",
+        cursor: 77,
+        kept_log: null,
+        log: "unknown",
+        log_reason: null,
+      }),
     );
     await own.store.transact(async (tx) => {
       for (const { insight_id } of await listInsights(own.store)) tx.delete("co_evolution", insight_id);
@@ -180,6 +188,6 @@ describe("a sync", () => {
 
 test("an unrelated peer's insights are counted, not kept", async () => {
   const store = memoryStore();
-  const taken = await store.transact((tx) => acceptInsights(tx, { self, peer: unrelated }, [{}, {}], 0));
+  const taken = await acceptInsights({ store }, { self, peer: unrelated }, [{}, {}], 0);
   expect(taken).toMatchObject({ unrelated: 2, refused: [] });
 });

@@ -30,7 +30,7 @@ const told = (over: Record<string, unknown> = {}) => ({
 let store: Store;
 beforeEach(() => void (store = memoryStore()));
 const accept = (insights: unknown[], from: PeerIdentity = peer, now = NOW) =>
-  store.transact((tx) => acceptInsights(tx, { self, peer: from }, insights, now));
+  acceptInsights({ store }, { self, peer: from }, insights, now);
 
 describe("what a peer tells", () => {
   test("is kept with the receiver's own trust, time and summary, and nothing that is not part of an insight", async () => {
@@ -106,7 +106,7 @@ describe("what a peer tells", () => {
   test("leaves a growth row when it is new", async () => {
     await accept([told(), told({ insight_id: "ins_2" })]);
     await accept([told()]);
-    const rows = await store.list("growth", { limit: 10 });
+    const rows = await store.list("notices", { limit: 10 });
     expect(rows.map(({ value }) => value)).toMatchObject([
       { kind: "insight", title: "2 insights from acme-crm@b", ref: "b".repeat(32) },
     ]);

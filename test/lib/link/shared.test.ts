@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
-import { closeDueOutcomes } from "../../../lib/pulse/close_outcomes.ts";
+import { followAll } from "../../../lib/follow/follow.ts";
 import { DAY } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { identity } from "./ends.ts";
@@ -74,7 +74,7 @@ describe("an own insight", () => {
     await applied();
     await feed(3.5);
     svc.deps.clock.advance(31 * DAY);
-    await closeDueOutcomes(svc.deps);
+    await followAll(svc.deps);
     expect(await make()).toMatchObject([{ realised_delta: -0.5 }]);
   });
 
@@ -146,7 +146,7 @@ test("an outcome whose time is over keeps its last figures, and is not looked at
   svc.deps.clock.advance(29 * DAY);
   await feed(4.5);
   svc.deps.clock.advance(2 * DAY);
-  await closeDueOutcomes(svc.deps);
+  await followAll(svc.deps);
   await make();
   await feed(5);
   expect(await make()).toEqual([]);

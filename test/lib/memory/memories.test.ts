@@ -1,18 +1,29 @@
 import { expect, test } from "vitest";
-import { MEMORIES, type Memory, remember } from "../../../lib/memory/memories.ts";
+import { type Memory, MEMORIES_KEPT } from "../../../lib/follow/memory_row.ts";
+import { ringKey } from "../../../lib/follow/ring.ts";
+import { remember } from "../../../lib/memory/memories.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import type { ListOptions, Store } from "../../../lib/store/store.ts";
-import { START, testClock } from "../../support/clock.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { inBatches } from "../../support/batches.ts";
+import { START } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { memoriesIn } from "../chat/fixture.ts";
+import { followAll, rebuild } from "../../../lib/follow/follow.ts";
+import { followDeps, handMade } from "../follow/hand_made.ts";
 
-const clock = testClock();
-const add = (store: Store, text: string, over: Partial<Memory> = {}, replaces?: string) =>
-  store.transact((tx) => remember(tx, { kind: "decision", text, at: START, ...over }, replaces));
+const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
+  kind: "insight",
+  text,
+  at: START,
+  ref: null,
+  ...over,
+});
+const add = (store: Store, text: string, over: Partial<Memory> = {}) =>
+  store.transact((tx) => remember(tx, memory(text, over)));
 const found = async (store: Store, query: string) => {
-  const memories = await recall({ store, clock }, { query, limit: 10 });
+  const memories = await recall(followDeps(store), { query, limit: 10 });
   return memories.map(({ text }) => text);
 };
 
@@ -22,10 +33,10 @@ const otherInstance = (store: Store): Store => ({ ...store });
 test("a memory is found with everything it holds", async () => {
   const store = memoryStore();
   await add(store, "approved by ana: the legal team agreed", { ref: "chg_1" });
-  expect(await recall({ store, clock }, { query: "legal", limit: 10 })).toEqual([
+  expect(await recall(followDeps(store), { query: "legal", limit: 10 })).toEqual([
     {
       id: "mem_0000000000000001",
-      kind: "decision",
+      kind: "insight",
       text: "approved by ana: the legal team agreed",
       at: START,
       score: expect.any(Number),
@@ -51,7 +62,7 @@ test("a search that comes while another one reads finds what was durable when it
   let lists = 0;
   const slow: Store = {
     ...store,
-    async list<T>(collection: string, options: ListOptions) {
+    async list(collection, options) {
       const page = await store.list(collection, options);
       if (++lists === 1) await held.opened;
       return page;
@@ -68,10 +79,9 @@ test("a search that comes while another one reads finds what was durable when it
 test.each([0, 1, 2])("a deleted memory is not found, whoever deleted it: number %i of three", async (deleted) => {
   const store = memoryStore();
   const texts = ["zebra one", "zebra two", "zebra three"];
-  const keys: string[] = [];
-  for (const text of texts) keys.push(await add(store, text));
+  for (const text of texts) await add(store, text);
   expect(await found(store, "zebra")).toHaveLength(3);
-  await otherInstance(store).transact((tx) => tx.delete("memories", keys[deleted]!));
+  await otherInstance(store).transact((tx) => tx.delete("memories", ringKey(deleted + 1)));
   expect(await found(store, "zebra")).toEqual(texts.filter((_, i) => i !== deleted).reverse());
 });
 
@@ -80,49 +90,48 @@ test("a page that shows a part of what is just being remembered leaves no memory
   await add(store, "old zebra");
   const remembering = () =>
     store.transact(async (tx) => {
-      for (const text of ["first zebra", "second zebra"]) await remember(tx, { kind: "decision", text, at: START });
+      for (const text of ["first zebra", "second zebra"]) await remember(tx, memory(text));
     });
   const torn = tornStore(store, "memories", remembering);
   await found(torn, "zebra");
   expect(await found(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
 });
 
-test("the newest memory may be gone while others are added to a full page", async () => {
-  const store = memoryStore();
-  const first = await add(store, "first zebra");
-  const adding = async () => {
-    await add(store, "replacing zebra", {}, first);
-    for (let count = 0; count < 600; count++) await add(store, `zebra ${count}`);
-  };
-  const racing: Store = { ...store };
-  let begun = false;
-  racing.list = async (collection, options) => {
-    if (!begun) await ((begun = true), adding());
-    return store.list(collection, options);
-  };
-  await found(racing, "replacing");
-  expect(await found(racing, "replacing")).toEqual(["replacing zebra"]);
-});
-
-test("one that replaces another leaves no gap in the bound", async () => {
-  const store = memoryStore();
-  const first = await add(store, "csat 4.1");
-  await add(store, "csat 4.2", {}, first);
-  await add(store, "csat 4.3", {}, "0000000000000099");
-  expect((await memoriesIn(store)).map(({ text }) => text)).toEqual(["csat 4.2", "csat 4.3"]);
-  expect((await store.get("meta", "memories"))?.value).toEqual({ seq: 3, count: 2 });
+test("what is remembered of entries is found at once, what was put in its place is not, and a rebuild changes neither", async () => {
+  const log = await handMade();
+  await add(log.store, "a zebra of nobody's");
+  const id = await log.propose({ target: "zoo.zebra", kpi: "csat", expected_delta_k: 0.1 });
+  await log.feed({ csat: 4 });
+  await log.approve(id, "ana", "let it run");
+  await log.apply(id);
+  await log.feed({ csat: 4.5, incident_rate: 0.1 });
+  await log.rollBack(id);
+  const texts = async () => [...(await found(log.store, "zebra")), ...(await found(log.store, "kpis"))];
+  const before = await texts();
+  expect([...before].sort()).toEqual(
+    [
+      "a zebra of nobody's",
+      "zoo.zebra of t1 (Show the banner): approved (1 of 1) by ana: let it run",
+      "zoo.zebra of t1 (Show the banner): applied",
+      "zoo.zebra of t1 (Show the banner): rolled back by ana",
+      "zoo.zebra of t1 (Show the banner): met; csat 0.1 expected, 0.5 realised",
+      "KPIs of 2026-01-02: csat 4.5, incident_rate 0.1",
+    ].sort(),
+  );
+  await followAll(log);
+  expect(await texts()).toEqual(before);
+  await rebuild(log);
+  expect(await texts()).toEqual(before);
 });
 
 test("the oldest go first beyond the bound, and are found no more", async () => {
   const store = memoryStore();
-  await store.transact(async (tx) => {
-    for (let i = 0; i < MEMORIES; i++) await remember(tx, { kind: "chat", text: `note${i}`, at: START });
-  });
+  await inBatches(store, MEMORIES_KEPT, (tx, i) => remember(tx, memory(`note${i}`)));
   expect(await found(store, "note0")).toEqual(["note0"]);
   await add(store, "one more");
   expect(await found(store, "note0")).toEqual([]);
   expect(await found(store, "note1")).toEqual(["note1"]);
-  expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MEMORIES);
+  expect(await store.list("memories", { limit: 100_000 })).toHaveLength(MEMORIES_KEPT);
 });
 
 test("two hundred memories in Chinese and Japanese are each found by a word of theirs", async () => {
@@ -142,7 +151,7 @@ test("two hundred memories in Chinese and Japanese are each found by a word of t
 test("a long text is kept by its beginning, and stays well-formed where it is cut", async () => {
   const store = memoryStore();
   await add(store, `${"a".repeat(1999)}😀 tail`);
-  const [memory] = await memoriesIn(store);
-  expect(memory!.text).toHaveLength(2000);
-  expect(memory!.text.isWellFormed()).toBe(true);
+  const [kept] = await memoriesIn(store);
+  expect(kept!.text).toHaveLength(2000);
+  expect(kept!.text.isWellFormed()).toBe(true);
 });

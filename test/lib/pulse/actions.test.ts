@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ACTIONS, ACTIONS_KEPT, actionSchema, runAction } from "../../../lib/pulse/actions.ts";
+import { ACTIONS, ACTIONS_KEPT, actionSchema } from "../../../lib/pulse/action_log.ts";
+import { runAction } from "../../../lib/pulse/actions.ts";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, linkOf, pulse } from "./pulse_service.ts";
@@ -26,6 +27,7 @@ test("each action runs, answers with its result and is kept", async () => {
     run_next_task: { task_id: null },
     write_report: { files: ["report-2026-W01.md", "lessons-E.md", "lessons-M.md", "lessons-R.md", "lessons-N.md"] },
     checkpoint: { length: 3 },
+    rebuild: { followed: { waiting: 4, tally: 4, growth: 4, memories: 4, outcomes: 4 } },
   };
   for (const action of ACTIONS) {
     const { status, body } = await run(service, action);
@@ -51,6 +53,7 @@ test("without its part an action answers that it is disabled", async () => {
     run_next_task: "completed",
     write_report: "disabled",
     checkpoint: "disabled",
+    rebuild: "disabled",
   });
 });
 

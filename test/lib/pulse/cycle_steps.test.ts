@@ -3,9 +3,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import type { Store } from "../../../lib/store/store.ts";
 import { failingStore } from "../../support/failing_store.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { fails, gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, linkOf, pulse } from "./pulse_service.ts";
 
 const NOBODY: SyncReport = { shared: 0, peers: [] };
@@ -145,26 +144,20 @@ test("a breach that one process has found is told once, while others that have n
   expect((await service.get("/api/log?kind=audit_chain")).body.entries).toHaveLength(1);
 });
 
-test("an outcome that a rollback closes while verdicts are looked for has no first verdict any more", async () => {
-  const base = memoryStore();
-  const meanwhile: { run?: () => Promise<unknown> } = {};
-  const store: Store = {
-    ...base,
-    list: async (collection, options) => {
-      const page = await base.list(collection, options);
-      if (collection === "outcomes_open") await meanwhile.run?.();
-      return page;
-    },
-  };
-  const service = await pulse({ store });
-  await service.post("kpi", { csat: 4 });
-  const id = await service.bring("applied", { kpi: "csat" });
-  await service.post("kpi", { csat: 3 });
-  meanwhile.run = () => service.act("rollback", id);
-  expect((await service.cycle()).verdicts).toBe(0);
-  const { entries } = (await service.get("/api/log?kind=outcome")).body;
-  expect(entries.map(({ title }: { title: string }) => title)).toEqual([`The outcome of ${id} is final: regressed`]);
-  expect(await base.list("verdicts", { limit: 1 })).toEqual([]);
+test("a rollback that a guardrail orders and the host refuses is given up after five cycles, and that is told once", async () => {
+  const service = await pulse({ intent: INTENT });
+  await service.post("kpi", { incident_rate: 0.02 });
+  const id = await service.bring("applied", { kpi: "incident_rate" });
+  await service.post("kpi", { incident_rate: 0.05 });
+  service.host.on("rollback", fails("locked"), 100);
+  for (let cycles = 0; cycles < 7; cycles++) expect((await service.cycle()).rolled_back).toBeNull();
+  const { entries } = (await service.get("/api/log?kind=guardrail")).body;
+  expect(entries.map(({ title }: { title: string }) => title)).toEqual([
+    `The guardrail's rollback of ${id} is given up`,
+    `incident_rate worsened by 0.03 after ${id}`,
+  ]);
+  const seqs = entries.map(({ seq }: { seq: number }) => seq);
+  expect(seqs[0]).toBeGreaterThan(seqs[1]);
 });
 
 test("an outcome is closed when its own 30 days are over, and not with those before it", async () => {
@@ -191,11 +184,15 @@ test("an outcome is closed when its own 30 days are over, and not with those bef
 test("buckets and gaps of long ago are forgotten", async () => {
   const service = await pulse();
   await service.bring("denied");
+  const days = async () => (await service.deps.store.list("tally_days", { limit: 10 })).map(({ id }) => id);
+  const gaps = async () => (await service.get("/api/state")).body.dimensions.M.gaps;
+  expect(await gaps()).toHaveLength(1);
   service.hours(91 * 24);
   await service.cycle();
-  expect(await service.deps.store.list("gaps", { limit: 10 })).toEqual([]);
-  expect(await service.deps.store.list("tally_days", { limit: 10 })).toHaveLength(1);
+  expect(await gaps()).toEqual([]);
+  expect(await days()).toEqual(["2026-01-02"]);
   service.hours(310 * 24);
+  await service.bring("denied", { target: "ui.colour" });
   await service.cycle();
-  expect(await service.deps.store.list("tally_days", { limit: 10 })).toEqual([]);
+  expect(await days()).toEqual(["2027-02-07"]);
 });

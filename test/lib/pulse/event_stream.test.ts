@@ -2,11 +2,18 @@ import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
 import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { signalling } from "../../../lib/store/signalling.ts";
-import { eventsAfter, parseCursor } from "../../../lib/pulse/event_cursor.ts";
+import { eventsAfter, parseCursor, presentCursor, resumed } from "../../../lib/pulse/event_cursor.ts";
 import { eventStream } from "../../../lib/pulse/event_stream.ts";
+import { catchUp } from "../../../lib/follow/catch_up.ts";
+import { followAll } from "../../../lib/follow/follow.ts";
+import { growth } from "../../../lib/follow/growth.ts";
+import { outcomes } from "../../../lib/follow/outcomes.ts";
+import { runNextTask } from "../../../lib/pulse/task_runner.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { fetchOf, pulse } from "./pulse_service.ts";
+
+const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
 /** A time that no test lives to see: what arrives was woken by a commit. */
 const NEVER = 1e9;
@@ -90,7 +97,7 @@ test("a reader that comes back with its last id misses nothing and is told nothi
   await bring("rolled_back", { target: "ui.colour" });
   await cycle();
   // A browser repeats the address it began with: the header wins over the query.
-  const second = await open("?after=0.0.0", { "last-event-id": seen[1]!.id });
+  const second = await open("?after=0.0.0.0", { "last-event-id": seen[1]!.id });
   while (seen.at(-1)?.event !== "tick") seen.push((await second.next())!);
   expect(seen.filter(({ event }) => event === "audit").map(({ data }) => data)).toEqual(await audit());
   const third = await open(`?after=${seen.at(-1)!.id}`);
@@ -101,21 +108,22 @@ test("a reader that comes back with its last id misses nothing and is told nothi
 test("a reader who has seen a longer log, as after a restore, goes on from the present", async () => {
   const { open, bring, audit } = await listening();
   await bring("applied");
-  const ahead = await open("?after=1000.1000.1000");
+  const ahead = await open("?after=1000.1000000000.1000000000.1000");
+  const before = (await audit()).length;
   await bring("applied", { target: "ui.colour" });
-  expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[3] });
+  expect(await ahead.next()).toMatchObject({ event: "audit", data: (await audit())[before] });
 });
 
 test("each id is a place to go on from", async () => {
   const service = await pulse();
   await service.bring("rolled_back");
   await service.cycle();
-  const all = reader(eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }));
+  const all = reader(eventStream(service.deps, BEGINNING));
   const seen: Received[] = [];
   while (seen.at(-1)?.event !== "tick") seen.push((await all.next())!);
   await all.leave();
   for (const [index, { id }] of seen.slice(0, -1).entries()) {
-    const rest = reader(eventStream(service.deps, parseCursor(id)!));
+    const rest = reader(eventStream(service.deps, resumed(await presentCursor(service.deps.store), parseCursor(id)!)));
     expect(await rest.next()).toEqual(seen[index + 1]);
     await rest.leave();
   }
@@ -125,7 +133,7 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   const commits = createCommitSignal();
   const service = await pulse({ store: signalling(memoryStore(), commits), commits });
   const { next, leave } = reader(
-    eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+    eventStream(service.deps, BEGINNING, undefined, {
       heartbeat: NEVER,
       poll: NEVER,
       lifetime: NEVER,
@@ -133,7 +141,7 @@ test("a sleeping stream is woken by a commit of its process, not by the clock", 
   );
   const event = next();
   await service.propose();
-  expect(await event).toMatchObject({ event: "audit", data: { event_type: "change_proposed" } });
+  expect(await event).toMatchObject({ event: "audit", data: { event_type: "intent_in_force" } });
   await leave();
 });
 
@@ -152,7 +160,7 @@ test("a commit between the look and the wait is not missed", async () => {
 test("what another process wrote to a shared store is found by looking now and then", async () => {
   const service = await pulse();
   const { next, leave } = reader(
-    eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+    eventStream(service.deps, BEGINNING, undefined, {
       heartbeat: NEVER,
       poll: 5,
       lifetime: NEVER,
@@ -166,7 +174,7 @@ test("what another process wrote to a shared store is found by looking now and t
 
 test("while nothing happens a comment keeps the connection, and after its lifetime the stream ends", async () => {
   const { deps } = await pulse();
-  const stream = eventStream(deps, { audit: 0, growth: 0, tick: 0 }, undefined, {
+  const stream = eventStream(deps, BEGINNING, undefined, {
     heartbeat: 5,
     poll: 1,
     lifetime: 500,
@@ -249,9 +257,10 @@ test("a reader whose stream failed with the store does not count any more", asyn
 test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
   const commits = createCommitSignal();
   const service = await pulse({ store: signalling(memoryStore(), commits), commits });
-  const stream = eventStream(service.deps, { audit: 0, growth: 0, tick: 0 }).getReader();
+  const stream = eventStream(service.deps, BEGINNING).getReader();
   await stream.read();
-  for (let made = 0; made < 250; made++) await service.propose();
+  // The first proposal brings the intent's own entry with it.
+  for (let made = 1; made < 250; made++) await service.propose();
   const counts: number[] = [];
   while (counts.reduce((sum, count) => sum + count, 0) < 250) {
     const { value } = await stream.read();
@@ -261,7 +270,7 @@ test("a slow reader is not buffered for: it is given a batch when it asks", asyn
   await stream.cancel();
 });
 
-test.each(["x", "1", "1.2", "1.2.3.4", "-1.0.0", "1.2.9999999999999999"])(
+test.each(["x", "1", "1.2", "1.2.3.4.5", "-1.0.0.0", "1.2.3.9999999999999999"])(
   "an id such as %s is refused",
   async (after) => {
     const { get } = await pulse();
@@ -277,20 +286,75 @@ test("HEAD answers at once and opens no stream", async () => {
   expect(response.body).toBeNull();
 });
 
-test.each(["audit", "growth"])(
-  "a page of %s records that are just being made leaves no event out",
+test("a reader that comes with a cursor of an older version goes on from the present of what was numbered otherwise", async () => {
+  const service = await pulse();
+  await service.bring("rolled_back");
+  await service.post("/api/tasks", { title: "t" });
+  await service.cycle();
+  const present = await presentCursor(service.deps.store);
+  expect(present.growth).toBeGreaterThan(0);
+  expect(present.notice).toBeGreaterThan(0);
+  expect(resumed(present, parseCursor("2.7.0")!)).toEqual({ ...present, audit: 2, tick: 0 });
+});
+
+test("rows that are being made anew are not told a second time, nor is the reader sent back", async () => {
+  const service = await pulse();
+  await service.bring("rolled_back");
+  await service.cycle();
+  const { store } = service.deps;
+  const seen = await presentCursor(store);
+  await store.transact((tx) =>
+    tx.put("cursors", "growth", { entry: 0, step: "", state: { rows: { seq: 0, count: 0 } } }),
+  );
+  expect(resumed(await presentCursor(store), seen)).toEqual(seen);
+  expect(await eventsAfter(store, seen, 100)).toEqual([]);
+  await service.bring("rolled_back", { target: "ui.other" });
+  await followAll(service.deps);
+  const rows = (await eventsAfter(store, seen, 100)).flatMap(({ type, data }) => (type === "growth" ? [data] : []));
+  expect(rows.map(({ kind }) => kind)).toEqual(["rolled_back", "outcome"]);
+});
+
+test("a row is told when every follower that makes rows has passed its place, and in the order of places", async () => {
+  const service = await pulse();
+  const { store } = service.deps;
+  await service.bring("rolled_back");
+  await followAll(service.deps);
+  await service.bring("rolled_back", { target: "ui.other" });
+  const rowsAt = async (): Promise<number[]> =>
+    (await eventsAfter(store, BEGINNING, 100)).flatMap(({ type, cursor }) =>
+      type === "growth" ? [cursor.growth] : [],
+    );
+  const before = await rowsAt();
+  expect(before).toHaveLength(2);
+  await catchUp(service.deps, outcomes);
+  expect(await rowsAt()).toEqual(before);
+  await catchUp(service.deps, growth);
+  const after = await rowsAt();
+  expect(after).toHaveLength(4);
+  expect(after).toEqual([...after].sort((a, b) => a - b));
+});
+
+test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
+  "a page of %s that are just being made leaves no event out",
   async (collection) => {
-    const { deps, bring } = await pulse();
-    await bring("rolled_back");
-    const from = { audit: 0, growth: 0, tick: 0 };
-    const torn = tornStore(deps.store, collection, () => bring("rolled_back", { target: "ui.other" }));
-    const told = await eventsAfter(torn, from, 100);
+    const { deps, bring, post } = await pulse();
+    const make = async (target: string) => {
+      await bring("rolled_back", { target });
+      await followAll(deps);
+      await post("/api/tasks", { title: "t" });
+      await runNextTask(deps);
+    };
+    await make("ui.banner");
+    const torn = tornStore(deps.store, collection, () => make("ui.other"));
+    const told = await eventsAfter(torn, BEGINNING, 100);
     told.push(...(await eventsAfter(torn, told.at(-1)!.cursor, 100)));
-    const numbers = (type: string) =>
-      told.flatMap(({ type: own, cursor }) => (own === type ? [type === "audit" ? cursor.audit : cursor.growth] : []));
-    const all = await eventsAfter(deps.store, from, 100);
-    expect(told).toHaveLength(all.length);
-    expect(numbers("audit")).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(numbers("growth")).toEqual([1, 2, 3, 4]);
+    const names = (events: typeof told) =>
+      events
+        .map(({ type, data }) => `${type} ${type === "growth" ? data.seq : type === "audit" ? data.id : ""}`)
+        .sort();
+    const all = await eventsAfter(deps.store, BEGINNING, 100);
+    expect(names(told)).toEqual(names(all));
+    expect(all.filter(({ type }) => type === "audit")).toHaveLength(9);
+    expect(all.filter(({ type }) => type === "growth")).toHaveLength(6);
   },
 );

@@ -179,20 +179,16 @@ describe("N", () => {
     expect((await service.get("/api/state")).body.N).toBe(1);
   });
 
-  test("more overdue changes than one read counts: at least so many, until a cycle has counted them all", async () => {
+  test("more overdue changes than are counted: at least so many", async () => {
     const service = await pulse();
-    await Promise.all(Array.from({ length: 150 }, () => service.propose()));
+    const need = async () => (await service.get("/api/state")).body.dimensions.N;
+    const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));
+    await propose(999);
     service.hours(25);
-    expect((await service.get("/api/state")).body.dimensions.N).toMatchObject({
-      overdue: 100,
-      open: 150,
-      at_least: true,
-    });
+    expect(await need()).toMatchObject({ overdue: 999, open: 999, at_least: false });
+    await propose(2);
+    service.hours(25);
     await service.cycle();
-    expect((await service.get("/api/state")).body.dimensions.N).toMatchObject({
-      overdue: 150,
-      open: 150,
-      at_least: false,
-    });
+    expect(await need()).toMatchObject({ overdue: 1000, open: 1001, at_least: true });
   });
 });

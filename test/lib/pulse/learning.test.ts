@@ -27,7 +27,11 @@ test("without a place for files what is due is dropped, not piled up", async () 
   const service = await pulse();
   await service.bring("rolled_back");
   expect((await service.cycle()).files_written).toBe(0);
-  expect(await service.deps.store.list("retrospectives_due", { limit: 10 })).toEqual([]);
+  const later = await pulse({ store: service.deps.store, clock: service.deps.clock, evolved: filesInMemory() });
+  await later.bring("denied", { target: "ui.colour" });
+  await later.cycle();
+  const names = [...(later.deps.evolved as ReturnType<typeof filesInMemory>).texts.keys()];
+  expect(names.filter((name) => name.startsWith("retrospective-"))).toHaveLength(1);
 });
 
 test("a week is reported once, by the first cycle after it", async () => {

@@ -1,33 +1,31 @@
 /** Tasks are bounded like everything else that requests can make. */
 import { expect, test } from "vitest";
 import { ENDED_TASKS, OPEN_TASKS, saveTask, type Task } from "../../../lib/pulse/tasks.ts";
+import { inBatches } from "../../support/batches.ts";
 import { pulse, type PulseService } from "./pulse_service.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 
 /** Keeps `count` tasks as if they had been submitted, and, where `over` says so, had ended, a second apart. */
 async function keep({ deps: { store } }: PulseService, count: number, over: (index: number) => Partial<Task>) {
-  for (let done = 0; done < count; done += 1000)
-    await store.transact(async (tx) => {
-      for (let index = done; index < Math.min(count, done + 1000); index++) {
-        const task: Task = {
-          task_id: `tsk_${String(index).padStart(6, "0")}`,
-          title: "t",
-          description: "",
-          required_dimension: "N",
-          priority: "normal",
-          status: "queued",
-          created_at: new Date(START).toISOString(),
-          started_at: null,
-          completed_at: null,
-          result: null,
-          mode: null,
-          feedback: [],
-          ...over(index),
-        };
-        await saveTask(tx, undefined, { task, attempts: 0 });
-      }
-    });
+  await inBatches(store, count, (tx, index) => {
+    const task: Task = {
+      task_id: `tsk_${String(index).padStart(6, "0")}`,
+      title: "t",
+      description: "",
+      required_dimension: "N",
+      priority: "normal",
+      status: "queued",
+      created_at: new Date(START).toISOString(),
+      started_at: null,
+      completed_at: null,
+      result: null,
+      mode: null,
+      feedback: [],
+      ...over(index),
+    };
+    return saveTask(tx, undefined, { task, attempts: 0 });
+  });
 }
 
 const ended = (status: "completed" | "failed") => (index: number) => ({

@@ -60,9 +60,7 @@ describe("a peer's audit log", () => {
         log: "rewritten",
         log_reason: expect.stringMatching(/entry|proof/),
       });
-      const growth = (await peer.deps.store.list("growth", { limit: 100 })).map(
-        ({ value }) => value.kind,
-      );
+      const growth = (await peer.deps.store.list("notices", { limit: 100 })).map(({ value }) => value.kind);
       expect(growth.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
       expect(peer.link.capability()).toMatchObject({
         status: "degraded",
@@ -96,7 +94,7 @@ describe("a peer's audit log", () => {
       const renamed = await comesBack(node, {});
       expect(renamed.link.self.peer_id).not.toBe(node.link.self.peer_id);
       expect(await rowOf(watcher, renamed)).toMatchObject({ log: "rewritten" });
-      const rows = await watcher.deps.store.list("growth", { limit: 100 });
+      const rows = await watcher.deps.store.list("notices", { limit: 100 });
       expect(rows.find(({ value }) => value.kind === "peer_log_rewritten")!.value.detail).toMatch(
         /had \d+ entries.*, by what acme@1 told of it$/,
       );

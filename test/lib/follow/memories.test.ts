@@ -1,17 +1,32 @@
 import { expect, test } from "vitest";
+import { memories } from "../../../lib/follow/memories.ts";
+import type { Memory } from "../../../lib/follow/memory_row.ts";
+import { outcomes } from "../../../lib/follow/outcomes.ts";
+import { reading } from "../../../lib/follow/reading.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { chatService, memoriesIn } from "../chat/fixture.ts";
+import type { TestService } from "../../support/service.ts";
+import { chatService } from "../chat/fixture.ts";
+
+/** What is remembered of entries, and of outcomes. */
+async function remembered({ deps }: TestService): Promise<Memory[]> {
+  const [ofEntries, ofOutcomes] = [await reading(deps, memories), await reading(deps, outcomes)];
+  const all = [
+    ...(await ofEntries.list("record_memories", { limit: 100 })),
+    ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
+  ];
+  return all.map(({ value }) => value);
+}
 
 test("a proposal is no memory; its decisions are, with who, what and why", async () => {
   const service = await chatService({ intent: { policy: { required_approvers: { standard: 2 } } } });
   const { change_id } = await service.propose();
-  expect(await memoriesIn(service.deps.store)).toEqual([]);
+  expect(await remembered(service)).toEqual([]);
   await service.post("approve", { change_id, approver: "ana", note: "the pilot went well" });
   await service.post("deny", { change_id, approver: "bo" });
-  expect(await memoriesIn(service.deps.store)).toEqual([
+  expect(await remembered(service)).toEqual([
     {
       kind: "decision",
       text: "ui.banner of t1 (Show the banner): approved (1 of 2) by ana: the pilot went well",
@@ -37,7 +52,7 @@ test("operations on the host are remembered, the failed ones with their cause", 
   adapter.on("rollback", fails("file is locked"), 1);
   await service.act("rollback", change_id);
   await service.must("rollback", change_id);
-  const memories = await memoriesIn(service.deps.store);
+  const memories = await remembered(service);
   expect(memories.map(({ kind, text }) => [kind, text.replace("ui.banner of t1 (Show the banner): ", "")])).toEqual([
     ["decision", "approved (1 of 1) by ana"],
     ["outcome", "apply failed in apply: disk is full"],
@@ -53,7 +68,7 @@ test("a verdict is remembered when it becomes final, with what was expected and 
   const change_id = await service.bring("applied", { kpi: "csat", expected_delta_k: 0.5 });
   await service.post("kpi", { csat: 4.25 });
   await service.must("rollback", change_id);
-  expect(await memoriesIn(service.deps.store)).toContainEqual({
+  expect(await remembered(service)).toContainEqual({
     kind: "outcome",
     text: "ui.banner of t1 (Show the banner): missed; csat 0.5 expected, 0.25 realised",
     at: service.deps.clock.iso(),
@@ -68,7 +83,7 @@ test("KPI feeds are remembered one a day: the values of the day so far", async (
   await service.post("kpi", { incident_rate: 0.5 });
   service.deps.clock.advance(DAY);
   await service.post("kpi", { csat: 4.5 });
-  const memories = await memoriesIn(service.deps.store);
+  const memories = await remembered(service);
   expect(memories.map(({ kind, text, ref }) => [kind, text, ref])).toEqual([
     ["kpi", "KPIs of 2026-01-02: csat 4, incident_rate 0.5; E 0.5", "2026-01-02"],
     ["kpi", expect.stringMatching(/^KPIs of 2026-01-03: csat 4.5; E 0\.\d+$/), "2026-01-03"],
@@ -84,6 +99,6 @@ test("what could not be written is not remembered either", async () => {
   expect((await service.act("approve", change_id)).status).toBe(503);
   expect((await service.post("kpi", { csat: 4 })).status).toBe(503);
   store.mend();
-  expect(await memoriesIn(store)).toEqual([]);
+  expect(await remembered(service)).toEqual([]);
   expect(await contents(store)).toEqual(before);
 });

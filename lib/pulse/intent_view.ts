@@ -1,7 +1,9 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
-import type { GovernanceDeps } from "./deps.ts";
-import { policySchema } from "./rules/intent.ts";
+import { reading } from "../follow/reading.ts";
+import { waiting } from "../follow/waiting.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
+import { policySchema } from "../governance/rules/intent.ts";
 
 export const intentSummary = z.object({
   product_id: z.string(),
@@ -20,9 +22,9 @@ export const intentSummary = z.object({
 });
 
 /** The summary of today's intent. */
-export async function intentView({ store, product }: GovernanceDeps): Promise<z.infer<typeof intentSummary>> {
-  const { intent, manifest_hash, adapter } = product!;
-  const failure = adapter && (await store.get("meta", "adapter"))?.value.last_error;
+export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof intentSummary>> {
+  const { intent, manifest_hash, adapter } = deps.product!;
+  const failure = adapter && (await reading(deps, waiting)).state.adapter_error;
   return {
     product_id: intent.product_id,
     product_type: intent.product_type ?? null,
@@ -34,6 +36,6 @@ export async function intentView({ store, product }: GovernanceDeps): Promise<z.
     adapter: adapter
       ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
       : null,
-    last_kpi_at: (await store.get("kpi", "latest"))?.value.last_at ?? null,
+    last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,
   };
 }

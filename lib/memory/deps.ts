@@ -1,0 +1,4 @@
+import type { FollowDeps } from "../follow/deps.ts";
+
+/** What recalling needs. */
+export type MemoryDeps = FollowDeps;

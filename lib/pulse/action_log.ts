@@ -1,0 +1,122 @@
+/** The actions that were run, each with its result. */
+import * as z from "zod";
+import { push, type Ring, ringKey } from "../follow/ring.ts";
+import { AppError } from "../kit/errors.ts";
+import type { PulseDeps } from "./deps.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    actions: ActionRecord;
+    actions_running: Claim;
+  }
+  interface Meta {
+    actions: Ring;
+  }
+}
+
+export const ACTIONS = [
+  "cycle",
+  "verify_audit",
+  "check_drift",
+  "evaluate_outcomes",
+  "sync_peers",
+  "run_next_task",
+  "write_report",
+  "checkpoint",
+  "rebuild",
+] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+/** How many actions are kept; the oldest go first. */
+export const ACTIONS_KEPT = 500;
+/** The longest result that is kept, in characters of JSON. */
+const RESULT_KEPT = 16_384;
+/** An action that runs longer may be started again: its process may have died. */
+const CLAIM_MS = 60_000;
+
+export const actionSchema = z.object({
+  action_id: z.string(),
+  action: z.enum(ACTIONS),
+  /** `disabled`: this host has no such part. `interrupted`: its process ended first. */
+  status: z.enum(["running", "completed", "failed", "disabled", "interrupted"]),
+  started_at: z.string(),
+  duration_ms: z.number().int().nullable(),
+  result: z.unknown(),
+});
+export type ActionRecord = z.infer<typeof actionSchema>;
+
+/** `actions_running/<name>`: the run under way. */
+interface Claim {
+  action_id: string;
+  ends: number;
+}
+
+type LogDeps = Pick<PulseDeps, "store" | "clock">;
+
+/** A run under way. */
+export interface Begun {
+  key: string;
+  record: ActionRecord;
+}
+
+/** Notes that an action begins; 409 `operation_in_progress` while the same one runs. */
+export function beginAction(
+  { store, clock, ids }: LogDeps & Pick<PulseDeps, "ids">,
+  action: ActionName,
+): Promise<Begun> {
+  return store.transact(async (tx) => {
+    const started = clock.now();
+    const claim = (await tx.get("actions_running", action))?.value;
+    if (claim && started < claim.ends)
+      throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, {
+        action,
+        action_id: claim.action_id,
+      });
+    const record: ActionRecord = {
+      action_id: `act_${ids.uuid(started)}`,
+      action,
+      status: "running",
+      started_at: new Date(started).toISOString(),
+      duration_ms: null,
+      result: null,
+    };
+    const kept = (await tx.get("meta", "actions"))?.value;
+    const { ring } = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
+    tx.put("meta", "actions", ring);
+    tx.put("actions_running", action, { action_id: record.action_id, ends: started + CLAIM_MS });
+    return { key: ringKey(ring.seq), record };
+  });
+}
+
+/** Keeps how an action ended, a long result in short, and returns it whole. */
+export async function endAction(
+  { store, clock }: LogDeps,
+  { key, record }: Begun,
+  ended: Pick<ActionRecord, "status" | "result">,
+): Promise<ActionRecord> {
+  const duration_ms = Math.max(0, clock.now() - Date.parse(record.started_at));
+  const done: ActionRecord = { ...record, ...ended, duration_ms };
+  await store.transact(async (tx) => {
+    tx.put("actions", key, { ...done, result: keptResult(done.result) });
+    const claim = (await tx.get("actions_running", done.action))?.value;
+    if (claim?.action_id === done.action_id) tx.delete("actions_running", done.action);
+  });
+  return done;
+}
+
+function keptResult(result: unknown): unknown {
+  const characters = JSON.stringify(result)?.length ?? 0;
+  return characters <= RESULT_KEPT ? result : { omitted: `a result of ${characters} characters is not kept` };
+}
+
+/** The actions kept, newest first. */
+export async function actionHistory({ store, clock }: LogDeps, limit: number): Promise<ActionRecord[]> {
+  const [page, running] = await Promise.all([
+    store.list("actions", { limit, reverse: true }),
+    store.list("actions_running", { limit: ACTIONS.length }),
+  ]);
+  const alive = new Set(running.filter(({ value }) => clock.now() < value.ends).map(({ value }) => value.action_id));
+  return page.map(({ value }) =>
+    value.status === "running" && !alive.has(value.action_id) ? { ...value, status: "interrupted" } : value,
+  );
+}

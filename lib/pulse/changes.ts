@@ -1,0 +1,133 @@
+/** What is read of changes beyond one's own record: pages, what waits, outcomes. A page costs what it shows. */
+import { outcomes } from "../follow/outcomes.ts";
+import { reading } from "../follow/reading.ts";
+import { waiting, waitingPrefix } from "../follow/waiting.ts";
+import type { GovernanceDeps } from "../governance/deps.ts";
+import { expireDue } from "../governance/expire_due.ts";
+import type { Change, Status } from "../governance/rules/change.ts";
+import type { KpiState } from "../governance/rules/kpi.ts";
+import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
+import { changeView, gatesNow, quietly } from "../governance/views.ts";
+import { HOUR_MS } from "../kit/days.ts";
+import { openBefore } from "./overdue.ts";
+
+const SCANNED_A_PAGE = 5000;
+/** How many are denied at a time, at most. */
+const EXPIRED_AT_ONCE = 2000;
+
+/** A page of changes, newest first; `next` is the `before` of the next page. */
+export interface ChangePage {
+  changes: Change[];
+  /** How many changes there are in all; with `status`, of that status. */
+  total: number;
+  next: string | null;
+}
+
+/** Changes, newest first. With a filter at most 5,000 are looked at, and `next` goes on from there. */
+export async function changePage(
+  deps: GovernanceDeps,
+  query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
+): Promise<ChangePage> {
+  await quietly(deps, expireOverdue(deps));
+  const { store } = deps;
+  const filtered = query.status !== undefined || query.tenant_id !== undefined;
+  const looked = filtered ? SCANNED_A_PAGE : query.limit + 1;
+  const page = await store.list("changes", {
+    ...(query.before ? { after: query.before } : {}),
+    limit: looked,
+    reverse: true,
+  });
+  const matching = page
+    .map(({ value }) => value.change)
+    .filter(
+      (change) =>
+        (query.status ?? change.status) === change.status && (query.tenant_id ?? change.tenant_id) === change.tenant_id,
+    );
+  const changes = matching.slice(0, query.limit);
+  const cut =
+    matching.length > query.limit ? changes.at(-1)?.change_id : page.length === looked ? page.at(-1)?.id : undefined;
+  const { counts } = (await reading(deps, waiting)).state;
+  const total = query.status
+    ? (counts[query.status] ?? 0)
+    : Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return { changes, total, next: cut ?? null };
+}
+
+/** Everything about one change; 404 `change_not_found`. */
+export async function changeDetail(deps: GovernanceDeps, changeId: string) {
+  const view = await changeView(deps, changeId);
+  const read = await reading(deps, outcomes);
+  const record = (await read.get("outcomes", changeId))?.value;
+  return { ...view, outcome: record ? shownOutcome(deps, read.state.kpis, record) : null };
+}
+
+/** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
+export async function approvals(deps: GovernanceDeps, query: { limit: number; after?: string | undefined }) {
+  await quietly(deps, expireOverdue(deps));
+  const read = await reading(deps, waiting);
+  const listed = await Promise.all(
+    (["pending_consent", "approved"] as const).map(async (status) => {
+      const prefix = waitingPrefix(status);
+      const options = { prefix, after: prefix + (query.after ?? ""), limit: query.limit + 1, keysOnly: true } as const;
+      return (await read.list("waiting", options)).map(({ id }) => id.slice(prefix.length));
+    }),
+  );
+  const inOrder = listed.flat().sort();
+  const page = inOrder.slice(0, query.limit);
+  const records = (await deps.store.getMany("changes", page)).flatMap((stored) => stored?.value ?? []);
+  const shown = await Promise.all(
+    records.map(async (record) => {
+      const blocked_by = (await gatesNow(deps, record)).filter(({ state }) => state === "block");
+      return { ...pick(record.change, SHOWN), blocked_by };
+    }),
+  );
+  return {
+    pending: shown.filter(({ status }) => status === "pending_consent"),
+    approved: shown.filter(({ status }) => status === "approved"),
+    next: inOrder.length > query.limit ? page.at(-1)! : null,
+  };
+}
+
+const SHOWN = [
+  "change_id",
+  "status",
+  "tier",
+  "target",
+  "summary",
+  "expected_delta_k",
+  "affected_users",
+  "required_approvers",
+  "approvals",
+] as const satisfies readonly (keyof Change)[];
+
+const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
+
+/** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
+export async function outcomePage(
+  deps: GovernanceDeps,
+  query: { limit: number; before?: string | undefined },
+): Promise<{ outcomes: Outcome[]; next: string | null }> {
+  const read = await reading(deps, outcomes);
+  const page = await read.list("outcomes", {
+    ...(query.before ? { after: query.before } : {}),
+    limit: query.limit + 1,
+    reverse: true,
+  });
+  const shown = page.slice(0, query.limit).map(({ value }) => shownOutcome(deps, read.state.kpis, value));
+  return { outcomes: shown, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
+}
+
+/** An outcome as it stands now. */
+export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState, record: OutcomeRecord): Outcome =>
+  outcomeOf(record, kpis, product!.intent, new Date(clock.now()).toISOString());
+
+/** Denies pending changes whose time is over, the oldest first, and returns how many. */
+export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
+  const hours = deps.product!.intent.policy.consent_ttl_hours;
+  if (hours === undefined) return 0;
+  return expireDue(
+    deps,
+    await openBefore(deps, "pending_changes", deps.clock.now() - hours * HOUR_MS, EXPIRED_AT_ONCE),
+  );
+}

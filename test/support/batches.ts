@@ -1,0 +1,15 @@
+import type { Store, Tx } from "../../lib/store/store.ts";
+
+/** Writes `count` things one after another, as many in a transaction as a decision may write. */
+export async function inBatches(
+  store: Store,
+  count: number,
+  write: (tx: Tx, index: number) => unknown,
+  writesEach = 5,
+): Promise<void> {
+  const size = Math.floor(50 / writesEach);
+  for (let start = 0; start < count; start += size)
+    await store.transact(async (tx) => {
+      for (let index = start; index < Math.min(count, start + size); index++) await write(tx, index);
+    });
+}
