@@ -184,7 +184,10 @@ test("imports of the package", () => {
   allHold(claims, ({ parts: [name] }) => isExported(name!), 10);
 });
 
-const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+/** The folders of the checkout; what lies in `data`, the service made when it was run here. */
+const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() && entry.name !== "data" ? entry.name : [],
+);
 
 /** Where a built file comes from. */
 const sourcesOf = (path: string): string[] => [
