@@ -1,6 +1,4 @@
 /** A real Chromium that comes through npm, and windows in it that tell what went wrong in them. */
-import { mkdtemp, rename, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import inflater from "@sparticuz/chromium";
 import {
@@ -13,6 +11,7 @@ import {
 } from "playwright-core";
 import { afterAll, afterEach, expect, vi } from "vitest";
 import { killAll } from "../e2e/server.ts";
+import { keptFolder } from "../support/folders.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const FLAGS = [
@@ -20,24 +19,22 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync",
 ]; // prettier-ignore
 
-/**
- * The path of the browser. It is inflated once for all test processes, in a folder of its own, and then moved to its
- * place in one step: two processes that inflate to the same place would run what is half written.
- */
+const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
+
+/** The path of the browser, which is inflated once for all test processes. */
 async function executable(): Promise<string> {
-  const place = join(tmpdir(), `countersign-chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
-  if (await stat(place).catch(() => undefined)) return place;
-  const before = process.env["TMPDIR"];
-  const folder = await mkdtemp(join(tmpdir(), "countersign-inflate-"));
-  process.env["TMPDIR"] = folder;
-  try {
-    await rename(await inflater.executablePath(), place);
-  } finally {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-    await rm(folder, { recursive: true, force: true });
-  }
-  return place;
+  const place = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
+  const folder = await keptFolder(place, async (filled) => {
+    const before = process.env["TMPDIR"];
+    process.env["TMPDIR"] = filled;
+    try {
+      await inflater.executablePath();
+    } finally {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
+    }
+  });
+  return join(folder, "chromium");
 }
 
 /** Starts the browser with an empty profile; where this machine cannot run it, says why and resolves with nothing. */

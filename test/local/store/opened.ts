@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Log } from "../../../lib/deps.ts";
 import { type FileStore, type FileStoreOptions, openFileStore } from "../../../local/store/file_store.ts";
 
@@ -21,20 +21,12 @@ export function readableLog(): Log & { readonly lines: LogLine[] } {
   return { lines, info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-const folders: string[] = [];
-const stores: FileStore[] = [];
-
 /** A new folder that goes when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "file-store-"));
-  folders.push(folder);
+  onTestFinished(() => rm(folder, { recursive: true }));
   return folder;
 }
-
-afterEach(async () => {
-  await Promise.allSettled(stores.splice(0).map((store) => store.close()));
-  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
-});
 
 /** Opens a store; it is closed when the test ends. */
 export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<FileStore> {
@@ -47,6 +39,6 @@ export async function opened(path: string, options: Partial<FileStoreOptions> = 
     schedule: () => () => undefined,
     ...options,
   });
-  stores.push(store);
+  onTestFinished(() => store.close().catch(() => undefined));
   return store;
 }
