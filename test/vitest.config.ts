@@ -5,8 +5,8 @@ import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
 const IN_A_BROWSER = "test/ui/{audit,decisions,mistakes,pages}.test.ts";
-/** Every page for everybody, slow lines and lost connections: `npm run test:console`, not `npm test`. */
-const LONG_IN_A_BROWSER = "test/ui/{away,everybody,load}.test.ts";
+/** Every page for everybody, slow lines and lost connections, `npm run dev`: `npm run test:console`, not `npm test`. */
+const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load}.test.ts";
 
 const reporters = [new Watchdog(), new ProjectTimes()];
 /** As a plugin, so that a reporter named on the command line does not replace them. */

@@ -59,6 +59,6 @@ async function end() {
   await Promise.all([service.stop(), ...watched.map((one) => one.dispose())]);
   await rm(outdir, { recursive: true, force: true });
 }
-process.once("SIGINT", end).once("SIGTERM", end);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, end);
 
 await Promise.all(watched.map((one) => one.watch()));
