@@ -37,8 +37,16 @@ async function executable(): Promise<string> {
   return join(folder, "chromium");
 }
 
-/** Starts the browser with an empty profile; where this machine cannot run it, says why and resolves with nothing. */
+let running: Promise<Browser | undefined> | undefined;
+
+/** The browser of this test process; where this machine cannot run it, says why and resolves with nothing. */
 export async function startBrowser(): Promise<Browser | undefined> {
+  const browser = await running;
+  if (browser && !browser.isConnected()) running = undefined;
+  return (running ??= launch());
+}
+
+async function launch(): Promise<Browser | undefined> {
   try {
     return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
   } catch (error) {
@@ -53,7 +61,7 @@ const WAIT_MS = 30_000;
 
 /**
  * Gives the tests of a file their windows. After each test they are closed, and nothing forbidden has happened in
- * them; after the last one the browser and every service end.
+ * them; after the last one every service ends. The browser serves the next file, and ends with its process.
  */
 export function useWindows(browser: Browser | undefined) {
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -63,10 +71,7 @@ export function useWindows(browser: Browser | undefined) {
     await Promise.all(windows.splice(0).map(closeWindow));
     expect(faults, "policy violations and script errors").toEqual([]);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await killAll();
-  });
+  afterAll(killAll);
   return async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
     const opened = await openWindow(browser!, options);
     windows.push(opened);
