@@ -4,7 +4,7 @@ import { makeRunFolder } from "./support/folders.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{audit,decisions,dev,mistakes,pages}.test.ts";
+const IN_A_BROWSER = "test/ui/{audit,decisions,mistakes,pages}.test.ts";
 /** Every page for everybody, slow lines and lost connections, `npm run dev`: `npm run test:console`, not `npm test`. */
 const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load}.test.ts";
 

@@ -2,13 +2,16 @@
 
 const LOOK_EVERY_MS = 500;
 
-const build = () => fetch("build.txt", { cache: "no-store" }).then((answer) => (answer.ok ? answer.text() : undefined));
+/** Which build is served; undefined while there is no answer, since the service starts anew. */
+async function build() {
+  const answer = await fetch("build.txt", { cache: "no-store" }).catch(() => undefined);
+  return answer?.ok ? answer.text() : undefined;
+}
 
 const loaded = await build();
 
 setInterval(async () => {
   if (document.hidden) return;
-  // While the service starts anew there is no answer.
-  const newest = await build().catch(() => undefined);
+  const newest = await build();
   if (newest !== undefined && newest !== loaded) location.reload();
 }, LOOK_EVERY_MS);

@@ -1,7 +1,16 @@
 /** `npm run dev`: what a contributor changes in a checkout shows by itself, in the service and in the open page. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -25,7 +34,9 @@ let url: string;
 beforeAll(async () => {
   for (const part of ["handlers", "lib", "local", ".ci", "package.json", "tsconfig.json"])
     cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true });
-  symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
+  mkdirSync(join(folder, "node_modules"));
+  for (const name of readdirSync(join(CHECKOUT, "node_modules")))
+    if (name !== ".cache") symlinkSync(join(CHECKOUT, "node_modules", name), join(folder, "node_modules", name));
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const args = [".ci/dev/main.mjs", "--product-intent", "local/example/product_intent.json", "--port", String(port)];
@@ -102,13 +113,10 @@ test("a service that ends by itself is started again by the next change", async 
 });
 
 test("told to stop, it ends the service and leaves nothing behind", async () => {
-  const cache = join(CHECKOUT, "node_modules/.cache/countersign");
-  const built = () => readdirSync(cache).filter((name) => name.startsWith("dev-")).length;
-  const before = built();
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(said.some((line) => STOPPING.test(line))).toBe(true);
-  expect(built()).toBe(before - 1);
+  expect(readdirSync(join(folder, "node_modules/.cache/countersign"))).toEqual([]);
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
