@@ -1,14 +1,11 @@
-/** The chain: appending, hashing, verifying, and what the log says of each change. */
+/** The chain: appending, hashing, verifying, and reading it. */
 
 const DAMAGE = ["test/lib/audit/damage.test.ts"];
 const VERIFY = ["test/lib/audit/verify.test.ts"];
-const REFOLD = ["test/lib/audit/refold.test.ts"];
 const HTTP = ["test/contract/http.test.ts"];
-
 const entry = { file: "lib/audit/entry.ts", tests: ["test/lib/audit/entry.test.ts"] };
 const chain = { file: "lib/audit/chain.ts", tests: HTTP, only: "bare handlers audit" };
 const verify = { file: "lib/audit/verify.ts" };
-const fold = { file: "lib/audit/fold.ts", tests: REFOLD };
 const page = { file: "lib/audit/page.ts" };
 
 export const audit = [
@@ -150,88 +147,6 @@ export const audit = [
     find: 'const entry = await store.get<AuditEntry>("audit", entryKey(id)).catch(() => undefined);',
     replace: 'const entry = await store.get<AuditEntry>("audit", entryKey(id));',
     tests: VERIFY,
-  },
-  {
-    ...fold,
-    name: "the log may tell of an apply without consent",
-    find: 'return told.status === "approved" ? { ...told, status: "applied", applied_at: at } : null;',
-    replace: 'return { ...told, status: "applied", applied_at: at };',
-    grave: true,
-  },
-  {
-    ...fold,
-    name: "the log may tell of a decision on what is decided",
-    find: 'return told.status === "pending_consent" ? decided(told, detail, at, sha256) : null;',
-    replace: "return decided(told, detail, at, sha256);",
-  },
-  {
-    ...fold,
-    name: "the log may tell of a rollback of what is not applied",
-    find: 'return told.status === "applied" ? { ...told, status: "rolled_back", rolled_back_at: at } : null;',
-    replace: 'return { ...told, status: "rolled_back", rolled_back_at: at };',
-  },
-  {
-    ...fold,
-    name: "the log may tell of a failed apply whatever the status",
-    find: 'return told.status === "approved" ? told : null;',
-    replace: "return told;",
-  },
-  {
-    ...fold,
-    name: "the log may tell of drift of what is not applied",
-    find: 'return told.status === "applied" ? told : null;',
-    replace: "return told;",
-  },
-  {
-    ...fold,
-    name: "a decision on other content is one on this",
-    find: "detail.digest === told.digest || detail.digest === undefined ?",
-    replace: "true ?",
-  },
-  {
-    ...fold,
-    name: "one consent is enough, however many the log asks for",
-    find: "const enough = approvals >= told.required_approvers;",
-    replace: "const enough = true;",
-  },
-  {
-    ...fold,
-    name: "a record may show another name under a consent than the log",
-    find: "[decision, approver, note, at], sha256)",
-    replace: "[decision, note, at], sha256)",
-  },
-  {
-    ...fold,
-    name: "a record's content need not be the one the log was given",
-    find: "content: digestOf(change, sha256) === told.digest,",
-    replace: "content: true,",
-  },
-  {
-    ...fold,
-    name: "a record may leave out entries about it",
-    find: "audit: audit.join() === told.audit.join(),",
-    replace: "audit: true,",
-  },
-  { ...fold, name: "a record may show another status than the log", find: '    "status",\n', replace: "" },
-  {
-    ...fold,
-    name: "a record may ask for fewer consents than the log",
-    find: '    "required_approvers",\n',
-    replace: "",
-  },
-  {
-    name: "a change whose record is gone is not missed",
-    file: "lib/audit/refold.ts",
-    find: "for (const id of unseen) note(id, await settle(store, log, id));",
-    replace: "",
-    tests: REFOLD,
-  },
-  {
-    name: "a change that the log does not know is none of its business",
-    file: "lib/audit/refold.ts",
-    find: 'return known ? differences(known, record, sha256) : ["log"];',
-    replace: "return known ? differences(known, record, sha256) : [];",
-    tests: REFOLD,
   },
   {
     name: "the log is valid whatever the changes have become",

@@ -13,28 +13,36 @@
  * gone, the fault goes too. What no caller and no keeper of the files could ever notice is no fault, and has no place here.
  */
 import { audit } from "./audit.mjs";
-import { console } from "./console.mjs";
 import { consent } from "./consent.mjs";
+import { console } from "./console.mjs";
 import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
+import { fold } from "./fold.mjs";
 import { http } from "./http.mjs";
 import { link } from "./link.mjs";
 import { operations } from "./operations.mjs";
 import { outcomes } from "./outcomes.mjs";
+import { policy } from "./policy.mjs";
 import { program } from "./program.mjs";
+import { recovery } from "./recovery.mjs";
 import { sharedStores } from "./shared_stores.mjs";
 import { store } from "./store.mjs";
 import { verifier } from "./verifier.mjs";
+import { watching } from "./watching.mjs";
 
 /** By the names of the files that hold them. */
 const ROOMS = {
   audit,
+  fold,
   evidence,
   consent,
+  policy,
   operations,
+  watching,
   outcomes,
   http,
   store,
+  recovery,
   shared_stores: sharedStores,
   link,
   file_adapter: fileAdapter,
