@@ -40,7 +40,8 @@ async function vitest(args, options) {
       // Nobody is left.
     }
   };
-  process.once("exit", killAll);
+  // Before the folders are removed that it writes to.
+  process.prependOnceListener("exit", killAll);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   const closed = once(child, "close");

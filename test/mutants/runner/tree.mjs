@@ -40,6 +40,6 @@ export function copyTree(root) {
         writeFileSync(path, source);
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
