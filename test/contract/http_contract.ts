@@ -12,6 +12,7 @@ import { auditRules } from "./http/audit.ts";
 import { bodyRules } from "./http/bodies.ts";
 import { conflictRules } from "./http/conflicts.ts";
 import { consentRules } from "./http/consent.ts";
+import { endpointRules } from "./http/endpoints.ts";
 import { errorRules } from "./http/errors.ts";
 import { fieldRules } from "./http/fields.ts";
 import { idempotencyRules } from "./http/idempotency.ts";
@@ -57,6 +58,7 @@ export function contractDeps(options: TestOptions): Promise<TestDeps> {
 const SECTIONS = {
   life: lifeRules,
   transitions: transitionRules,
+  endpoints: endpointRules,
   errors: errorRules,
   bodies: bodyRules,
   fields: fieldRules,

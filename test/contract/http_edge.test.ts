@@ -57,5 +57,5 @@ httpContract("a Worker whose object is reset between requests", SECTIONS, async 
 });
 
 test("the objects were reset many times", () => {
-  expect(resets).toBeGreaterThan(300);
+  expect(resets).toBeGreaterThan(150);
 });

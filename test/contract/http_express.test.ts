@@ -17,7 +17,7 @@ httpContract(
 
 httpContract(
   "an Express application, each endpoint by itself",
-  ["life", "errors", "preconditions"],
+  ["life", "endpoints"],
   inExpress((host, deps) => {
     for (const endpoint of endpoints)
       host[endpoint.method === "GET" ? "get" : "post"](BASE + endpoint.path, onNode(endpoint(deps)));

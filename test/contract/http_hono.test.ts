@@ -13,7 +13,7 @@ httpContract(
 
 httpContract(
   "a Hono application, each endpoint by itself",
-  ["life", "errors", "preconditions"],
+  ["life", "endpoints"],
   inHono((host, deps) => {
     for (const endpoint of endpoints) {
       const handler = endpoint(deps);

@@ -82,7 +82,7 @@ const programs = Object.fromEntries([
 
 /** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
-  if (program === "ui_server" || program === "npm start")
+  if (["ui_server", "npm start", "npm dev"].includes(program))
     return ["help", "version", ...Object.values(TABLE).map(({ flag }) => flag)].includes(option);
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
   return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(text(source));
@@ -184,7 +184,10 @@ test("imports of the package", () => {
   allHold(claims, ({ parts: [name] }) => isExported(name!), 10);
 });
 
-const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+/** The folders of the checkout; what lies in `data`, the service made when it was run here. */
+const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() && entry.name !== "data" ? entry.name : [],
+);
 
 /** Where a built file comes from. */
 const sourcesOf = (path: string): string[] => [

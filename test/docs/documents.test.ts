@@ -1,4 +1,18 @@
-/** README and the manual, run as they stand: every command, program and example in them, in their order. */
+/**
+ * README and the manual, run as they stand: every command, program and example in them, in their order, in a folder that
+ * looks like a checkout. What a fenced block is:
+ *
+ * - `console`: commands behind `$ `, and what came of each. `…` is anything; JSON is compared by its members; an id, a hash
+ *   or a port that is shown stands for that of the run, in the commands that follow too.
+ * - `sh`: commands that end with 0, or with what the comment above them says: `# …, exit code 2`.
+ * - `js`, `ts`: a file where the first line names one (`// hono.js`), else a program that is run. `ts` is type-checked.
+ * - `text`: a figure. Nothing is done with it.
+ * - anything else, `json insight`: an example, for the reader of that name in `stages`.
+ *
+ * A comment before a block says what is special: `<!-- not run: needs an AWS account -->`, `<!-- keeps running on 8420 -->`
+ * (its last command does, on a free port that stands for this one), `<!-- keeps running -->` (it does when it has written
+ * what is shown). `stages` holds what else a document stands on: servers, addresses, further tests.
+ */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -151,6 +151,9 @@ test("a story says where it breaks", async () => {
     ...[`${FENCE}sh`, "npm run all", FENCE],
     ...[`${FENCE}js`, "// a.js", "console.log(1);", FENCE],
     ...[`${FENCE}console`, "$ node a.js", "1", FENCE],
+    ...["<!-- keeps running -->", `${FENCE}sh`, "sleep 1000", FENCE],
+    ...["<!-- keeps running -->", `${FENCE}console`, "$ node gone.js", "on", FENCE],
+    ...["<!-- keeps running -->", `${FENCE}console`, "$ echo on; exec sleep 1000", "on", FENCE],
   );
   const story = await openStory(document, { readers: { "json intent": () => undefined } });
   onTestFinished(() => story.close());
@@ -166,6 +169,9 @@ test("a story says where it breaks", async () => {
     expect.stringContaining("broken"),
     expect.stringContaining("npm run all is not run"),
     "undefined",
+    "undefined",
+    expect.stringContaining("no port and no output shows that it runs"),
+    expect.stringContaining("Cannot find module"),
     "undefined",
   ]);
 });

@@ -94,7 +94,7 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
 
   async function runCommands(commands: Command[], keepsOn: string[] | undefined): Promise<void> {
     for (const [index, command] of commands.entries()) {
-      if (keepsOn && index === commands.length - 1) await start(command.text, keepsOn);
+      if (keepsOn && index === commands.length - 1) await start(command.text, keepsOn, command.output);
       else await runToEnd(command);
     }
   }
@@ -108,8 +108,12 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     if (wrong) throw new Error(`${document.path}:${line}: ${text}\n${wrong}`);
   }
 
-  /** Its ports are free ones; from now on they are meant where the document names its own. */
-  async function start(command: string, shown: string[] = []): Promise<void> {
+  /**
+   * Runs when it has said so: by its ports, or by the output that is shown. Its ports are free ones; from now on they are
+   * meant where the document names its own.
+   */
+  async function start(command: string, shown: string[] = [], output?: string): Promise<void> {
+    if (shown.length === 0 && !output) throw new Error(`${command}\nno port and no output shows that it runs`);
     for (const port of shown) await running.get(port)?.stop();
     const onAnyPort = shown.reduce((put, port) => put.replaceAll(new RegExp(`\\b${port}\\b`, "g"), "0"), command);
     const program = await shell.start(standIns.put(onAnyPort));
@@ -117,7 +121,8 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     await program.until((line) => {
       const port = portIn(line);
       if (port !== undefined) actual.push(port);
-      return actual.length >= shown.length ? true : undefined;
+      if (actual.length < shown.length) return undefined;
+      return output && difference(output, program.lines.join("\n"), standIns) ? undefined : true;
     });
     for (const [index, port] of shown.entries()) {
       running.set(port, program);

@@ -27,7 +27,7 @@ const COMMON: ErrorCode[] = [
 ];
 
 /** What a stack trace or a path of this machine looks like. */
-const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var)\//;
+const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var|dev)\//;
 
 /** A fetch whose answers are all checked; `secrets` must never show, `base` is the path that the service is mounted under. */
 export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base = ""): Fetch {

@@ -1,10 +1,10 @@
 /** A DynamoDB emulator with real transactions, as a process for one test file. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import type { DynamoDbAccess } from "../../lib/store/dynamodb/client.ts";
 import { emulatorBinary } from "./dynamodb_emulator.ts";
+import { freePort } from "./free_port.ts";
 
 /** A running emulator. */
 export interface DynamoDbServer {
@@ -38,13 +38,4 @@ export async function startDynamoDb(): Promise<DynamoDbServer | undefined> {
       await once(child, "exit");
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

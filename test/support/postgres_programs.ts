@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { fastTmpdir, keptFolder } from "./folders.ts";
+import { keptFolder } from "./folders.ts";
 
 const run = promisify(execFile);
 
@@ -28,11 +28,11 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
   const user = root ? { uid: await idOf("-u"), gid: await idOf("-g") } : {};
   const firstOpen = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
   const folder = (await runsIn(native, user)) ? native : await copyOf(native, await firstOpen(DISKS));
-  const base = await firstOpen([fastTmpdir(), ...DISKS]);
+  const base = await firstOpen([tmpdir(), ...DISKS]);
   return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres"), user, base };
 }
 
-const DISKS = [tmpdir(), "/tmp", "/var/tmp"];
+const DISKS = ["/tmp", "/var/tmp"];
 
 async function firstOpenToAll(bases: string[]): Promise<string> {
   for (const base of bases) if (await isOpenToAll(base)) return base;
@@ -65,18 +65,14 @@ const runsIn = (folder: string, user: PostgresPrograms["user"]): Promise<boolean
 /** A copy that everybody can run. Its links are made here, for an install that ran no scripts has none. */
 async function copyOf(native: string, base: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"));
-  return keptFolder(
-    `postgres-${version}`,
-    async (folder) => {
-      await cp(native, folder, { recursive: true, verbatimSymlinks: true });
-      const links = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
-      for (const { source, target } of JSON.parse(links) as { source: string; target: string }[])
-        await symlink(relative(dirname(target), source), join(folder, relative("native", target))).catch(isThere);
-      for (const program of ["initdb", "postgres"]) await chmod(join(folder, "bin", program), 0o755);
-      await run("chmod", ["-R", "a+rX", folder]);
-    },
-    base,
-  );
+  return keptFolder(join(base, `countersign-postgres-${version}`), async (folder) => {
+    await cp(native, folder, { recursive: true, verbatimSymlinks: true });
+    const links = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+    for (const { source, target } of JSON.parse(links) as { source: string; target: string }[])
+      await symlink(relative(dirname(target), source), join(folder, relative("native", target))).catch(isThere);
+    for (const program of ["initdb", "postgres"]) await chmod(join(folder, "bin", program), 0o755);
+    await run("chmod", ["-R", "a+rX", folder]);
+  });
 }
 
 function isThere(error: NodeJS.ErrnoException): void {

@@ -2,11 +2,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { Pool } from "pg";
+import { freePort } from "./free_port.ts";
 import { type PostgresPrograms, postgresPrograms } from "./postgres_programs.ts";
 
 /** A running server with an empty database. */
@@ -91,13 +91,4 @@ function listening(server: ChildProcess): Promise<ChildProcess> {
     server.once("error", reject);
     server.once("close", () => reject(new Error(`it ended before it was ready\n${said.join("\n")}`)));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

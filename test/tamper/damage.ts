@@ -45,6 +45,7 @@ export function impossible({ entries }: World): (Sample & { rule: string })[] {
   };
   return [
     edited("a time before that of the entry before", "timestamp", { timestamp: "2025-12-31T23:59:59.999Z" }),
+    { what: "a number left out", rule: "id", log: Buffer.from(write(rehashed(entries, 80, 1))), kept: [] },
     edited("an entry that names another log", "origin", { origin: `${entries[80]!.origin}0` }),
   ];
 }
@@ -55,6 +56,7 @@ export function rewritings({ entries }: World): Sample[] {
   const rest = write(entries.slice(1));
   const other = (what: string, first: string): Sample => ({ what, log: Buffer.from(`${first}\n${rest}`), kept: [] });
   return [
+    other("a space before the first member", line.replace("{", "{ ")),
     other("a space between members", line.replace('","id":', '", "id":')),
     other("members in another order", line.replace(/^\{("origin":"[^"]*"),("id":1)/, "{$2,$1")),
     other("a repeated member", line.replace('"id":1', '"id":1,"id":1')),

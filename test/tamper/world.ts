@@ -67,12 +67,15 @@ export const parse = (log: string): AuditEntry[] =>
 export const write = (entries: readonly AuditEntry[]): string =>
   entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 
-/** The entries with all hashes made right again from the given place on, as whoever can write the file can. */
-export function rehashed(entries: readonly AuditEntry[], from: number): AuditEntry[] {
+/**
+ * The entries with all hashes made right again from the given place on, as whoever can write the file can; `leftOut`
+ * numbers are passed over there.
+ */
+export function rehashed(entries: readonly AuditEntry[], from: number, leftOut = 0): AuditEntry[] {
   let previous_hash = entries[from - 1]?.current_hash ?? "0".repeat(64);
   return entries.map((entry, index) => {
     if (index < from) return entry;
-    const linked = { ...entry, id: index + 1, previous_hash };
+    const linked = { ...entry, id: index + 1 + leftOut, previous_hash };
     previous_hash = hashOf(linked);
     return { ...linked, current_hash: previous_hash };
   });

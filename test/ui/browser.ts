@@ -1,6 +1,4 @@
 /** A real Chromium that comes through npm, and windows in it that tell what went wrong in them. */
-import { mkdtemp, rename, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import inflater from "@sparticuz/chromium";
 import {
@@ -13,6 +11,7 @@ import {
 } from "playwright-core";
 import { afterAll, afterEach, expect, vi } from "vitest";
 import { killAll } from "../e2e/server.ts";
+import { keptFolder } from "../support/folders.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const FLAGS = [
@@ -20,28 +19,34 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync",
 ]; // prettier-ignore
 
-/**
- * The path of the browser. It is inflated once for all test processes, in a folder of its own, and then moved to its
- * place in one step: two processes that inflate to the same place would run what is half written.
- */
+const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
+
+/** The path of the browser, which is inflated once for all test processes. */
 async function executable(): Promise<string> {
-  const place = join(tmpdir(), `countersign-chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
-  if (await stat(place).catch(() => undefined)) return place;
-  const before = process.env["TMPDIR"];
-  const folder = await mkdtemp(join(tmpdir(), "countersign-inflate-"));
-  process.env["TMPDIR"] = folder;
-  try {
-    await rename(await inflater.executablePath(), place);
-  } finally {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-    await rm(folder, { recursive: true, force: true });
-  }
-  return place;
+  const place = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
+  const folder = await keptFolder(place, async (filled) => {
+    const before = process.env["TMPDIR"];
+    process.env["TMPDIR"] = filled;
+    try {
+      await inflater.executablePath();
+    } finally {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
+    }
+  });
+  return join(folder, "chromium");
 }
 
-/** Starts the browser with an empty profile; where this machine cannot run it, says why and resolves with nothing. */
+let running: Promise<Browser | undefined> | undefined;
+
+/** The browser of this test process; where this machine cannot run it, says why and resolves with nothing. */
 export async function startBrowser(): Promise<Browser | undefined> {
+  const browser = await running;
+  if (browser && !browser.isConnected()) running = undefined;
+  return (running ??= launch());
+}
+
+async function launch(): Promise<Browser | undefined> {
   try {
     return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
   } catch (error) {
@@ -56,7 +61,7 @@ const WAIT_MS = 30_000;
 
 /**
  * Gives the tests of a file their windows. After each test they are closed, and nothing forbidden has happened in
- * them; after the last one the browser and every service end.
+ * them; after the last one every service ends. The browser serves the next file, and ends with its process.
  */
 export function useWindows(browser: Browser | undefined) {
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -66,10 +71,7 @@ export function useWindows(browser: Browser | undefined) {
     await Promise.all(windows.splice(0).map(closeWindow));
     expect(faults, "policy violations and script errors").toEqual([]);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await killAll();
-  });
+  afterAll(killAll);
   return async (options: Parameters<typeof openWindow>[1] = {}): Promise<Page> => {
     const opened = await openWindow(browser!, options);
     windows.push(opened);

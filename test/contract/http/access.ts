@@ -1,45 +1,18 @@
 /** Who may write: the admin token, the same site, and the person a proxy names. */
 import { expect, test } from "vitest";
-import { endpoints } from "../../../handlers/index.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
-import { READS } from "../../support/reads.ts";
 import type { Open } from "../http_contract.ts";
 
 const TOKEN = "correct horse battery staple";
-const WRITES = endpoints.filter(({ product, method }) => product && method === "POST").map(({ path }) => path);
-const WRONG = ["", "wrong", `${TOKEN} `.trimEnd().slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), TOKEN.repeat(2)];
-
 export function accessRules(open: Open): void {
-  test("the writes of the product runtime are all its POSTs", () => {
-    expect(WRITES.map((path) => path.replace("/api/product/", "")).sort()).toEqual([
-      "apply",
-      "approve",
-      "deny",
-      "kpi",
-      "propose",
-      "propose-crm-followup",
-      "rollback",
-      "withdraw",
-    ]);
-  });
-
-  test.each(WRITES)("%s with a token set: missing and wrong tokens get the same answer", async (path) => {
+  test("a missing token and a wrong one get the same answer", async () => {
     const api = await open({ adminToken: TOKEN });
-    const send = (token?: string) =>
-      api.post(path, {}, { "x-request-id": "same", ...(token === undefined ? {} : { "x-svc-admin-token": token }) });
-    const missing = await send();
-    expect(missing).toMatchObject({ status: 401, body: { code: "unauthorized" } });
-    expect(missing.headers.get("www-authenticate")).toMatch(/^[A-Za-z]+/);
-    for (const token of WRONG) {
-      const wrong = await send(token);
-      expect([wrong.status, wrong.text, wrong.headers.get("www-authenticate")]).toEqual([
-        401,
-        missing.text,
-        missing.headers.get("www-authenticate"),
-      ]);
-    }
-    expect((await send(TOKEN)).body?.code).toBe("invalid_field");
-    expect(await api.audit()).toEqual([]);
+    const send = (headers: HeadersInit) => api.post("kpi", { csat: 1 }, { "x-request-id": "same", ...headers });
+    const missing = await send({});
+    const wrong = await send({ "x-svc-admin-token": "wrong" });
+    expect([missing.status, missing.body.code]).toEqual([401, "unauthorized"]);
+    expect([wrong.status, wrong.text]).toEqual([401, missing.text]);
+    expect(missing.headers.get("www-authenticate")).toBe(wrong.headers.get("www-authenticate"));
   });
 
   test("with the token the specification's flow works", async () => {
@@ -59,14 +32,6 @@ export function accessRules(open: Open): void {
 
   test("an empty token counts as unset", async () => {
     expect((await (await open({ adminToken: "" })).post("kpi", { csat: 1 })).status).toBe(200);
-  });
-
-  test.each(READS)("%s reads without a token, also for other sites", async (path) => {
-    const api = await open({ adminToken: TOKEN });
-    const { body } = await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN });
-    const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
-    const { status } = await api.get(path.replace("CHANGE", body.change_id), headers);
-    expect(status).toBe(path.includes("FILE") ? 404 : 200);
   });
 
   test.each([
@@ -98,11 +63,6 @@ export function accessRules(open: Open): void {
     expect(reply.status).toBe(status);
     if (status === 403) expect(reply.body.code).toBe("cross_site");
     expect(await api.steps()).toHaveLength(status === 200 ? 1 : 0);
-  });
-
-  test.each(WRITES)("%s is refused to a page of another site", async (path) => {
-    const reply = await (await open()).post(path, {}, { "sec-fetch-site": "cross-site" });
-    expect(reply).toMatchObject({ status: 403, body: { code: "cross_site" } });
   });
 
   const PERSON = "x-person";

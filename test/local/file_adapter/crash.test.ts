@@ -37,6 +37,7 @@ function mortal(store: Store, at: number, when: "before" | "after") {
       return handle;
     });
   const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
+  /** Closes what the dead left open. */
   const bury = () => Promise.all(handles.map((handle) => handle.close()));
   return { files, store: dying, died: () => steps >= at, bury };
 }
@@ -85,6 +86,7 @@ test.each(
       () => "failed",
     );
     alive = mortals.died();
+    await mortals.bury();
 
     const now = operation === "apply" ? "applied" : "rolled_back";
     const found = (await content()).changes?.[one.change_id]?.state === now;

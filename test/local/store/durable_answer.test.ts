@@ -21,6 +21,7 @@ beforeEach(() => {
 afterEach(() => {
   fs.fdatasync = fdatasync;
   syncBuiltinESMExports();
+  vi.resetModules();
 });
 
 test("a write is acknowledged, and seen, only when a sync that began after it has ended", async () => {

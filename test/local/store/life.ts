@@ -119,9 +119,12 @@ export async function everyCall({ fails, spared = [], code = "EIO", loss, betwee
   }
 }
 
+/** Calls that change nothing on the disk. */
+export const TAKES_NO_ROOM: readonly (keyof Files)[] = ["read", "size", "names", "close"];
+
 /** Nothing is done from the call on trial on: the process was killed, or the power went out. */
 export const crash = (loss: Loss): Faults => ({
   fails: (call, tried) => call >= tried,
-  spared: ["read", "size", "names", "close"],
+  spared: TAKES_NO_ROOM,
   loss,
 });

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Log } from "../../../lib/kit/platform.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { type FileStore, type FileStoreOptions, openFileStore } from "../../../local/store/file_store.ts";
@@ -26,20 +26,12 @@ export function readableLog(): Log & { readonly lines: LogLine[] } {
 /** A file store whose collections have no types. */
 export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store>;
 
-const folders: string[] = [];
-const stores: FileStore[] = [];
-
 /** A new folder that goes when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "file-store-"));
-  folders.push(folder);
+  onTestFinished(() => rm(folder, { recursive: true }));
   return folder;
 }
-
-afterEach(async () => {
-  await Promise.allSettled(stores.splice(0).map((store) => store.close()));
-  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
-});
 
 /** Opens a store; it is closed when the test ends. */
 export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
@@ -52,6 +44,6 @@ export async function opened(path: string, options: Partial<FileStoreOptions> = 
     schedule: () => () => undefined,
     ...options,
   });
-  stores.push(store);
+  onTestFinished(() => store.close().catch(() => undefined));
   return store;
 }

@@ -1,0 +1,105 @@
+/** What every endpoint does: methods, tokens, other sites, and that a service without an intent has it disabled. */
+import { expect, test } from "vitest";
+import { endpoints } from "../../../handlers/index.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { READS } from "../../support/reads.ts";
+import { json } from "../../support/requests.ts";
+import type { Open } from "../http_contract.ts";
+
+const TOKEN = "correct horse battery staple";
+const UNKNOWN = "chg_none";
+
+const product = endpoints.filter(({ product }) => product);
+const WRITES = product.filter(({ method }) => method === "POST").map(({ path }) => path);
+const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
+
+/** The methods of each path, in alphabetical order. */
+const METHODS = new Map<string, string[]>();
+for (const { method, path } of endpoints)
+  METHODS.set(path, [...(METHODS.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])].sort());
+
+const WRONG = ["", "wrong", `${TOKEN} `.trimEnd().slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), TOKEN.repeat(2)];
+
+export function endpointRules(open: Open): void {
+  test("the writes of the product runtime are all its POSTs", () => {
+    expect(WRITES.map((path) => path.replace("/api/product/", "")).sort()).toEqual([
+      "apply",
+      "approve",
+      "deny",
+      "kpi",
+      "propose",
+      "propose-crm-followup",
+      "rollback",
+      "withdraw",
+    ]);
+  });
+
+  test.each(product.map(({ method, path }) => [method, path]))("%s %s without an intent: 503", async (method, path) => {
+    const api = await open({ intent: null });
+    const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
+    expect([status, body.code]).toEqual([503, "product_runtime_disabled"]);
+    expect(body.error).toBe("product runtime disabled; start the service with --product-intent PATH");
+  });
+
+  test.each([...METHODS])("%s: any other method is 405 with Allow", async (path, allowed) => {
+    const api = await open();
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
+      if (allowed.includes(method)) continue;
+      const refused = await api.send(new Request(api.origin + at(path), { method }));
+      expect(refused.status, method).toBe(405);
+      expect(refused.headers.get("allow")?.split(", ").sort()).toEqual(allowed);
+      if (method !== "HEAD") expect(refused.body.code).toBe("method_not_allowed");
+    }
+  });
+
+  test.each(WRITES)("%s refuses a field it does not know, and names it", async (path) => {
+    const api = await open();
+    const refused = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    expect(refused.body.fields).toContainEqual({ field: "dryrun", message: "is not a field of this request" });
+    expect(refused.body.error).toContain("dryrun");
+  });
+
+  test.each(WRITES)("%s with a token set: missing and wrong tokens get the same answer", async (path) => {
+    const api = await open({ adminToken: TOKEN });
+    const send = (token?: string) =>
+      api.post(path, {}, { "x-request-id": "same", ...(token === undefined ? {} : { "x-svc-admin-token": token }) });
+    const missing = await send();
+    expect(missing).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    expect(missing.headers.get("www-authenticate")).toMatch(/^[A-Za-z]+/);
+    for (const token of WRONG) {
+      const wrong = await send(token);
+      expect([wrong.status, wrong.text, wrong.headers.get("www-authenticate")]).toEqual([
+        401,
+        missing.text,
+        missing.headers.get("www-authenticate"),
+      ]);
+    }
+    expect((await send(TOKEN)).body?.code).toBe("invalid_field");
+    expect(await api.audit()).toEqual([]);
+  });
+
+  test.each(READS)("%s reads without a token, also for other sites", async (path) => {
+    const api = await open({ adminToken: TOKEN });
+    const { body } = await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN });
+    const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
+    const { status } = await api.get(path.replace("CHANGE", body.change_id), headers);
+    expect(status).toBe(path.includes("FILE") ? 404 : 200);
+  });
+
+  test.each(WRITES)("%s is refused to a page of another site", async (path) => {
+    const reply = await (await open()).post(path, {}, { "sec-fetch-site": "cross-site" });
+    expect(reply).toMatchObject({ status: 403, body: { code: "cross_site" } });
+  });
+
+  test.each(READS)("HEAD %s answers as GET does, without a body", async (path) => {
+    const api = await open();
+    const at = path.replace("CHANGE", await api.bring("applied"));
+    const headers = { "x-request-id": "same" };
+    const got = await api.get(at, headers);
+    const headed = await api.send(new Request(api.origin + at, { method: "HEAD", headers }));
+    expect([headed.status, headed.text]).toEqual([got.status, ""]);
+    for (const name of ["content-type", "etag", "cache-control", "x-request-id"])
+      expect(headed.headers.get(name), name).toBe(got.headers.get(name));
+  });
+}

@@ -1,0 +1,202 @@
+/** The chain: appending, hashing, verifying, and reading it. */
+
+const DAMAGE = ["test/lib/audit/damage.test.ts"];
+const VERIFY = ["test/lib/audit/verify.test.ts"];
+const HTTP = ["test/contract/http.test.ts"];
+const entry = { file: "lib/audit/entry.ts", tests: ["test/lib/audit/entry.test.ts"] };
+const chain = { file: "lib/audit/chain.ts", tests: HTTP, only: "bare handlers audit" };
+const verify = { file: "lib/audit/verify.ts" };
+const page = { file: "lib/audit/page.ts" };
+
+export const audit = [
+  {
+    ...entry,
+    name: "text may move from one field of an entry to the next under the same hash",
+    find: "view.setUint32(end, written);",
+    replace: "view.setUint32(end, 0);",
+  },
+  { ...entry, name: "the hash does not cover the tenant", find: "    entry.tenant,\n", replace: "" },
+  { ...entry, name: "the hash does not cover the detail", find: "    entry.detail,\n", replace: "" },
+  {
+    ...entry,
+    name: "the hash does not cover the hash before it",
+    find: "    entry.previous_hash,\n",
+    replace: "    FIRST_PREVIOUS_HASH,\n",
+  },
+  {
+    ...chain,
+    name: "time runs backwards in the log when the clock does",
+    find: "new Date(Math.max(last, now))",
+    replace: "new Date(now)",
+  },
+  {
+    ...chain,
+    name: "a clock that is days behind dates consent",
+    find: "if (last - now > MAX_CLOCK_LAG_MS)",
+    replace: "if (false)",
+  },
+  {
+    ...chain,
+    name: "an entry names no entry before it",
+    find: "previous_hash: head.head,",
+    replace: "previous_hash: FIRST_PREVIOUS_HASH,",
+  },
+  {
+    ...verify,
+    name: "an entry whose hash does not cover its fields holds",
+    find: "if (entry.current_hash !== entryHash(entry, sha256))",
+    replace: "if (false)",
+    tests: DAMAGE,
+    grave: true,
+  },
+  {
+    ...verify,
+    name: "an entry that does not continue the one before holds",
+    find: "if (entry.previous_hash !== link.head)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "an entry of another log holds",
+    find: "if (entry.origin !== head.origin)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "an entry under another number holds",
+    find: "if (entry.id !== link.length + 1)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "an entry older than the one before holds",
+    find: "if (entry.timestamp < link.at)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "a member that the hash does not cover passes for a part of the entry",
+    find: "entrySchema.strict()",
+    replace: "entrySchema",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "the last entry may be another than the head was made for",
+    find: "if (link.length === head.length && link.head !== head.head)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "entries beyond the end of the log are not seen",
+    find: "if (await hasMore(store, head))",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "a tail of one entry may be cut behind a process that saw it",
+    find: "if (known && head.length < known.length)",
+    replace: "if (known && head.length + 1 < known.length)",
+    tests: DAMAGE,
+    grave: true,
+  },
+  {
+    ...verify,
+    name: "the log may be rewritten behind a process that saw it",
+    find: "if (link.length === known?.length && link.head !== known.head)",
+    replace: "if (false)",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "entries without the record of the log's end are an empty log",
+    find: "return first ? {",
+    replace: "return first && false ? {",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "what was verified once is never looked at again",
+    find: "const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);",
+    replace: "const fresh = last;",
+    tests: VERIFY,
+  },
+  {
+    ...verify,
+    name: "a breach that was found is forgotten",
+    find: "  integrity.breach = breach;",
+    replace: "",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "a broken tail is found at the start and not told",
+    find: "if (breach) reportBreach(deps, breach);",
+    replace: "",
+    tests: VERIFY,
+  },
+  {
+    ...verify,
+    name: "a damaged record hides where it lies",
+    find: 'const entry = await store.get<AuditEntry>("audit", entryKey(id)).catch(() => undefined);',
+    replace: 'const entry = await store.get<AuditEntry>("audit", entryKey(id));',
+    tests: VERIFY,
+  },
+  {
+    name: "the log is valid whatever the changes have become",
+    file: "lib/audit/hold_against.ts",
+    find: "if (state.mismatched === 0) return",
+    replace: "if (true) return",
+    tests: DAMAGE,
+  },
+  {
+    name: "a kept length beyond the log does not show that its tail was cut",
+    file: "lib/audit/hold_against.ts",
+    find: "if (at > length) return",
+    replace: "if (false) return",
+    tests: DAMAGE,
+  },
+  {
+    name: "a kept head says nothing once the log has grown",
+    file: "lib/audit/hold_against.ts",
+    find: "if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;",
+    replace: "if (expected_head === undefined || at < length || expected_head === head) return report;",
+    tests: ["test/lib/audit/hold_against.test.ts", ...DAMAGE],
+  },
+  {
+    name: "a receipt of nothing counts as evidence",
+    file: "lib/audit/hold_against.ts",
+    find: "const keptHead = expected_head !== undefined && at > 0;",
+    replace: "const keptHead = expected_head !== undefined;",
+    tests: ["test/lib/audit/hold_against.test.ts", ...HTTP],
+    only: "kept|audit",
+  },
+  {
+    ...page,
+    name: "a page of one tenant shows the others",
+    find: "(tenant === undefined || entry.tenant === tenant) &&",
+    replace: "",
+    tests: HTTP,
+    only: "bare handlers audit",
+  },
+  {
+    ...page,
+    name: "a filtered page that found nothing ends the search",
+    find: "const more = last !== undefined && page.length > 0 &&",
+    replace: "const more = last !== undefined && matching.length > 0 &&",
+    tests: ["test/lib/audit/page.test.ts"],
+  },
+  {
+    ...page,
+    name: "an export ends with its first page",
+    find: "if (page.length < pageSize) controller.close();",
+    replace: "controller.close();",
+    tests: ["test/lib/audit/page.test.ts"],
+  },
+];

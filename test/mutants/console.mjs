@@ -1,0 +1,84 @@
+/** The console: what it works out by itself, and the dialog in which a decision is made. */
+
+const DOMAIN = ["test/ui/domain.test.ts"];
+const check = { file: "local/ui/domain/audit_check.ts", tests: DOMAIN };
+const foretold = { file: "local/ui/domain/policy_answer.ts", tests: DOMAIN };
+const offers = { file: "local/ui/domain/offers.ts", tests: DOMAIN };
+const walk = {
+  file: "local/ui/domain/walk_chain.ts",
+  tests: ["test/ui/audit.test.ts"],
+  only: "checked in the browser",
+};
+const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.test.ts"] };
+
+export const console = [
+  {
+    ...check,
+    name: "the browser takes an altered entry for sound",
+    find: 'if (hash !== entry.current_hash) return "its content does not give its hash";',
+    replace: "void hash;",
+  },
+  {
+    ...check,
+    name: "the browser takes a relinked entry for sound",
+    find: "return entry.previous_hash === last.hash ? undefined :",
+    replace: "return true ? undefined :",
+  },
+  {
+    ...walk,
+    name: "the browser does not miss a tail that was cut",
+    find: "expect && expect.id > length && to === undefined",
+    replace: "false",
+  },
+  {
+    ...walk,
+    name: "the browser does not hold the log against its receipt",
+    find: "if (!entry || entry.current_hash === expect.hash) return undefined;",
+    replace: "if (!entry || expect) return undefined;",
+  },
+  {
+    ...foretold,
+    name: "the console foretells a minor change that the service will not grant",
+    find: "affected_users > (minor.max_affected_users ?? Infinity) &&",
+    replace: "false &&",
+  },
+  {
+    ...foretold,
+    name: "the console does not foretell that a target is forbidden",
+    find: "policy.forbidden_targets.find((one) => matches(target, one))",
+    replace: "policy.forbidden_targets.find((one) => one === target)",
+  },
+  {
+    ...offers,
+    name: "the console offers proposers their own change to approve",
+    find: "return own && policy?.self_approval === false ?",
+    replace: "return false ?",
+  },
+  {
+    ...offers,
+    name: "the console offers an apply that a gate blocks",
+    find: "return blocking.length === 0 ? null :",
+    replace: "return true ? null :",
+  },
+  {
+    ...dialog,
+    name: "the dialog decides on another revision than it shows",
+    find: "{ revision: change.revision, key: key(fields) }",
+    replace: "{ key: key(fields) }",
+    only: "stopped by the service",
+  },
+  {
+    ...dialog,
+    name: "a decision that is sent again is made again",
+    find: "{ revision: change.revision, key: key(fields) }",
+    replace: "{ revision: change.revision, key: String(Math.random()) }",
+    only: "an answer that was lost",
+  },
+  {
+    ...dialog,
+    name: "the dialog still sends when the change is another one",
+    find: "{changed.now ? (\n            <button",
+    replace: "{false ? (\n            <button",
+    only: "nothing is swapped",
+  },
+];

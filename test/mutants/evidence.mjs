@@ -1,0 +1,172 @@
+/** The tree over the log: proofs, checkpoints, signed notes, and what an anchor is for. */
+
+const merkle = { file: "lib/audit/merkle.ts", tests: ["test/lib/audit/merkle.test.ts"] };
+const proofs = { file: "lib/audit/proofs.ts", tests: ["test/lib/audit/proofs.test.ts"] };
+const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts"] };
+const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
+const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };
+const maintain = { file: "lib/audit/maintain.ts", tests: ["test/lib/audit/maintain.test.ts"] };
+
+export const evidence = [
+  {
+    ...merkle,
+    name: "a leaf of the tree may pass for a node",
+    find: "sha256(bytesOf(`00${currentHash}`))",
+    replace: "sha256(bytesOf(`01${currentHash}`))",
+  },
+  {
+    ...merkle,
+    name: "left and right of a node may be exchanged",
+    find: "sha256(bytesOf(`01${left}${right}`))",
+    replace: "sha256(bytesOf(`01${left < right ? left + right : right + left}`))",
+  },
+  {
+    ...merkle,
+    name: "a tree whose length is a power of two is split wrongly",
+    find: "while (k * 2 < n)",
+    replace: "while (k * 2 <= n)",
+  },
+  {
+    ...proofs,
+    name: "an inclusion proof names its siblings in the wrong order",
+    find: "? [...walk(start, middle), { start: middle, end }]\n      : [...walk(middle, end), { start, end: middle }];\n  };\n  return walk(0, length);\n}\n\n/** That the tree",
+    replace:
+      "? [{ start: middle, end }, ...walk(start, middle)]\n      : [{ start, end: middle }, ...walk(middle, end)];\n  };\n  return walk(0, length);\n}\n\n/** That the tree",
+  },
+  {
+    ...proofs,
+    name: "a consistency proof leaves out the earlier tree's last part",
+    find: "if (from === end) return start === 0 ? [] : [{ start, end }];",
+    replace: "if (from === end) return [];",
+  },
+  {
+    ...tree,
+    name: "an entry that does not hold is taken into the tree",
+    find: "if (!follows) return broken",
+    replace: "if (false) return broken",
+  },
+  {
+    ...tree,
+    name: "a log shorter than its tree is no breach",
+    find: "if (tree.length > head.length)",
+    replace: "if (false)",
+  },
+  {
+    ...tree,
+    name: "a log whose end is another than the tree grew from is no breach",
+    find: "return tree.head === head.head\n        ? { tree }",
+    replace: "return true\n        ? { tree }",
+  },
+  {
+    ...tree,
+    name: "each completed part of the tree takes the place of the one before",
+    find: "const offset = place % TILE_WIDTH;",
+    replace: "const offset = 0;",
+  },
+  {
+    ...checkpoint,
+    name: "a checkpoint is signed though the log does not continue the last one",
+    find: "if ((await rootAt(deps, known.length)) !== known.root)",
+    replace: "if (false)",
+    grave: true,
+  },
+  {
+    ...checkpoint,
+    name: "a last checkpoint that lost its signature is believed",
+    find: "if (!ownKey || (await isSignedBy(parseNote(last.note)!, key, deps.sha256))) return undefined;",
+    replace: "return undefined;",
+  },
+  {
+    ...checkpoint,
+    name: "a broken log gets a new checkpoint",
+    find: "if (deps.integrity.breach) return undefined;",
+    replace: "",
+  },
+  {
+    ...checkpoint,
+    name: "a checkpoint is answered before it is kept",
+    find: 'await deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0));',
+    replace:
+      'void deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0)).catch(() => {});',
+  },
+  {
+    ...checkpoint,
+    name: "a length with zeros before it is read as a checkpoint",
+    find: "/^(?:0|[1-9]\\d{0,14})$/.test(length)",
+    replace: "/^\\d{1,15}$/.test(length)",
+  },
+  {
+    ...checkpoint,
+    name: "the signature does not cover the whole text",
+    find: "signer.sign(new TextEncoder().encode(text))",
+    replace: "signer.sign(new TextEncoder().encode(text.trimEnd()))",
+  },
+  {
+    ...note,
+    name: "one good signature makes up for one that does not hold",
+    find: "return verified.length > 0 && verified.every(Boolean);",
+    replace: "return verified.some(Boolean);",
+  },
+  {
+    ...note,
+    name: "a note without the key's signature is signed by it",
+    find: "return verified.length > 0 && verified.every(Boolean);",
+    replace: "return verified.every(Boolean);",
+    tests: ["test/lib/audit/note.test.ts", "test/lib/audit/checkpoint.test.ts"],
+  },
+  {
+    ...note,
+    name: "a signature counts under any name",
+    find: "own = note.signatures.filter((signature) => signature.name === key.name && signature.keyId === keyId)",
+    replace: "own = note.signatures.filter((signature) => signature.keyId === keyId)",
+  },
+  {
+    ...note,
+    name: "a note may hide control characters",
+    find: " || /(?!\\n)\\p{Cc}/u.test(note)",
+    replace: "",
+  },
+  {
+    ...note,
+    name: "base64 may be written in more ways than one",
+    find: "return base64Of(bytes) === text ? bytes : undefined;",
+    replace: "return bytes;",
+  },
+  {
+    ...maintain,
+    name: "the log may fall behind its checkpoints for hours",
+    find: "|| isPast(last.at, LONGEST_BEHIND_MS, clock.now())",
+    replace: "",
+  },
+  {
+    ...maintain,
+    name: "a thousand entries may go without a checkpoint",
+    find: "behind >= MOST_BEHIND ||",
+    replace: "",
+  },
+  {
+    ...maintain,
+    name: "an old checkpoint of a broken log is anchored behind the newest",
+    find: "anchor && !integrity.breach && (await lastCheckpoint({ store }))",
+    replace: "anchor && (await lastCheckpoint({ store }))",
+  },
+  {
+    ...maintain,
+    name: "an anchor that failed once is not tried again",
+    find: "before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now)",
+    replace: "before.last_error === null ? before.note === note : true",
+  },
+  {
+    ...maintain,
+    name: "an anchor that lost what it kept is not given it again",
+    find: 'await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));',
+    replace: "",
+  },
+  {
+    ...maintain,
+    name: "a log that was set back behind its anchor is served as sound",
+    find: "if (breach) return reportBreach({ integrity, log }, { ...breach, reason: `against the anchor: ${breach.reason}` });",
+    replace: "if (breach) return;",
+    grave: true,
+  },
+];

@@ -1,0 +1,263 @@
+/** What stands before a decision: sites, hosts, tokens, bodies, fields, preconditions and repeated requests. */
+
+const HTTP = ["test/contract/http.test.ts"];
+const idempotency = { file: "lib/http/idempotency.ts", tests: HTTP, only: "bare handlers idempotency" };
+const kept = { file: "lib/http/idempotency.ts", tests: ["test/lib/http/idempotency.test.ts"] };
+const match = { file: "lib/http/if_match.ts", tests: HTTP, only: "bare handlers preconditions" };
+const guards = { file: "lib/http/guards.ts", tests: HTTP, only: "bare handlers access" };
+const hosts = { file: "lib/http/host_guard.ts", tests: ["test/lib/http/host_guard.test.ts"] };
+const body = { file: "lib/http/body.ts", tests: ["test/lib/http/body.test.ts", ...HTTP], only: "body|length|bodies" };
+const form = { file: "lib/form.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
+const json = { file: "lib/strict_json.ts", tests: ["test/lib/strict_json.test.ts"] };
+const endpoint = { file: "lib/endpoint.ts", tests: HTTP };
+
+export const http = [
+  {
+    ...idempotency,
+    name: "a repeated request is done again",
+    find: "if (!kept || now - kept.at > KEPT_MS) continue;",
+    replace: "continue;",
+    grave: true,
+  },
+  {
+    ...idempotency,
+    name: "a key used with another body gets the first answer",
+    find: "if (kept.body !== key.body)",
+    replace: "if (false)",
+  },
+  {
+    ...idempotency,
+    name: "a key is free again before its 24 hours are over",
+    find: "now - kept.at > KEPT_MS",
+    replace: "now - kept.at > KEPT_MS / 2",
+  },
+  {
+    ...idempotency,
+    name: "a key means one answer on every path",
+    find: "[request.method, new URL(request.url).pathname, token,",
+    replace: "[request.method, token,",
+  },
+  {
+    ...idempotency,
+    name: "one person's key gives another person's answer",
+    find: 'token, person ?? "", key]',
+    replace: "token, key]",
+  },
+  {
+    ...kept,
+    name: "a key outlives the token it was sent with",
+    find: "pathname, token, person",
+    replace: "pathname, person",
+  },
+  {
+    ...kept,
+    name: "kept answers are deleted up to a day too early",
+    find: "const expired = `${day(now - KEPT_MS)}:`;",
+    replace: "const expired = `${day(now)}:`;",
+    grave: true,
+  },
+  {
+    ...kept,
+    name: "kept answers are never deleted",
+    find: ".filter(({ id }) => id < expired)",
+    replace: ".filter(() => false)",
+  },
+  {
+    ...kept,
+    name: "around midnight another instance does not find the answer",
+    find: "[now, now - KEPT_MS, now + AHEAD_MS]",
+    replace: "[now, now - KEPT_MS]",
+  },
+  {
+    name: "an answer is not kept with the write it answers",
+    file: "lib/governance/unit.ts",
+    find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);",
+    replace:
+      "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, decided, now)), 50);",
+    tests: HTTP,
+    only: "bare handlers idempotency",
+  },
+  { ...match, name: "If-Match is not looked at", find: "if (header === null) return;", replace: "return;" },
+  {
+    ...match,
+    name: "If-Match holds for any revision that begins alike",
+    find: "tags.includes(etag(revision))",
+    replace: "tags.some((tag) => tag.startsWith(etag(revision).slice(0, 1)))",
+  },
+  {
+    ...guards,
+    name: "a page of another site may write",
+    find: 'throw new AppError("cross_site", "a page of another site may not write here");',
+    replace: "",
+  },
+  {
+    ...guards,
+    name: "a page of a neighbouring subdomain may write",
+    find: 'if (site === "same-origin" || site === "none") return;',
+    replace: 'if (site !== "cross-site") return;',
+  },
+  {
+    ...guards,
+    name: "a page of no origin may write",
+    find: 'host !== "" &&\n      (host === hostOf(request)',
+    replace: '(host === "" || host === hostOf(request)',
+  },
+  {
+    ...guards,
+    name: "a write needs no token",
+    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
+    replace: "return;",
+    grave: true,
+  },
+  {
+    ...guards,
+    name: "the beginning of the token is enough",
+    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
+    replace: 'if (given !== "" && deps.adminToken.startsWith(given)) return;',
+  },
+  {
+    ...guards,
+    name: "tokens are compared letter by letter until one differs",
+    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
+    replace: "if (given === deps.adminToken) return;",
+    tests: ["test/lib/http/guards.test.ts"],
+    only: undefined,
+  },
+  {
+    ...guards,
+    name: "a host that wants no anonymous writes takes them",
+    find: "if (adminToken || allowAnonymousWrites !== false) return;",
+    replace: "return;",
+    tests: ["test/lib/http/anonymous_writes.test.ts"],
+    only: undefined,
+  },
+  {
+    ...hosts,
+    name: "any name may be pointed at this machine",
+    find: 'if (!names.has(name) && !IPV4.test(name) && !name.startsWith("[")) return false;',
+    replace: "",
+  },
+  {
+    ...hosts,
+    name: "a name that begins like an address counts as one",
+    find: "const IPV4 = /^\\d+\\.\\d+\\.\\d+\\.\\d+$/;",
+    replace: "const IPV4 = /^\\d+\\.\\d+\\.\\d+\\.\\d+/;",
+  },
+  {
+    ...hosts,
+    name: "what stands before an @ hides another host",
+    find: "const HOST = /^[A-Za-z0-9._:[\\]-]+$/;",
+    replace: "const HOST = /^[A-Za-z0-9._:[\\]@-]+$/;",
+  },
+  {
+    ...body,
+    name: "a body of any size is read when it does not tell its length",
+    find: "if (size > BODY_LIMIT) {",
+    replace: "if (size > 100 * BODY_LIMIT) {",
+  },
+  {
+    ...body,
+    name: "a body that claims to be small may be of any size",
+    find: "if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();",
+    replace: "",
+  },
+  {
+    ...body,
+    name: "bytes that are no UTF-8 are taken for characters",
+    find: 'if (text.includes("\\uFFFD"))',
+    replace: "if (false)",
+  },
+  {
+    ...body,
+    name: "any content type is read as a form",
+    find: 'if (type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded") return "form";',
+    replace: 'return "form";',
+  },
+  {
+    ...form,
+    name: "the last of a repeated field counts",
+    find: 'if (key in fields) throw invalidField(key, "is given more than once");\n    fields[key] = equals',
+    replace: "fields[key] = equals",
+  },
+  {
+    ...form,
+    name: "an empty number is 0",
+    find: "z.string().regex(JSON_NUMBER).transform(Number)",
+    replace: "z.string().transform(Number)",
+  },
+  {
+    ...form,
+    name: "a client may decide in the service's own name",
+    find: "(name) => !/^(llm|policy):/i.test(name),",
+    replace: "() => true,",
+  },
+  {
+    ...form,
+    name: "two names may differ by what nobody sees",
+    find: '.refine((text) => !INVISIBLE.test(text), "must not hold control or invisible characters")',
+    replace: "",
+  },
+  {
+    ...form,
+    name: "a name is kept as it was written, spaces and all",
+    find: '.transform((name) => name.normalize("NFKC").trim())',
+    replace: "",
+    only: "bare handlers (fields|consent)",
+  },
+  {
+    name: "a misspelt field of an apply is passed over",
+    file: "handlers/product/apply.ts",
+    find: "z.strictObject(",
+    replace: "z.object(",
+    tests: HTTP,
+    only: "bare handlers errors",
+  },
+  { ...json, name: "the last of a repeated JSON member counts", find: "if (names!.has(name))", replace: "if (false)" },
+  {
+    ...json,
+    name: "JSON may be nested without end",
+    find: "if (open.length === DEEPEST)",
+    replace: "if (false)",
+  },
+  {
+    ...json,
+    name: "half a character is taken from JSON",
+    find: 'if (typeof value === "string" && !value.isWellFormed())',
+    replace: "if (false)",
+  },
+  {
+    ...endpoint,
+    name: "a query beside an empty body is passed over",
+    find: "if (declaration.product) refuseQuery(request);",
+    replace: "",
+    only: "bare handlers (fields|bodies|errors)",
+  },
+  {
+    ...endpoint,
+    name: "no endpoint asks for the token",
+    find: "if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);\n",
+    replace: "",
+    only: "bare handlers access",
+  },
+  {
+    ...endpoint,
+    name: "a service without an intent answers as if it had one",
+    find: "if (declaration.product && !deps.product) throw runtimeDisabled();",
+    replace: "",
+    only: "bare handlers errors",
+  },
+  {
+    name: "an unexpected error tells the client what went wrong inside",
+    file: "lib/errors.ts",
+    find: 'return new AppError("internal", "internal error; the service\'s log has it under this request_id");',
+    replace: 'return new AppError("internal", String(error));',
+    tests: ["test/lib/errors.test.ts"],
+  },
+  {
+    name: "a store that cannot write is told as a busy one",
+    file: "lib/errors.ts",
+    find: "if (error instanceof StoreUnavailable)",
+    replace: "if (false)",
+    tests: ["test/lib/errors.test.ts"],
+  },
+];

@@ -1,0 +1,54 @@
+/**
+ * All faults, by room. A fault:
+ *   name     the wrong behaviour, as a sentence
+ *   file     where it is planted
+ *   find     the text, or RegExp, that stands there exactly once
+ *   replace  what stands there instead
+ *   tests    the nearest test files, one of which must fail
+ *   only     a pattern over the names of tests, where the files are long
+ *   grave    part of the short run
+ *
+ * When a fault is stale its text has changed. Where the behaviour is still there, give it the text that carries it now, run
+ * `npm run mutants -- --only "<part of its name>"`, and see that the test which fails is one that speaks of it. Where it is
+ * gone, the fault goes too. What no caller and no keeper of the files could ever notice is no fault, and has no place here.
+ */
+import { audit } from "./audit.mjs";
+import { consent } from "./consent.mjs";
+import { console } from "./console.mjs";
+import { evidence } from "./evidence.mjs";
+import { fileAdapter } from "./file_adapter.mjs";
+import { fold } from "./fold.mjs";
+import { http } from "./http.mjs";
+import { link } from "./link.mjs";
+import { operations } from "./operations.mjs";
+import { outcomes } from "./outcomes.mjs";
+import { policy } from "./policy.mjs";
+import { program } from "./program.mjs";
+import { recovery } from "./recovery.mjs";
+import { sharedStores } from "./shared_stores.mjs";
+import { store } from "./store.mjs";
+import { verifier } from "./verifier.mjs";
+import { watching } from "./watching.mjs";
+
+/** By the names of the files that hold them. */
+const ROOMS = {
+  audit,
+  fold,
+  evidence,
+  consent,
+  policy,
+  operations,
+  watching,
+  outcomes,
+  http,
+  store,
+  recovery,
+  shared_stores: sharedStores,
+  link,
+  file_adapter: fileAdapter,
+  verifier,
+  program,
+  console,
+};
+
+export const FAULTS = Object.entries(ROOMS).flatMap(([room, faults]) => faults.map((fault) => ({ room, ...fault })));

@@ -1,0 +1,191 @@
+/** The intent's rules: tiers, quorums, targets, names, and what an intent itself must be. */
+
+const HTTP = ["test/contract/http.test.ts"];
+const rules = { file: "lib/governance/policy.ts" };
+const tiers = { file: "lib/governance/policy.ts", tests: HTTP, only: "bare handlers tiers" };
+const today = { file: "lib/governance/policy.ts", tests: ["test/lib/governance/today.test.ts"] };
+const names = { file: "lib/governance/names.ts" };
+const intent = { file: "lib/governance/intent.ts", tests: ["test/lib/governance/intent.test.ts"] };
+
+export const policy = [
+  {
+    ...rules,
+    name: "who proposed a change may approve it though the intent forbids it",
+    find: "!policy.self_approval && change.proposer !== null",
+    replace: "false && change.proposer !== null",
+    tests: HTTP,
+    only: "bare handlers consent",
+  },
+  {
+    ...today,
+    name: "an approver who was taken off the list still counts at the apply",
+    find: "({ approver }) => mayDecide(approver, policy) &&",
+    replace: "({ approver }) =>",
+  },
+  {
+    ...today,
+    name: "a proposer's own consent still counts at the apply",
+    find: " && !approvesOwn(change, approver, policy));",
+    replace: ");",
+  },
+  {
+    ...rules,
+    name: "a change that waited too long may still be approved",
+    find: "return now - Date.parse(change.created_at) > policy.consent_ttl_hours * 3600 * 1000;",
+    replace: "return false;",
+    tests: HTTP,
+    only: "bare handlers consent",
+  },
+  {
+    ...rules,
+    name: "a forbidden target may be proposed",
+    find: "if (!matchesAny(target, policy.forbidden_targets)) return;",
+    replace: "return;",
+    tests: HTTP,
+    only: "bare handlers (consent|tiers|conflicts)",
+  },
+  {
+    ...tiers,
+    name: "an irreversible change may be minor",
+    find: 'claimed.tier === "major" || claimed.reversible === false ||',
+    replace: 'claimed.tier === "major" ||',
+  },
+  {
+    ...tiers,
+    name: "what nobody called reversible may be minor",
+    find: "risk === undefined || reversible !== true)",
+    replace: "risk === undefined || reversible === false)",
+  },
+  {
+    ...tiers,
+    name: "a high risk need not be major",
+    find: ' || claimed.risk === "high") return "major";',
+    replace: ') return "major";',
+  },
+  {
+    ...tiers,
+    name: "a minor change may reach more users than the intent allows",
+    find: "affected_users <= (minor.max_affected_users ?? Infinity) &&",
+    replace: "",
+  },
+  {
+    ...tiers,
+    name: "a minor change may be riskier than the intent allows",
+    find: "RISKS.indexOf(risk) <= RISKS.indexOf(minor.max_risk) &&",
+    replace: "",
+  },
+  {
+    ...tiers,
+    name: "a minor change may be of a kind the intent does not name",
+    find: "minor.kinds.includes(claimed.kind) &&",
+    replace: "",
+  },
+  {
+    ...tiers,
+    name: "a minor change may be on a target the intent does not name",
+    find: "matchesAny(claimed.target, minor.targets) &&",
+    replace: "",
+  },
+  {
+    ...tiers,
+    name: "there may be more minor changes a day than the intent allows",
+    find: "minorToday < (minor.max_per_day ?? Infinity)",
+    replace: "minorToday <= (minor.max_per_day ?? Infinity)",
+  },
+  {
+    name: "the day's minor changes are not counted",
+    file: "lib/governance/admit.ts",
+    find: 'if (record.change.tier === "minor")',
+    replace: "if (false)",
+    tests: HTTP,
+    only: "bare handlers tiers",
+  },
+  {
+    name: "yesterday's minor changes count today",
+    file: "lib/governance/admit.ts",
+    find: "return kept?.day === day ? kept.count : 0;",
+    replace: "return kept?.count ?? 0;",
+    tests: HTTP,
+    only: "bare handlers tiers",
+  },
+  {
+    ...tiers,
+    name: "a major change needs no more consents than a standard one",
+    find: 'tier === "minor" ? 0 : policy.required_approvers[tier]',
+    replace: 'tier === "minor" ? 0 : policy.required_approvers.standard',
+  },
+  {
+    ...names,
+    name: "a name in wide letters is another name",
+    find: 'name.normalize("NFKC").trim().toLowerCase().normalize("NFKC")',
+    replace: "name.trim().toLowerCase()",
+    tests: HTTP,
+    only: "bare handlers consent",
+  },
+  {
+    ...names,
+    name: "a pattern of targets does not know capital letters",
+    find: 'new RegExp(`^${source}$`, "i")',
+    replace: "new RegExp(`^${source}$`)",
+    tests: HTTP,
+    only: "bare handlers (tiers|consent|conflicts)",
+  },
+  {
+    ...names,
+    name: "a pattern of targets also covers what merely contains it",
+    find: 'new RegExp(`^${source}$`, "i")',
+    replace: 'new RegExp(source, "i")',
+    tests: HTTP,
+    only: "bare handlers (tiers|consent|conflicts)",
+  },
+  {
+    ...names,
+    name: "the dot of a pattern stands for any character",
+    find: '.map((part) => part.replace(/[\\\\^$.*+?()[\\]{}|/-]/g, "\\\\$&"))',
+    replace: "",
+    tests: HTTP,
+    only: "bare handlers (tiers|consent|conflicts)",
+  },
+  {
+    name: "a proposal without a proposer is taken where self-approval is forbidden",
+    file: "lib/governance/propose.ts",
+    find: "if (!minor && !policy.self_approval && input.proposer === undefined)",
+    replace: "if (false)",
+    tests: HTTP,
+    only: "bare handlers consent",
+  },
+  {
+    name: "a second live change on a target is taken though the intent blocks it",
+    file: "lib/governance/propose.ts",
+    find: 'if (policy.on_conflict === "block" && context.live.count > 0)',
+    replace: "if (false)",
+    tests: HTTP,
+    only: "bare handlers conflicts",
+  },
+  {
+    name: "a target is live for ever once a change was on it",
+    file: "lib/governance/unit.ts",
+    find: 'if (count <= 1) return tx.delete("live_targets", target);',
+    replace: "if (count <= 1) return;",
+    tests: HTTP,
+    only: "bare handlers conflicts",
+  },
+  {
+    ...intent,
+    name: "an epoch of 0 is taken",
+    find: '.positive("must be a whole number above 0"),\n  kpis',
+    replace: ".min(0),\n  kpis",
+  },
+  {
+    ...intent,
+    name: "an intent may be approved by nobody",
+    find: "  approved_by: filled,",
+    replace: "  approved_by: z.string(),",
+  },
+  {
+    ...intent,
+    name: "the manifest's hash does not cover members that the service does not know",
+    find: "manifest_hash: sha256(canonicalJson(manifest))",
+    replace: "manifest_hash: sha256(canonicalJson({ ...parsed.data, policy: {} }))",
+  },
+];

@@ -1,0 +1,204 @@
+/** Stores that several processes share: group commit, Postgres, DynamoDB. */
+
+const FAULTS = ["test/lib/store/dynamodb_faults.test.ts"];
+const POSTGRES = ["test/lib/store/postgres_faults.test.ts"];
+const DYNAMODB = ["test/lib/store/dynamodb.test.ts"];
+const group = { file: "lib/store/group_commit.ts" };
+const async = { file: "lib/store/async_draft.ts", tests: ["test/lib/store/async_draft.test.ts"] };
+const head = { file: "lib/store/dynamodb_head.ts", tests: FAULTS };
+const batch = { file: "lib/store/dynamodb_batch.ts", tests: FAULTS };
+const aside = { file: "lib/store/dynamodb_journal.ts", tests: FAULTS };
+const client = { file: "lib/store/dynamodb_client.ts", tests: FAULTS };
+const requests = { file: "lib/store/dynamodb_requests.ts", tests: FAULTS };
+const postgres = { file: "lib/store/postgres_batch.ts", tests: POSTGRES };
+
+export const sharedStores = [
+  {
+    ...head,
+    name: "two processes may move the head of a DynamoDB table from one place",
+    find: '"commits = :commits and attribute_not_exists(pending)"',
+    replace: '":commits = :commits and attribute_not_exists(pending)"',
+    tests: [...DYNAMODB, ...FAULTS],
+  },
+  {
+    ...head,
+    name: "two processes may both begin an empty table",
+    find: '"attribute_not_exists(commits)"',
+    replace: '"attribute_not_exists(pending)"',
+    tests: [...DYNAMODB, ...FAULTS],
+  },
+  {
+    ...batch,
+    name: "a decision that wrote nothing may rest on what has moved",
+    find: "if ((await readHead(client)).commits !== commits) throw moved();",
+    replace: "void moved;",
+    tests: DYNAMODB,
+    only: "sees one moment|is taken back",
+  },
+  {
+    ...batch,
+    name: "a read shows a part of a transaction that is being carried out",
+    find: "  await commitsCarriedOut(client);\n  return read();",
+    replace: "  return read();",
+  },
+  {
+    ...batch,
+    name: "a commit that was refused is told as kept",
+    find: "if (!kept) throw moved();",
+    replace: "void kept;",
+  },
+  {
+    ...batch,
+    name: "a commit whose outcome nobody knows is told as refused",
+    find: "throw error instanceof NoAnswer && error.lost ? unknown(client, error) : error;",
+    replace: "void unknown; throw new Contended(String(error));",
+  },
+  {
+    ...aside,
+    name: "a transaction of which a part is gone is carried out in part",
+    find: "if (lines.length !== lineCountOf(commit)) {",
+    replace: "if (false) {",
+  },
+  {
+    ...aside,
+    name: "who comes late to a transaction carries it out over what followed",
+    find: "[stillPending(table, commit), ...chunk]",
+    replace: "chunk",
+  },
+  {
+    ...client,
+    name: "a refusal after a lost answer counts for what was lost",
+    find: "if (refused && (!lost || error.code === CANCELLED)) throw error;",
+    replace: "if (refused) throw error;",
+  },
+  {
+    ...client,
+    name: "a process that was halted commits after its token is forgotten",
+    find: "if (!again || chance.now() >= end)",
+    replace: "if (!again)",
+  },
+  {
+    ...client,
+    name: "a throttled request is not made again",
+    find: "if (code !== CANCELLED) return THROTTLED.test(code) || UNSURE.test(code);",
+    replace: "if (code !== CANCELLED) return UNSURE.test(code);",
+  },
+  {
+    ...requests,
+    name: "what did not fit in one answer is taken for absent",
+    find: "left = UnprocessedKeys?.[table]?.Keys ?? [];",
+    replace: "left = UnprocessedKeys === undefined ? [] : [];",
+  },
+  {
+    ...requests,
+    name: "a page ends where an answer did",
+    find: "} while (start && items.length < limit);",
+    replace: "} while (false);",
+    tests: DYNAMODB,
+    only: "megabyte",
+  },
+  {
+    name: "a deleted record of a DynamoDB table begins at revision 1 again",
+    file: "lib/store/dynamodb_items.ts",
+    find: "const item = live ?? deleted;",
+    replace: "void deleted; const item = live;",
+    tests: DYNAMODB,
+  },
+  {
+    ...group,
+    name: "what a decision could not read is hidden when the decision catches it",
+    find: "      if (batch.failure) throw batch.failure.error;\n",
+    replace: "",
+    tests: POSTGRES,
+    only: "breaks within a decision",
+  },
+  {
+    ...group,
+    name: "a decision does not see what those before it in the batch wrote",
+    find: "written.get(collection)?.get(id) ?? read.get(collection)?.get(id);",
+    replace: "read.get(collection)?.get(id);",
+    tests: DYNAMODB,
+    only: "parallel increments",
+  },
+  {
+    ...group,
+    name: "a result is told before the batch is committed",
+    find: "return () => resolve(result);",
+    replace: "resolve(result);\n    return () => {};",
+    tests: [...FAULTS, ...DYNAMODB],
+  },
+  {
+    ...group,
+    name: "a contended store keeps its caller waiting twice as long",
+    find: "if (tries === TRIES) throw new StoreBusy(",
+    replace: "if (tries === 2 * TRIES) throw new StoreBusy(",
+    tests: FAULTS,
+    only: "always faster",
+  },
+  {
+    ...group,
+    name: "contention is not tried again",
+    find: "if (!(error instanceof Contended)) throw error;",
+    replace: "throw error;",
+    tests: FAULTS,
+  },
+  {
+    ...async,
+    name: "a conflict is hidden when the decision catches it",
+    find: "if (refusal !== undefined) throw refusal;",
+    replace: "",
+  },
+  {
+    ...async,
+    name: "a decision that has ended goes on reading",
+    find: "if (ended) throw new Error(",
+    replace: "if (false) throw new Error(",
+  },
+  {
+    ...postgres,
+    name: "two processes write to one Postgres store at once",
+    find: "await client.query(\"select pg_advisory_xact_lock(hashtextextended('countersign/' || $1, 0))\", [store]);",
+    replace: 'await client.query("select $1::text", [store]);',
+    tests: ["test/lib/store/postgres.test.ts"],
+    only: "several writers",
+  },
+  {
+    ...postgres,
+    name: "a commit that the server answered with a rollback counts",
+    find: 'if (command !== "COMMIT") throw',
+    replace: "if (false) throw",
+  },
+  {
+    ...postgres,
+    name: "a commit that was kept, its answer lost, is done again",
+    find: "if (await wasKept(writer, number)) return;",
+    replace: "",
+  },
+  {
+    ...postgres,
+    name: "a commit that never arrived is told as kept",
+    find: "return last?.revision === number;",
+    replace: "return true;",
+  },
+  {
+    ...postgres,
+    name: "a process that is halted blocks the others for ever",
+    find: "     set local idle_in_transaction_session_timeout = ${limits.idle};\n",
+    replace: "",
+    only: "halted",
+  },
+  {
+    name: "a Postgres store shows deleted records",
+    file: "lib/store/postgres_rows.ts",
+    find: "and collection = $2 and not deleted ${beyond}",
+    replace: "and collection = $2 ${beyond}",
+    tests: ["test/lib/store/postgres.test.ts"],
+  },
+  {
+    name: "ids beyond the basic plane come in another order than elsewhere",
+    file: "lib/store/record_key.ts",
+    find: "if (byte >= 0xee) bytes[index] = byte >= 0xf0 ? byte - 2 : byte + 5;",
+    replace: "void byte;",
+    tests: ["test/lib/store/record_key.test.ts"],
+  },
+];

@@ -1,0 +1,180 @@
+/** The store on files when it writes: journal, batches, syncs, lock; and the rules of every transaction. */
+
+const JOURNAL = ["test/local/store/journal.test.ts"];
+const SEGMENTS = ["test/local/store/segments.test.ts"];
+const DURABLE = ["test/local/store/durable_answer.test.ts"];
+const journal = { file: "local/store/journal.ts", tests: JOURNAL };
+const batch = { file: "local/store/batch.ts", tests: JOURNAL };
+const files = { file: "local/store/files.ts" };
+const transactions = { file: "local/store/transactions.ts", tests: JOURNAL };
+const lock = { file: "local/lock_folder.ts", tests: ["test/local/lock.test.ts"] };
+const draft = { file: "lib/store/draft.ts", tests: ["test/lib/store/memory.test.ts"] };
+
+export const store = [
+  {
+    ...batch,
+    name: "the end of a long text in three-byte characters is cut off",
+    find: "length + text.length * 3",
+    replace: "length + text.length * 2",
+    grave: true,
+  },
+  {
+    ...batch,
+    name: "a second batch begins with the first one's end",
+    find: "      length = 0;\n      commits = 0;",
+    replace: "      commits = 0;",
+  },
+  {
+    ...files,
+    name: "syncing does nothing",
+    find: "sync: promisify(fs.fdatasync),",
+    replace: "sync: async () => undefined,",
+    tests: DURABLE,
+    grave: true,
+  },
+  {
+    ...journal,
+    name: "a write is acknowledged before it is synced",
+    find: "await files.sync(active.fd);\n  };",
+    replace: "void files.sync(active.fd).catch(() => undefined);\n  };",
+    tests: DURABLE,
+  },
+  {
+    ...files,
+    name: "what a write left over is not written",
+    find: "for (let done = 0; done < bytes.length;) {\n    const written",
+    replace: "for (let done = 0; done < 1;) {\n    const written",
+    tests: JOURNAL,
+  },
+  {
+    ...files,
+    name: "a file takes its place before its content is durable",
+    find: "await writeAll(files, fd, content, 0);\n    await files.sync(fd);",
+    replace: "await writeAll(files, fd, content, 0);",
+    tests: ["test/local/store/snapshot.test.ts"],
+  },
+  {
+    ...files,
+    name: "a new folder's name is not made durable",
+    find: "await files.syncFolder(dirname(made));",
+    replace: "",
+    tests: JOURNAL,
+  },
+  {
+    ...journal,
+    name: "after a failed sync the store goes on writing",
+    find: "        return fail(error);",
+    replace: "        await fail(error);\n        failure = undefined;\n        continue;",
+  },
+  {
+    ...journal,
+    name: "those who wait for a failed write are told it is done",
+    find: "for (const waiter of waiters) waiter.failed(failure);",
+    replace: "for (const waiter of waiters) waiter.durable();",
+  },
+  {
+    ...journal,
+    name: "what was accepted on top of a failed write waits for ever",
+    find: "const waiters = [...(writing?.waiters ?? []), ...gathering.waiters];",
+    replace: "const waiters = [...(writing?.waiters ?? [])];",
+  },
+  {
+    ...journal,
+    name: "a write that failed half way leaves half a line",
+    find: "await files.truncate(active.fd, active.bytes).catch(() => undefined);",
+    replace: "",
+  },
+  {
+    ...journal,
+    name: "a journal file grows without end",
+    find: "if (active.bytes + batch.bytes.length > segmentBytes && active.last > active.header.after) await rotate();",
+    replace: "void rotate;",
+    tests: SEGMENTS,
+  },
+  {
+    ...journal,
+    name: "of two renames only the second is made durable",
+    find: "sealed.path = paths.segment(segment);\n      await files.syncFolder(paths.folder);",
+    replace: "sealed.path = paths.segment(segment);",
+    tests: ["test/local/store/crash.test.ts"],
+    only: "power may fail",
+  },
+  {
+    ...journal,
+    name: "a read of what is not durable is answered at once",
+    find: "if (last) last.waiters.push(waiter);\n      else waiter.durable();",
+    replace: "void last;\n      waiter.durable();",
+    tests: ["test/local/store/contract.test.ts", ...JOURNAL],
+  },
+  {
+    name: "an earlier version hides a later one until it is durable",
+    file: "local/store/overlay.ts",
+    find: "if (known?.get(version.id) === version) known.delete(version.id);",
+    replace: "known?.delete(version.id);",
+    tests: ["test/local/store/parts.test.ts"],
+  },
+  {
+    ...transactions,
+    name: "an audit entry may be written over",
+    find: "if (text === undefined || id !== next)",
+    replace: "if (text === undefined)",
+  },
+  {
+    ...transactions,
+    name: "an error tells of what was read before that is durable",
+    find: "durable = () => reject(error);\n    }",
+    replace: "return reject(error);\n    }",
+    tests: ["test/local/store/contract.test.ts"],
+  },
+  {
+    ...lock,
+    name: "two processes own one state file",
+    find: "if ((await Promise.all(held)).includes(true)) {",
+    replace: "if (false) {",
+    grave: true,
+  },
+  {
+    ...lock,
+    name: "a process that does not answer counts as gone",
+    find: "socket.setTimeout(patience, () => decide(true));",
+    replace: "socket.setTimeout(patience, () => decide(false));",
+  },
+  {
+    ...lock,
+    name: "a state file stays locked when its process was killed",
+    find: 'decide(!GONE.includes(error.code ?? ""))',
+    replace: "decide(true)",
+  },
+  {
+    ...draft,
+    name: "an expected revision is not looked at",
+    find: "if (expected !== undefined && expected !== actual)",
+    replace: "if (false)",
+  },
+  {
+    ...draft,
+    name: "a refused write is kept when the decision hides the refusal",
+    find: "if (refusal !== undefined) throw refusal;",
+    replace: "",
+  },
+  {
+    ...draft,
+    name: "a decision that has ended goes on writing",
+    find: 'if (ended) throw new Error("this transaction has ended: await every read and make every write within the decision");',
+    replace: "void ended;",
+  },
+  {
+    ...draft,
+    name: "a decision does not see its own writes in a page",
+    find: "if (!versions || versions.size === 0 || options.limit === 0) return below(options);",
+    replace: "void versions; if (true) return below(options);",
+  },
+  {
+    name: "half of a transaction is kept in memory when it fails",
+    file: "lib/store/memory.ts",
+    find: "const result = await decide(tx);\n    keep(finish());",
+    replace:
+      "const result = await (async () => decide(tx))().catch((error: unknown) => { keep(finish()); throw error; });\n    keep(finish());",
+    tests: ["test/lib/store/memory.test.ts"],
+  },
+];

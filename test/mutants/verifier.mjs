@@ -1,0 +1,132 @@
+/** `countersign-verify`: the export is held to its rules offline, with code of its own. */
+
+const DAMAGE = ["test/tamper/damage.test.ts"];
+const PROGRAM = ["test/local/verify.test.ts"];
+const chain = { file: "local/verify/chain.ts", tests: DAMAGE };
+const verify = { file: "local/verify/verify.ts" };
+const line = { file: "local/verify/line.ts", tests: DAMAGE };
+const note = { file: "local/verify/note.ts", tests: PROGRAM };
+
+export const verifier = [
+  {
+    ...chain,
+    name: "the verifier does not hold an entry against its hash",
+    find: "if (!hashed && entry.currentHash !== entry.computedHash)",
+    replace: "if (false)",
+    only: "flipped bit of an entry|lines* removed",
+  },
+  {
+    ...chain,
+    name: "the verifier does not hold an entry against the one before",
+    find: "if (!hashed && last && entry.previousHash !== last.hash)",
+    replace: "if (false)",
+    tests: ["test/tamper/table.test.ts"],
+  },
+  {
+    ...chain,
+    name: "the verifier lets time run backwards",
+    find: "if (last && entry.timestamp < last.timestamp)",
+    replace: "if (false)",
+    only: "no service writes",
+  },
+  {
+    ...chain,
+    name: "the verifier takes entries of two logs for one",
+    find: "if (entry.origin !== origin) return",
+    replace: "if (false) return",
+    only: "no service writes",
+  },
+  {
+    ...chain,
+    name: "the verifier passes over a number that is left out",
+    find: "if (last && entry.id !== last.id + 1)",
+    replace: "if (false)",
+    only: "no service writes",
+  },
+  {
+    ...line,
+    name: "the verifier takes more than one writing of an entry",
+    find: '`^\\\\{"origin":${TEXT}`',
+    replace: '`^\\\\{ *"origin":${TEXT}`',
+    only: "every other writing",
+  },
+  {
+    ...verify,
+    name: "the verifier passes over a line that is not ended",
+    find: 'if (rest.length > 0) yield [`not ended: ${rest.toString("latin1", 0, 100)}`];',
+    replace: "",
+    tests: DAMAGE,
+    only: "a cut within a line",
+  },
+  {
+    ...verify,
+    name: "the verifier passes over bytes that are no UTF-8",
+    find: "return isUtf8(bytes)",
+    replace: "return isUtf8 !== undefined",
+    tests: DAMAGE,
+  },
+  {
+    ...verify,
+    name: "a log that was cut is valid against its receipt",
+    find: "if (item.length > entries)",
+    replace: "if (false)",
+    tests: DAMAGE,
+    only: "a cut within a line",
+  },
+  {
+    ...verify,
+    name: "a rewritten log is valid against its receipt",
+    find: "if (item.seen === (item.head ?? item.root)) return undefined;",
+    replace: "return undefined;",
+    tests: ["test/tamper/table.test.ts"],
+  },
+  {
+    ...verify,
+    name: "having kept nothing makes a log valid",
+    find: "const held = kept.some(({ length }) => length > 0);",
+    replace: "const held = true;",
+    tests: DAMAGE,
+    only: "the log as it is",
+  },
+  {
+    name: "the verifier's tree is another than the service's",
+    file: "local/verify/tree.ts",
+    find: "  scratch[0] = 1;\n",
+    replace: "  scratch[0] = 0;\n",
+    tests: DAMAGE,
+    only: "the log as it is",
+  },
+  {
+    ...note,
+    name: "a checkpoint without the given key's signature is taken",
+    find: "own.every(({ signature }) => verify(null, Buffer.from(text), key, signature)) ? own[0]?.name : undefined",
+    replace:
+      "own.every(({ signature }) => verify(null, Buffer.from(text), key, signature)) ? (own[0]?.name ?? signatures[0]?.name) : undefined",
+  },
+  {
+    ...note,
+    name: "a signature that does not hold is taken",
+    find: "own.every(({ signature }) => verify(null, Buffer.from(text), key, signature))",
+    replace: "own.every(({ signature }) => (verify(null, Buffer.from(text), key, signature), true))",
+  },
+  {
+    ...note,
+    name: "a verifier key whose id is not its own is taken",
+    find: "if (bytes[0] !== 1 || keyIdOf(name, raw) !== id) return undefined;",
+    replace: "if (bytes[0] !== 1) return undefined;",
+  },
+  {
+    name: "a bad log ends with the exit code of a good one",
+    file: "local/verify/main.ts",
+    find: "const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;",
+    replace: "const EXIT = { valid: 0, bad: 0, consistent: 2 } as const;",
+    tests: PROGRAM,
+  },
+  {
+    name: "a log with nothing to hold it against ends as valid",
+    file: "local/verify/main.ts",
+    find: "const EXIT = { valid: 0, bad: 1, consistent: 2 } as const;",
+    replace: "const EXIT = { valid: 0, bad: 1, consistent: 0 } as const;",
+    tests: PROGRAM,
+  },
+];

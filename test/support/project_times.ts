@@ -1,0 +1,51 @@
+/** A reporter that tells what each project took: from its first file to its last, in sum, and its slowest files. */
+import { relative } from "node:path";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
+
+const SLOWEST = 3;
+
+interface Took {
+  file: string;
+  ms: number;
+}
+
+interface Times {
+  began: number;
+  ended: number;
+  files: Took[];
+}
+
+/** Writes to standard error, for standard output may be a report that a program reads. */
+export class ProjectTimes implements Reporter {
+  readonly #projects = new Map<string, Times>();
+  #root = "";
+
+  onInit(vitest: Vitest): void {
+    this.#root = vitest.config.root;
+  }
+
+  onTestModuleQueued({ project }: TestModule): void {
+    if (!this.#projects.has(project.name))
+      this.#projects.set(project.name, { began: performance.now(), ended: 0, files: [] });
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    const times = this.#projects.get(module.project.name)!;
+    const { prepareDuration, collectDuration, duration } = module.diagnostic();
+    times.ended = performance.now();
+    times.files.push({ file: relative(this.#root, module.moduleId), ms: prepareDuration + collectDuration + duration });
+  }
+
+  onTestRunEnd(): void {
+    for (const [name, { began, ended, files }] of this.#projects) {
+      const slowest = files.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+      const sum = files.reduce((total, { ms }) => total + ms, 0);
+      const told = slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(", ");
+      process.stderr.write(
+        `${name}: ${files.length} files in ${seconds(ended - began)}, ${seconds(sum)} in sum; slowest: ${told}\n`,
+      );
+    }
+  }
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

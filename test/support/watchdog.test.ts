@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../e2e/server.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Files that vitest itself would wait for; the first has a process of its own, which would go on without it. */
+const HANGING = {
+  "imports.test.ts": `
+    import { spawn } from "node:child_process";
+    import { writeFileSync } from "node:fs";
+    import { test } from "vitest";
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    writeFileSync("pid", String(child.pid));
+    await new Promise(() => {});
+    test("is never reached", () => {});`,
+  "loops.test.ts": `
+    import { test } from "vitest";
+    test("is quick", () => {});
+    test("loops", async () => { await new Promise((resolve) => setTimeout(resolve, 500)); for (;;); });`,
+  "waits.test.ts": `
+    import { beforeAll, describe, test } from "vitest";
+    describe("a part", () => {
+      beforeAll(() => new Promise(() => {}), 0);
+      test("is never reached", () => {});
+    });`,
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test("a run that hangs is ended with the names of the files and what they waited for, and nothing is left of it", async () => {
+  const folder = temporaryFolder();
+  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  for (const [name, text] of Object.entries(HANGING)) await writeFile(join(folder, name), text);
+  const watchdog = JSON.stringify(join(ROOT, "test/support/watchdog.ts"));
+  await writeFile(
+    join(folder, "vitest.config.ts"),
+    `import { Watchdog } from ${watchdog};
+    export default { test: { maxWorkers: 3, reporters: ["dot", new Watchdog(4000)] } };`,
+  );
+  const args = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--root", folder];
+  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
+    execFile(process.execPath, args, { cwd: folder, env: { PATH: process.env["PATH"] } }, (error, _, stderr) =>
+      resolve({ code: error?.code, stderr }),
+    ),
+  );
+  expect(code).toBe(1);
+  const told = stderr.slice(stderr.indexOf("the run hangs and is ended"));
+  expect(told).toMatch(/^ {2}imports\.test\.ts: silent for \d s since it began to load$/m);
+  expect(told).toMatch(/^ {2}loops\.test\.ts: silent for \d s since "loops" began; waits for the test "loops"$/m);
+  expect(told).toMatch(/^ {2}waits\.test\.ts: .* since beforeAll of "a part" began; waits for beforeAll of "a part"$/m);
+  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
+  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+});
