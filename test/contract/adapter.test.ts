@@ -1,5 +1,6 @@
 /** The adapters of the package keep what every adapter promises; broken ones are told. */
 import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ProductAdapter } from "../../lib/governance/adapters/port.ts";
@@ -7,14 +8,13 @@ import { webhookAdapter } from "../../lib/governance/adapters/webhook.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { fileAdapter } from "../../local/file_adapter.ts";
-import { fastTmpdir } from "../support/folders.ts";
 import { startWebhookHost } from "../support/webhook_host.ts";
 import { adapterCases, type MakeAdapter } from "./adapter_cases.ts";
 
 const common = { product_id: "acme-crm", instance_id: "acme-crm@local", clock: systemClock };
 
 const onFile: MakeAdapter = async () => {
-  const folder = await mkdtemp(join(fastTmpdir(), "countersign-adapter-"));
+  const folder = await mkdtemp(join(tmpdir(), "countersign-adapter-"));
   const adapter = fileAdapter({ path: join(folder, "config.json"), store: memoryStore(), ...common });
   return { adapter, dispose: () => rm(folder, { recursive: true, force: true }) };
 };

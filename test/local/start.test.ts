@@ -12,6 +12,7 @@ import { sha256 } from "../../local/node_ports.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type Running } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
+import { inSlices } from "../support/in_slices.ts";
 import { logOf } from "../lib/audit/synthetic_log.ts";
 
 let folder: string;
@@ -158,13 +159,13 @@ async function editedLog(edited: number): Promise<void> {
   const before = await logOf(LONG, { sha256 });
   await currentCheckpoint(before);
   const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
-  for (const collection of ["meta", "merkle", "audit"]) {
-    const records = await before.store.list<object>(collection, { limit: LONG });
-    await store.transact((tx) => {
-      for (const { id, value } of records)
-        tx.put(collection, id, id === entryKey(edited) ? { ...value, detail: "{ }" } : value);
-    });
-  }
+  for (const collection of ["meta", "merkle"] as const)
+    await inSlices(store, await before.store.list(collection, { limit: LONG }), (tx, { id, value }) =>
+      tx.put(collection, id, value),
+    );
+  await inSlices(store, await before.store.list("audit", { limit: LONG }), (tx, { id, value }) =>
+    tx.put("audit", id, id === entryKey(edited) ? { ...value, detail: "{ }" } : value),
+  );
   await store.close();
 }
 

@@ -1,9 +1,9 @@
 /** Who may decide what: proposals, consent, and the table of states. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const decision = { file: "lib/governance/consent.ts", tests: HTTP, only: "bare handlers consent" };
-const table = { file: "lib/governance/transitions.ts", tests: ["test/lib/governance/transitions.test.ts"] };
-const content = { file: "lib/governance/change.ts", tests: ["test/lib/governance/change.test.ts"] };
+const decision = { file: "lib/governance/rules/consent.ts", tests: HTTP, only: "bare handlers consent" };
+const table = { file: "lib/governance/rules/transitions.ts", tests: ["test/lib/governance/transitions.test.ts"] };
+const content = { file: "lib/governance/rules/change.ts", tests: ["test/lib/governance/change.test.ts"] };
 
 export const consent = [
   {
@@ -84,7 +84,7 @@ export const consent = [
   },
   {
     name: "with a trusted proxy anybody may decide under any name",
-    file: "lib/governance/decide.ts",
+    file: "lib/governance/record_decision.ts",
     find: "    requirePerson(call, person.field, person.name);\n",
     replace: "",
     tests: HTTP,
@@ -92,7 +92,7 @@ export const consent = [
   },
   {
     name: "with a trusted proxy a proposal may name somebody else",
-    file: "lib/governance/admit.ts",
+    file: "lib/governance/submit_proposal.ts",
     find: 'if (input.proposer !== undefined) requirePerson(call, "proposer", input.proposer);\n  else if',
     replace: "if",
     tests: HTTP,
@@ -100,7 +100,7 @@ export const consent = [
   },
   {
     name: "a decision is taken on a revision that nobody saw",
-    file: "lib/governance/decide.ts",
+    file: "lib/governance/record_decision.ts",
     find: "    requireMatch(call.request, record.change.revision);\n",
     replace: "",
     tests: HTTP,
@@ -108,7 +108,7 @@ export const consent = [
   },
   {
     name: "consent is recorded without what it was given to",
-    file: "lib/governance/decide.ts",
+    file: "lib/governance/record_decision.ts",
     find: "      digest: change.digest,\n",
     replace: "",
     tests: HTTP,
@@ -124,14 +124,14 @@ export const consent = [
   },
   {
     name: "a gate shows a pass where the apply will be refused",
-    file: "lib/governance/gates.ts",
+    file: "lib/governance/rules/gates.ts",
     find: 'state: standing >= needed ? "pass" : "block",',
     replace: 'state: "pass",',
     tests: ["test/lib/governance/today.test.ts"],
   },
   {
     name: "a forbidden target is no gate",
-    file: "lib/governance/gates.ts",
+    file: "lib/governance/rules/gates.ts",
     find: 'state: forbidden ? "block" : "pass",',
     replace: 'state: "pass",',
     tests: ["test/lib/governance/today.test.ts"],

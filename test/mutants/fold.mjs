@@ -1,7 +1,7 @@
 /** What the log says of each change, held against what the store says of it. */
 
 const REFOLD = ["test/lib/audit/refold.test.ts"];
-const told = { file: "lib/audit/fold.ts", tests: REFOLD };
+const told = { file: "lib/governance/rules/fold.ts", tests: REFOLD };
 
 export const fold = [
   {
@@ -74,14 +74,14 @@ export const fold = [
   },
   {
     name: "a change whose record is gone is not missed",
-    file: "lib/audit/refold.ts",
+    file: "lib/governance/reconcile.ts",
     find: "for (const id of unseen) note(id, await settle(store, log, id));",
     replace: "",
     tests: REFOLD,
   },
   {
     name: "a change that the log does not know is none of its business",
-    file: "lib/audit/refold.ts",
+    file: "lib/governance/reconcile.ts",
     find: 'return known ? differences(known, record, sha256) : ["log"];',
     replace: "return known ? differences(known, record, sha256) : [];",
     tests: REFOLD,

@@ -7,9 +7,9 @@ const match = { file: "lib/http/if_match.ts", tests: HTTP, only: "bare handlers 
 const guards = { file: "lib/http/guards.ts", tests: HTTP, only: "bare handlers access" };
 const hosts = { file: "lib/http/host_guard.ts", tests: ["test/lib/http/host_guard.test.ts"] };
 const body = { file: "lib/http/body.ts", tests: ["test/lib/http/body.test.ts", ...HTTP], only: "body|length|bodies" };
-const form = { file: "lib/form.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
-const json = { file: "lib/strict_json.ts", tests: ["test/lib/strict_json.test.ts"] };
-const endpoint = { file: "lib/endpoint.ts", tests: HTTP };
+const form = { file: "lib/http/form.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
+const json = { file: "lib/kit/strict_json.ts", tests: ["test/lib/strict_json.test.ts"] };
+const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
   {
@@ -70,7 +70,7 @@ export const http = [
   },
   {
     name: "an answer is not kept with the write it answers",
-    file: "lib/governance/unit.ts",
+    file: "lib/governance/transaction.ts",
     find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);",
     replace:
       "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, decided, now)), 50);",
@@ -248,14 +248,14 @@ export const http = [
   },
   {
     name: "an unexpected error tells the client what went wrong inside",
-    file: "lib/errors.ts",
+    file: "lib/kit/errors.ts",
     find: 'return new AppError("internal", "internal error; the service\'s log has it under this request_id");',
     replace: 'return new AppError("internal", String(error));',
     tests: ["test/lib/errors.test.ts"],
   },
   {
     name: "a store that cannot write is told as a busy one",
-    file: "lib/errors.ts",
+    file: "lib/kit/errors.ts",
     find: "if (error instanceof StoreUnavailable)",
     replace: "if (false)",
     tests: ["test/lib/errors.test.ts"],

@@ -158,7 +158,7 @@ export const link = [
   },
   {
     name: "a peer of another product is trusted",
-    file: "lib/link/pair.ts",
+    file: "lib/link/trust.ts",
     find: "same_product_type: 0.55, other: 0 }",
     replace: "same_product_type: 0.55, other: 0.1 }",
     tests: ["test/lib/link/insight.test.ts", "test/lib/link/registry.test.ts"],

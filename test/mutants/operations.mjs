@@ -4,9 +4,12 @@ const claims = ["test/lib/governance/claims.test.ts"];
 const flow = ["test/lib/governance/adapter_flow.test.ts"];
 const crash = ["test/lib/governance/crash.test.ts"];
 const tampering = ["test/lib/governance/tampering.test.ts"];
-const operate = { file: "lib/governance/operate.ts" };
-const claim = { file: "lib/governance/claim.ts", tests: claims };
-const host = { file: "lib/governance/host_run.ts", tests: ["test/lib/governance/host_run.test.ts", ...flow] };
+const operate = { file: "lib/governance/operation/run.ts" };
+const claim = { file: "lib/governance/operation/lease.ts", tests: claims };
+const host = {
+  file: "lib/governance/operation/run_adapter.ts",
+  tests: ["test/lib/governance/host_run.test.ts", ...flow],
+};
 const open = { file: "lib/governance/open.ts", tests: ["test/lib/governance/open.test.ts"] };
 
 export const operations = [
@@ -131,28 +134,28 @@ export const operations = [
   },
   {
     name: "a claim that a crash left is settled without asking the host",
-    file: "lib/governance/resolve.ts",
+    file: "lib/governance/operation/recover.ts",
     find: 'const host = adapter && record ? await stateOf(adapter, record.change) : "unknown";',
     replace: 'const host = "unknown" as import("./adapter.ts").HostState; void [adapter, record, stateOf];',
     tests: crash,
   },
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
-    file: "lib/governance/resolve.ts",
+    file: "lib/governance/operation/recover.ts",
     find: 'claim.operation === "apply" ? host === "applied" :',
     replace: 'claim.operation === "apply" ? true :',
     tests: crash,
   },
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
-    file: "lib/governance/resolve.ts",
+    file: "lib/governance/operation/recover.ts",
     find: 'host === "rolled_back" || host === "absent";',
     replace: 'host === "rolled_back";',
     tests: [...crash, ...claims],
   },
   {
     name: "a start does not settle what the last process left half done",
-    file: "lib/governance/resolve.ts",
+    file: "lib/governance/operation/recover.ts",
     find: "if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return;",
     replace: "if (!current || !isAbandoned(current, deps.owner, deps.clock.now())) return;",
     tests: crash,
@@ -203,14 +206,14 @@ export const operations = [
   },
   {
     name: "a broken log is written on",
-    file: "lib/governance/unit.ts",
+    file: "lib/governance/transaction.ts",
     find: "  if (breach)\n    throw new AppError(",
     replace: "  if (breach && false)\n    throw new AppError(",
     tests: ["test/lib/audit/damage.test.ts"],
   },
   {
     name: "a change loses its place among those that wait when it is decided",
-    file: "lib/governance/unit.ts",
+    file: "lib/governance/transaction.ts",
     find: 'if (isLive(after)) tx.put("live", liveKey(after), true);',
     replace: 'if (after.status === "pending_consent") tx.put("live", liveKey(after), true);',
     tests: ["test/contract/http.test.ts"],

@@ -1,8 +1,8 @@
 /** KPIs, and what became of applied changes. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const outcome = { file: "lib/governance/outcome.ts", tests: HTTP, only: "bare handlers outcomes" };
-const kpi = { file: "lib/governance/kpi.ts", tests: HTTP, only: "bare handlers (kpi|outcomes)" };
+const outcome = { file: "lib/governance/rules/outcome.ts", tests: HTTP, only: "bare handlers outcomes" };
+const kpi = { file: "lib/governance/rules/kpi.ts", tests: HTTP, only: "bare handlers (kpi|outcomes)" };
 
 export const outcomes = [
   {
@@ -45,7 +45,7 @@ export const outcomes = [
   },
   {
     name: "a rollback leaves the outcome open",
-    file: "lib/governance/settle.ts",
+    file: "lib/governance/operation/record_result.ts",
     find: 'tx.put("outcomes", change.change_id, closeOutcome(outcome, "rollback", kpis, product.intent, at));',
     replace: "void [closeOutcome, kpis, product, at];",
     tests: HTTP,
@@ -75,7 +75,7 @@ export const outcomes = [
   },
   {
     name: "E leaves out the weights",
-    file: "lib/pulse/effect.ts",
+    file: "lib/governance/rules/effect.ts",
     find: "sum += attainment * weight;\n      weights += weight;",
     replace: "sum += attainment;\n      weights += 1;",
     tests: HTTP,

@@ -1,11 +1,11 @@
 /** The intent's rules: tiers, quorums, targets, names, and what an intent itself must be. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const rules = { file: "lib/governance/policy.ts" };
-const tiers = { file: "lib/governance/policy.ts", tests: HTTP, only: "bare handlers tiers" };
-const today = { file: "lib/governance/policy.ts", tests: ["test/lib/governance/today.test.ts"] };
-const names = { file: "lib/governance/names.ts" };
-const intent = { file: "lib/governance/intent.ts", tests: ["test/lib/governance/intent.test.ts"] };
+const rules = { file: "lib/governance/rules/policy.ts" };
+const tiers = { file: "lib/governance/rules/policy.ts", tests: HTTP, only: "bare handlers tiers" };
+const today = { file: "lib/governance/rules/policy.ts", tests: ["test/lib/governance/today.test.ts"] };
+const names = { file: "lib/governance/rules/names.ts" };
+const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/governance/intent.test.ts"] };
 
 export const policy = [
   {
@@ -94,7 +94,7 @@ export const policy = [
   },
   {
     name: "the day's minor changes are not counted",
-    file: "lib/governance/admit.ts",
+    file: "lib/governance/submit_proposal.ts",
     find: 'if (record.change.tier === "minor")',
     replace: "if (false)",
     tests: HTTP,
@@ -102,7 +102,7 @@ export const policy = [
   },
   {
     name: "yesterday's minor changes count today",
-    file: "lib/governance/admit.ts",
+    file: "lib/governance/submit_proposal.ts",
     find: "return kept?.day === day ? kept.count : 0;",
     replace: "return kept?.count ?? 0;",
     tests: HTTP,
@@ -148,7 +148,7 @@ export const policy = [
   },
   {
     name: "a proposal without a proposer is taken where self-approval is forbidden",
-    file: "lib/governance/propose.ts",
+    file: "lib/governance/rules/propose.ts",
     find: "if (!minor && !policy.self_approval && input.proposer === undefined)",
     replace: "if (false)",
     tests: HTTP,
@@ -156,7 +156,7 @@ export const policy = [
   },
   {
     name: "a second live change on a target is taken though the intent blocks it",
-    file: "lib/governance/propose.ts",
+    file: "lib/governance/rules/propose.ts",
     find: 'if (policy.on_conflict === "block" && context.live.count > 0)',
     replace: "if (false)",
     tests: HTTP,
@@ -164,7 +164,7 @@ export const policy = [
   },
   {
     name: "a target is live for ever once a change was on it",
-    file: "lib/governance/unit.ts",
+    file: "lib/governance/transaction.ts",
     find: 'if (count <= 1) return tx.delete("live_targets", target);',
     replace: "if (count <= 1) return;",
     tests: HTTP,

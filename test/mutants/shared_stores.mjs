@@ -3,14 +3,14 @@
 const FAULTS = ["test/lib/store/dynamodb_faults.test.ts"];
 const POSTGRES = ["test/lib/store/postgres_faults.test.ts"];
 const DYNAMODB = ["test/lib/store/dynamodb.test.ts"];
-const group = { file: "lib/store/group_commit.ts" };
-const async = { file: "lib/store/async_draft.ts", tests: ["test/lib/store/async_draft.test.ts"] };
-const head = { file: "lib/store/dynamodb_head.ts", tests: FAULTS };
-const batch = { file: "lib/store/dynamodb_batch.ts", tests: FAULTS };
-const aside = { file: "lib/store/dynamodb_journal.ts", tests: FAULTS };
-const client = { file: "lib/store/dynamodb_client.ts", tests: FAULTS };
-const requests = { file: "lib/store/dynamodb_requests.ts", tests: FAULTS };
-const postgres = { file: "lib/store/postgres_batch.ts", tests: POSTGRES };
+const group = { file: "lib/store/engine/group_commit.ts" };
+const async = { file: "lib/store/engine/async_write_set.ts", tests: ["test/lib/store/async_draft.test.ts"] };
+const head = { file: "lib/store/dynamodb/head.ts", tests: FAULTS };
+const batch = { file: "lib/store/dynamodb/batch.ts", tests: FAULTS };
+const aside = { file: "lib/store/dynamodb/journal.ts", tests: FAULTS };
+const client = { file: "lib/store/dynamodb/client.ts", tests: FAULTS };
+const requests = { file: "lib/store/dynamodb/requests.ts", tests: FAULTS };
+const postgres = { file: "lib/store/postgres/batch.ts", tests: POSTGRES };
 
 export const sharedStores = [
   {
@@ -99,7 +99,7 @@ export const sharedStores = [
   },
   {
     name: "a deleted record of a DynamoDB table begins at revision 1 again",
-    file: "lib/store/dynamodb_items.ts",
+    file: "lib/store/dynamodb/items.ts",
     find: "const item = live ?? deleted;",
     replace: "void deleted; const item = live;",
     tests: DYNAMODB,
@@ -189,14 +189,14 @@ export const sharedStores = [
   },
   {
     name: "a Postgres store shows deleted records",
-    file: "lib/store/postgres_rows.ts",
+    file: "lib/store/postgres/rows.ts",
     find: "and collection = $2 and not deleted ${beyond}",
     replace: "and collection = $2 ${beyond}",
     tests: ["test/lib/store/postgres.test.ts"],
   },
   {
     name: "ids beyond the basic plane come in another order than elsewhere",
-    file: "lib/store/record_key.ts",
+    file: "lib/store/engine/record_key.ts",
     find: "if (byte >= 0xee) bytes[index] = byte >= 0xf0 ? byte - 2 : byte + 5;",
     replace: "void byte;",
     tests: ["test/lib/store/record_key.test.ts"],

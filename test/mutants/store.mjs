@@ -8,7 +8,7 @@ const batch = { file: "local/store/batch.ts", tests: JOURNAL };
 const files = { file: "local/store/files.ts" };
 const transactions = { file: "local/store/transactions.ts", tests: JOURNAL };
 const lock = { file: "local/lock_folder.ts", tests: ["test/local/lock.test.ts"] };
-const draft = { file: "lib/store/draft.ts", tests: ["test/lib/store/memory.test.ts"] };
+const draft = { file: "lib/store/engine/write_set.ts", tests: ["test/lib/store/memory.test.ts"] };
 
 export const store = [
   {

@@ -66,7 +66,7 @@ export const watching = [
   },
   {
     name: "a guardrail's rollback that fails is tried for ever",
-    file: "lib/pulse/guardrail_rollback.ts",
+    file: "lib/governance/guardrail_rollback.ts",
     find: 'error.code !== "illegal_transition" && tries < TRIES',
     replace: 'error.code !== "illegal_transition"',
     tests: ["test/lib/governance/guardrail.test.ts"],

@@ -71,7 +71,7 @@ test("a change of the service starts it anew, when the one before has ended in g
   const wait = "await new Promise((resolve) => setTimeout(resolve, 1500));";
   change("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
   await heard(LISTENING);
-  change("lib/version.ts", ["= packageVersion", '= packageVersion + "-changed"']);
+  change("lib/kit/version.ts", ["= packageVersion", '= packageVersion + "-changed"']);
   const lines = await heard(LISTENING);
   expect(lines.some((line) => STOPPING.test(line) && line.includes("SIGTERM"))).toBe(true);
   expect(lines.some((line) => ENDED.test(line))).toBe(false);
@@ -81,13 +81,13 @@ test("a change of the service starts it anew, when the one before has ended in g
 });
 
 test("what does not build is told, and what runs goes on", async () => {
-  change("lib/version.ts", ["export const", "export cnst"]);
+  change("lib/kit/version.ts", ["export const", "export cnst"]);
   await heard(/lib\/version\.ts:\d+:\d+/);
-  change("lib/version.ts", ["export cnst", "export let const"]);
+  change("lib/kit/version.ts", ["export cnst", "export let const"]);
   const lines = await heard(/lib\/version\.ts:\d+:\d+/);
   expect(lines.filter((line) => STOPPING.test(line))).toEqual([]);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
-  change("lib/version.ts", ["export let const", "export const"], ["-changed", "-mended"]);
+  change("lib/kit/version.ts", ["export let const", "export const"], ["-changed", "-mended"]);
   expect((await heard(LISTENING)).at(-1)).toContain("-mended");
 });
 

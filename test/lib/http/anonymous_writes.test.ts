@@ -4,6 +4,7 @@ import { endpoints } from "../../../handlers/index.ts";
 import { converseWith } from "../../../lib/chat/reply.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
+import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
 import { provider } from "../chat/provider.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -37,7 +38,7 @@ describe("without a token configured, where that is not allowed", () => {
       expect(reply).toMatchObject(unauthorized);
       expect(reply.headers.get("www-authenticate")).toContain("X-Svc-Admin-Token");
     }
-    for (const collection of ["changes", "tasks", "chat", "memories", "actions"])
+    for (const collection of ["changes", "tasks", "chat", "memories", "actions"] as const)
       expect(await api.deps.store.list(collection, { limit: 1 }), collection).toEqual([]);
     expect(await api.deps.store.list("audit", { limit: 10 })).toEqual(before);
   });
@@ -70,7 +71,7 @@ test("the model of a chat drafts nothing for a caller who may not write, by what
     );
     const llm = openAiLlm({ model: "m1", baseUrl: url });
     const deps = await opened({ llm, allowAnonymousWrites });
-    const call: Call = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
+    const call: Call<PulseDeps> = { deps, request: form("/api/chat"), person: undefined, idempotency: undefined };
     await converseWith(call, { message: "draft a banner" });
     return (await deps.store.list("changes", { limit: 10 })).length;
   };
