@@ -25,7 +25,10 @@ export type Collection = keyof Collections & string;
 export type RecordOf<C extends Collection, I extends string = string> =
   Collections[C] extends Singles<infer S> ? (I extends keyof S ? S[I] : S[keyof S]) : Collections[C];
 
-/** One stored record. `revision` starts at 1, rises with every put, and never restarts, not even after a delete. */
+/**
+ * One stored record. Its value is frozen, with all in it, and shared by those who read it. `revision` starts at 1, or above
+ * what was deleted in its collection before; it rises with every put, and never restarts, not even after a delete.
+ */
 export interface Stored<T = unknown> {
   id: string;
   revision: number;
@@ -51,7 +54,7 @@ export interface ListOptions<K extends boolean = false> {
 export const MOST_WRITES = 50;
 export const MOST_BYTES = 1_000_000;
 
-/** What reads records, in a transaction or outside. */
+/** What reads records. Outside a transaction that is what is durable, of one record or of several a moment apart. */
 export interface Reads {
   get<C extends Collection, I extends string>(collection: C, id: I): Promise<Stored<RecordOf<C, I>> | undefined>;
   /** The records with these ids, in their order, in one round trip. */
@@ -67,10 +70,13 @@ export interface Reads {
 
 /**
  * What a decision may do inside one transaction. Reads see this transaction's own writes and every transaction
- * accepted before it. Values read are the reader's own: changing them changes nothing stored.
+ * accepted before it. Everything is done within the decision: once it has ended, reads and writes throw.
  */
 export interface Tx extends Reads {
-  /** `expected`: the revision the record must have now, 0 for "must not exist"; without it the put is unconditional. */
+  /**
+   * Puts a value, or one whose text is made already (`json`). `expected`: the revision the record must have now, 0 for "must
+   * not exist"; without it the put is unconditional. An id is well-formed text of 1 to 1,000 bytes in UTF-8.
+   */
   put<C extends Collection, I extends string>(
     collection: C,
     id: I,
@@ -81,12 +87,13 @@ export interface Tx extends Reads {
 }
 
 /**
- * Where everything is kept. Values are JSON. `get` and `list` show only what is durable; `transact` is all or nothing,
- * serialisable and durable before it resolves. `decide` may run more than once, so it has no effects but through `tx`;
- * when it throws, nothing is written and the error is passed on.
+ * Where everything is kept. Values are JSON. Reads show only what is durable; `transact` is all or nothing, serialisable
+ * and durable before it resolves. `decide` may run more than once, so it has no effects but through `tx`; when it throws,
+ * nothing is written and the error is passed on.
  *
- * Errors: `RevisionConflict` when an expected revision does not hold; `StoreUnavailable` when nothing can be written;
- * `StoreBusy` when a shared store stays contended after its tries.
+ * Errors: `RevisionConflict` when an expected revision does not hold; `TypeError` for what is no id or no JSON, and
+ * `RangeError` for more than one decision may write, even if the decision caught it; `StoreUnavailable` when nothing can be
+ * written; `StoreBusy` when a shared store stays contended after its tries.
  */
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;

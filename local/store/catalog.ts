@@ -5,7 +5,7 @@ import { type Tombstones, tombstones } from "./tombstones.ts";
 
 const SPAN = 2 ** 32;
 
-/** The place of an operation, as one number: a file of the journal (they count from 1 as this process opens them) and an offset. */
+/** The place of an operation as one number: a file of the journal, counted from 1 as this process opens them, and an offset. */
 export const placeOf = (file: number, offset: number): number => file * SPAN + offset;
 
 /** The file of a place. */
@@ -67,7 +67,10 @@ export function newCatalog(sequences: readonly string[], released: (file: number
   };
 }
 
-/** Places of records that are only appended, whose ids count up from 1: eight bytes each, and no text. `set` takes the next id, or one that is there; nothing is ever deleted. */
+/**
+ * Places of records that are only appended, whose ids count up from 1: eight bytes each, and no text. `set` takes the next
+ * id, or one that is there; nothing is ever deleted.
+ */
 export function sequence(): SortedMap<number> {
   let places = new Float64Array(1024);
   let size = 0;

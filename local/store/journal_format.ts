@@ -18,6 +18,7 @@ export class StoreDamaged extends Error {
 
 /** Bytes of `,"crc":"0a1b2c3d"}`. */
 export const TRAILER_BYTES = 18;
+/** The byte that ends a line. */
 export const NEWLINE = 10;
 
 /** What ends a line whose earlier bytes are given. */

@@ -1,8 +1,9 @@
-/** One file of the journal: its header line, and what is known of it. */
+/** One file of the journal: its header, what is known of it, and the reading of its lines. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { asideOf, type Files, writeAll } from "./files.ts";
 import { type CommitHead, isIntact, lineOf, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
+/** What the first line of a journal names. */
 export const JOURNAL_FORMAT = "countersign-journal/1";
 
 /** The first line of a journal file. */

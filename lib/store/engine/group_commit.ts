@@ -65,7 +65,7 @@ export const pauseAfter = (tries: number, random: Random): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */
-export async function tried<T>(work: () => Promise<T>, { clock, random }: Pacing): Promise<T> {
+export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
@@ -97,7 +97,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
   /** Brings each job to its end, or puts it back. */
   const carry = async (jobs: Job[]): Promise<void> => {
     try {
-      const ends = await tried(() => attempt(engine, jobs), pacing);
+      const ends = await withRetries(() => attempt(engine, jobs), pacing);
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
     } catch (error) {

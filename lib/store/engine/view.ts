@@ -26,7 +26,7 @@ export interface View {
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
 }
 
-/** Records that are read at one moment. */
+/** Records that are read at one moment: what moves from one place to another meanwhile is not missed in both. */
 export interface SyncView extends View {
   versions(keys: readonly Key[]): readonly (Version | undefined)[];
   list(collection: string, options: ListOptions<boolean>): readonly Row[];

@@ -1,7 +1,7 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient } from "pg";
 import type { Log } from "../../kit/platform.ts";
-import { groupCommit, type Pacing, systemPacing, tried } from "../engine/group_commit.ts";
+import { groupCommit, type Pacing, systemPacing, withRetries } from "../engine/group_commit.ts";
 import { readsOf } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer, WRITERS, writtenAt } from "./batch.ts";
 import { withConnection } from "./connection.ts";
@@ -42,7 +42,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     if (!options.pool) await pool.end();
   };
   const read = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
-    tried(() => withConnection(pool, place, work), pacing);
+    withRetries(() => withConnection(pool, place, work), pacing);
 
   const writer: Writer = { pool, store, place, limits, pacing, id: crypto.randomUUID() };
   await read((client) => prepare(client, writer)).catch(async (error: unknown) => {

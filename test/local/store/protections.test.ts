@@ -28,6 +28,10 @@ const REMOVED: [string, (files: Files) => Files, Omit<Faults, "between">][] = [
   ],
 ];
 
-test.each(REMOVED)("noticed: %s", async (_what, between, faults) => {
-  await expect(everyCall({ ...faults, between })).rejects.toThrow(/with a fault at call/);
-});
+test.each(REMOVED)(
+  "noticed: %s",
+  async (_what, between, faults) => {
+    await expect(everyCall({ ...faults, between })).rejects.toThrow(/with a fault at call/);
+  },
+  180_000,
+);

@@ -67,6 +67,18 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
     agree(syncs <= 2, "a store that is lost synced again");
   },
 
+  async "close waits for what is not durable yet"(storage) {
+    const { opened, open } = gate();
+    const store = storeOn(storageWith(storage, { sync: () => opened }));
+    const written = put(store, "things", "a", 1);
+    let closed = false;
+    const closing = store.close().then(() => (closed = true));
+    await put(storeOn(storage), "others", "b", 1);
+    equal(closed, false, "whether it is closed");
+    open();
+    await Promise.all([written, closing]);
+  },
+
   async "a storage that refuses one write of a transaction keeps none of it"(storage) {
     let inserts = 0;
     const exec: ObjectStorage["sql"]["exec"] = (query, ...bindings) => {
