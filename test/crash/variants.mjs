@@ -21,7 +21,7 @@ export const VARIANTS = [
     "lost duplicated mismatch start answer",
     "local/store/journal.ts",
     "      gathering.add(++accepted, writes);",
-    "      if ((globalThis.commits = (globalThis.commits ?? 0) + 1) % 50 === 0) return waiter.durable();\n$&",
+    "      if ((globalThis.commits = (globalThis.commits ?? 0) + 1) % 50 === 0) return Promise.resolve();\n$&",
   ],
   [
     "appends after a torn line",
