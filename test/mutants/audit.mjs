@@ -144,8 +144,8 @@ export const audit = [
   {
     ...verify,
     name: "a damaged record hides where it lies",
-    find: 'const entry = await store.get<AuditEntry>("audit", entryKey(id)).catch(() => undefined);',
-    replace: 'const entry = await store.get<AuditEntry>("audit", entryKey(id));',
+    find: 'const entry = await store.get("audit", entryKey(id)).catch(() => undefined);',
+    replace: 'const entry = await store.get("audit", entryKey(id));',
     tests: VERIFY,
   },
   {
@@ -167,14 +167,14 @@ export const audit = [
     file: "lib/governance/verify_report.ts",
     find: "if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;",
     replace: "if (expected_head === undefined || at < length || expected_head === head) return report;",
-    tests: ["test/lib/audit/hold_against.test.ts", ...DAMAGE],
+    tests: ["test/lib/governance/verify_report.test.ts", ...DAMAGE],
   },
   {
     name: "a receipt of nothing counts as evidence",
     file: "lib/governance/verify_report.ts",
     find: "const keptHead = expected_head !== undefined && at > 0;",
     replace: "const keptHead = expected_head !== undefined;",
-    tests: ["test/lib/audit/hold_against.test.ts", ...HTTP],
+    tests: ["test/lib/governance/verify_report.test.ts", ...HTTP],
     only: "kept|audit",
   },
   {

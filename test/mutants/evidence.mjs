@@ -5,7 +5,7 @@ const proofs = { file: "lib/audit/proofs.ts", tests: ["test/lib/audit/proofs.tes
 const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts"] };
 const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
 const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };
-const maintain = { file: "lib/audit/anchor.ts", tests: ["test/lib/audit/maintain.test.ts"] };
+const maintain = { file: "lib/audit/anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
 
 export const evidence = [
   {

@@ -87,7 +87,7 @@ export const fileAdapter = [
   {
     ...adapter,
     name: "what was before a change is kept after the file shows the change",
-    find: /( +await history\.keep\(\[\.\.\.records, \.\.\.pruned\]\);\n)([^]*?if \(await replaceText\([^]*?\)\)) (return \{ result \};)/,
+    find: /( +await history\.keep\(\[\.\.\.records, \.\.\.pruned\]\);\n)([^]*?if \(await replaceText\([^]*?\)\)) (return done;)/,
     replace: "$2 {\n$1 $3\n}",
     tests: CRASH,
   },

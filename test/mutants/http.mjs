@@ -8,7 +8,7 @@ const guards = { file: "lib/http/guards.ts", tests: HTTP, only: "bare handlers a
 const hosts = { file: "lib/http/host_guard.ts", tests: ["test/lib/http/host_guard.test.ts"] };
 const body = { file: "lib/http/body.ts", tests: ["test/lib/http/body.test.ts", ...HTTP], only: "body|length|bodies" };
 const form = { file: "lib/http/form.ts", tests: HTTP, only: "bare handlers (fields|bodies)" };
-const json = { file: "lib/kit/strict_json.ts", tests: ["test/lib/strict_json.test.ts"] };
+const json = { file: "lib/kit/strict_json.ts", tests: ["test/lib/kit/strict_json.test.ts"] };
 const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
@@ -105,21 +105,21 @@ export const http = [
   {
     ...guards,
     name: "a write needs no token",
-    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
+    find: "if (!deps.adminToken || carriesToken(request, deps)) return;",
     replace: "return;",
     grave: true,
   },
   {
     ...guards,
     name: "the beginning of the token is enough",
-    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
-    replace: 'if (given !== "" && deps.adminToken.startsWith(given)) return;',
+    find: "return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));",
+    replace: 'return adminToken !== undefined && given !== "" && adminToken.startsWith(given);',
   },
   {
     ...guards,
     name: "tokens are compared letter by letter until one differs",
-    find: "if (sameText(deps.sha256(given), deps.sha256(deps.adminToken))) return;",
-    replace: "if (given === deps.adminToken) return;",
+    find: "return adminToken !== undefined && sameText(sha256(given), sha256(adminToken));",
+    replace: "return adminToken !== undefined && given === adminToken;",
     tests: ["test/lib/http/guards.test.ts"],
     only: undefined,
   },
@@ -248,16 +248,16 @@ export const http = [
   },
   {
     name: "an unexpected error tells the client what went wrong inside",
-    file: "lib/kit/errors.ts",
+    file: "lib/http/error_response.ts",
     find: 'return new AppError("internal", "internal error; the service\'s log has it under this request_id");',
     replace: 'return new AppError("internal", String(error));',
-    tests: ["test/lib/errors.test.ts"],
+    tests: ["test/lib/kit/errors.test.ts"],
   },
   {
     name: "a store that cannot write is told as a busy one",
-    file: "lib/kit/errors.ts",
+    file: "lib/http/error_response.ts",
     find: "if (error instanceof StoreUnavailable)",
     replace: "if (false)",
-    tests: ["test/lib/errors.test.ts"],
+    tests: ["test/lib/kit/errors.test.ts"],
   },
 ];

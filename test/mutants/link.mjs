@@ -141,8 +141,8 @@ export const link = [
   {
     ...registry,
     name: "a peer may change another's insight",
-    find: "if (before && before.peer_id !== own.peer_id) {",
-    replace: "if (false) {",
+    find: "if (before && before.peer_id !== own.peer_id) return",
+    replace: "if (false) return",
   },
   {
     ...registry,

@@ -17,7 +17,7 @@ import { consent } from "./consent.mjs";
 import { console } from "./console.mjs";
 import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
-import { fold } from "./fold.mjs";
+import { follow } from "./follow.mjs";
 import { http } from "./http.mjs";
 import { link } from "./link.mjs";
 import { operations } from "./operations.mjs";
@@ -26,6 +26,7 @@ import { policy } from "./policy.mjs";
 import { program } from "./program.mjs";
 import { recovery } from "./recovery.mjs";
 import { sharedStores } from "./shared_stores.mjs";
+import { stateMachine } from "./state_machine.mjs";
 import { store } from "./store.mjs";
 import { verifier } from "./verifier.mjs";
 import { watching } from "./watching.mjs";
@@ -33,13 +34,14 @@ import { watching } from "./watching.mjs";
 /** By the names of the files that hold them. */
 const ROOMS = {
   audit,
-  fold,
   evidence,
+  state_machine: stateMachine,
   consent,
   policy,
   operations,
   watching,
   outcomes,
+  follow,
   http,
   store,
   recovery,

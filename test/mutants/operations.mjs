@@ -1,73 +1,60 @@
-/** What happens on the host: apply, rollback, the claim on them, and crashes between. */
+/** What happens on the host: apply, rollback, the lease on them, and crashes between. */
 
-const claims = ["test/lib/governance/claims.test.ts"];
-const flow = ["test/lib/governance/adapter_flow.test.ts"];
-const crash = ["test/lib/governance/crash.test.ts"];
+const leases = ["test/lib/governance/operation/lease.test.ts"];
+const flow = ["test/lib/governance/operation/run.test.ts"];
+const crash = ["test/lib/governance/operation/recover.test.ts"];
 const tampering = ["test/lib/governance/tampering.test.ts"];
+const begin = { file: "lib/governance/operation/begin.ts" };
 const operate = { file: "lib/governance/operation/run.ts" };
-const claim = { file: "lib/governance/operation/lease.ts", tests: claims };
+const lease = { file: "lib/governance/operation/lease.ts", tests: leases };
 const host = {
   file: "lib/governance/operation/run_adapter.ts",
-  tests: ["test/lib/governance/host_run.test.ts", ...flow],
+  tests: ["test/lib/governance/operation/run_adapter.test.ts", ...flow],
 };
 const open = { file: "lib/governance/open.ts", tests: ["test/lib/governance/open.test.ts"] };
 
 export const operations = [
   {
-    ...operate,
-    name: "a consent entry of another change counts",
-    find: "if (entry?.change_id !== change.change_id) return false;",
-    replace: "if (entry === undefined) return false;",
-    tests: tampering,
-    grave: true,
-  },
-  {
-    ...operate,
+    ...begin,
     name: "a consent that the log does not tell of counts",
     find: "return told !== undefined && differences(told, record, sha256).length === 0;",
     replace: "return true;",
     tests: tampering,
   },
   {
-    ...operate,
+    ...begin,
     name: "content that was edited after the consent is applied",
-    find: 'if (operation === "apply" && !(await isAsApproved(unit, record)))',
+    find: "if (!(await isAsApproved(transaction, record)))",
     replace: "if (false)",
     tests: tampering,
-  },
-  {
-    ...operate,
-    name: "an apply of edited content is refused and leaves no trace",
-    find: "if (!dryRun) await settleFailure(unit, record",
-    replace: "if (false) await settleFailure(unit, record",
-    tests: tampering,
-  },
-  {
-    ...operate,
-    name: "consent is not asked again under today's intent",
-    find: 'if (operation === "apply") requireConsent(record.change, unit.product.intent.policy);',
-    replace: "",
-    tests: ["test/lib/governance/today.test.ts"],
-  },
-  {
-    ...operate,
-    name: "the host is touched before it is known whether the change may be applied",
-    find: "  transition(record.change, operation);\n",
-    replace: "",
-    tests: [...flow, ...claims],
-  },
-  {
-    ...operate,
-    name: "two processes run one operation at once",
-    find: "  if (claim) throw inProgress(input.change_id);\n",
-    replace: "",
-    tests: claims,
     grave: true,
   },
   {
-    ...operate,
+    ...begin,
+    name: "an apply of edited content is refused and leaves no trace",
+    find: "if (!dryRun) recordFailure(",
+    replace: "if (false) recordFailure(",
+    tests: tampering,
+  },
+  {
+    ...begin,
+    name: "the host is touched before it is known whether the change may be applied",
+    find: "  requireOperable(change, operation, product.intent.policy);\n",
+    replace: "",
+    tests: [...flow, ...leases],
+  },
+  {
+    ...begin,
+    name: "two processes run one operation at once",
+    find: "  if (lease) throw inProgress(change_id);\n",
+    replace: "",
+    tests: leases,
+    grave: true,
+  },
+  {
+    ...begin,
     name: "a rehearsal applies",
-    find: "  if (input.dry_run) return { rehearse: record };\n",
+    find: '  if (input.dry_run) return { step: "rehearse", record };\n',
     replace: "",
     tests: flow,
   },
@@ -80,21 +67,21 @@ export const operations = [
     only: "bare handlers idempotency",
   },
   {
-    ...operate,
+    ...begin,
     name: "an apply does not look at the revision it is asked under",
-    find: "  if (caller.request) requireMatch(caller.request, record.change.revision);\n",
+    find: "  if (caller.request) requireMatch(caller.request, change.revision);\n",
     replace: "",
     tests: flow,
   },
   {
     ...operate,
     name: "a process that was held up changes the host after its time",
-    find: "() => clock.now() <= lastStart(claim.ends)",
+    find: "() => clock.now() <= lastStart(lease.ends)",
     replace: "() => true",
-    tests: claims,
+    tests: leases,
   },
   {
-    ...operate,
+    ...begin,
     name: "a change may be tried for ever, each time audited",
     find: "if (audit.length < MOST_ENTRIES) return;",
     replace: "return;",
@@ -105,7 +92,7 @@ export const operations = [
     name: "a result that could not be written is told as if nothing had happened",
     find: "if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;",
     replace: "throw error;",
-    tests: [...crash, ...claims],
+    tests: [...crash, ...leases],
   },
   {
     ...operate,
@@ -115,35 +102,47 @@ export const operations = [
     tests: flow,
   },
   {
-    ...claim,
-    name: "a claim never ends, whatever became of its process",
-    find: "claim.owner === owner || now >= claim.ends",
-    replace: "claim.owner === owner",
+    ...lease,
+    name: "a lease never ends, whatever became of its process",
+    find: "lease.owner === owner || now >= lease.ends",
+    replace: "lease.owner === owner",
   },
   {
-    ...claim,
-    name: "a live claim of another process is taken over",
-    find: "claim.owner === owner || now >= claim.ends",
+    ...lease,
+    name: "a live lease of another process is taken over",
+    find: "lease.owner === owner || now >= lease.ends",
     replace: "true",
   },
   {
-    ...claim,
-    name: "a late result is committed under another's claim",
-    find: "if (current?.number !== claim.number || current.owner !== claim.owner) throw inProgress(claim.change_id);",
+    ...lease,
+    name: "a late result is committed under another's lease",
+    find: "if (current?.number !== lease.number || current.owner !== lease.owner) throw inProgress(lease.change_id);",
     replace: "",
   },
   {
-    name: "a claim that a crash left is settled without asking the host",
+    ...lease,
+    name: "a late result is committed under a newer lease of the same process",
+    find: "if (current?.number !== lease.number || current.owner !== lease.owner)",
+    replace: "if (current?.owner !== lease.owner)",
+  },
+  {
+    ...lease,
+    name: "two leases on one change may have one number",
+    find: "number: length + 1,",
+    replace: "number: 1,",
+  },
+  {
+    name: "a lease that a crash left is settled without asking the host",
     file: "lib/governance/operation/recover.ts",
-    find: 'const host = adapter && record ? await stateOf(adapter, record.change) : "unknown";',
-    replace: 'const host = "unknown" as import("./adapter.ts").HostState; void [adapter, record, stateOf];',
+    find: 'const host = adapter && change ? await stateOf(adapter, change) : "unknown";',
+    replace: 'const host = "unknown" as string; void [change, stateOf];',
     tests: crash,
   },
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
     file: "lib/governance/operation/recover.ts",
-    find: 'claim.operation === "apply" ? host === "applied" :',
-    replace: 'claim.operation === "apply" ? true :',
+    find: 'lease.operation === "apply" ? host === "applied" :',
+    replace: 'lease.operation === "apply" ? true :',
     tests: crash,
   },
   {
@@ -151,7 +150,7 @@ export const operations = [
     file: "lib/governance/operation/recover.ts",
     find: 'host === "rolled_back" || host === "absent";',
     replace: 'host === "rolled_back";',
-    tests: [...crash, ...claims],
+    tests: [...crash, ...leases],
   },
   {
     name: "a start does not settle what the last process left half done",
@@ -188,8 +187,23 @@ export const operations = [
   {
     ...host,
     name: "an adapter that never answers holds a request for ever",
+    file: "lib/kit/time_limit.ts",
     find: "return await Promise.race([run(controller.signal), timeUp]);",
     replace: "void timeUp.catch(() => {}); return await run(controller.signal);",
+  },
+  {
+    name: "an apply does not keep what it replaced",
+    file: "lib/governance/operation/record_result.ts",
+    find: "return { kpis, previous_digest: sha256(canonicalJson(previous!.value)) };",
+    replace: "void [sha256, canonicalJson]; return { kpis };",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
+  },
+  {
+    name: "a target that held nothing passes for one of which nothing is known",
+    file: "lib/governance/operation/record_result.ts",
+    find: "if (previous === null) return { kpis, previous_digest: null };",
+    replace: "",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
   },
   {
     ...open,
@@ -210,13 +224,5 @@ export const operations = [
     find: "  if (breach)\n    throw new AppError(",
     replace: "  if (breach && false)\n    throw new AppError(",
     tests: ["test/lib/audit/damage.test.ts"],
-  },
-  {
-    name: "a change loses its place among those that wait when it is decided",
-    file: "lib/governance/transaction.ts",
-    find: 'if (isLive(after)) tx.put("live", liveKey(after), true);',
-    replace: 'if (after.status === "pending_consent") tx.put("live", liveKey(after), true);',
-    tests: ["test/contract/http.test.ts"],
-    only: "bare handlers views",
   },
 ];

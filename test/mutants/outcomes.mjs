@@ -38,18 +38,10 @@ export const outcomes = [
   {
     ...outcome,
     name: "an outcome stays open beyond its 30 days",
-    find: "now - Date.parse(record.applied_at) > OPEN_MS;",
-    replace: "now - Date.parse(record.applied_at) > 2 * OPEN_MS;",
+    find: "const OPEN_MS = 30 *",
+    replace: "const OPEN_MS = 60 *",
     tests: ["test/lib/governance/closing.test.ts"],
     only: undefined,
-  },
-  {
-    name: "a rollback leaves the outcome open",
-    file: "lib/governance/operation/record_result.ts",
-    find: 'tx.put("outcomes", change.change_id, closeOutcome(outcome, "rollback", kpis, product.intent, at));',
-    replace: "void [closeOutcome, kpis, product, at];",
-    tests: HTTP,
-    only: "bare handlers outcomes",
   },
   {
     ...kpi,

@@ -5,7 +5,7 @@ const rules = { file: "lib/governance/rules/policy.ts" };
 const tiers = { file: "lib/governance/rules/policy.ts", tests: HTTP, only: "bare handlers tiers" };
 const today = { file: "lib/governance/rules/policy.ts", tests: ["test/lib/governance/today.test.ts"] };
 const names = { file: "lib/governance/rules/names.ts" };
-const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/governance/intent.test.ts"] };
+const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/governance/rules/intent.test.ts"] };
 
 export const policy = [
   {
@@ -95,7 +95,7 @@ export const policy = [
   {
     name: "the day's minor changes are not counted",
     file: "lib/governance/submit_proposal.ts",
-    find: 'if (record.change.tier === "minor")',
+    find: 'if (enacted.record.change.tier === "minor")',
     replace: "if (false)",
     tests: HTTP,
     only: "bare handlers tiers",
@@ -157,16 +157,37 @@ export const policy = [
   {
     name: "a second live change on a target is taken though the intent blocks it",
     file: "lib/governance/rules/propose.ts",
-    find: 'if (policy.on_conflict === "block" && context.live.count > 0)',
+    find: 'if (policy.on_conflict === "block" && live.length > 0)',
     replace: "if (false)",
     tests: HTTP,
     only: "bare handlers conflicts",
   },
   {
+    name: "a model's draft may be minor, so that nobody is asked",
+    file: "lib/governance/rules/propose.ts",
+    find: 'granted === "minor" && proposer_kind === "model" ? "standard" : granted',
+    replace: "granted",
+    tests: ["test/lib/governance/rules/state_machine.test.ts"],
+  },
+  {
+    name: "a target that is refused leaves no trace",
+    file: "lib/governance/submit_proposal.ts",
+    find: "await recordRefusal(transaction, input, error, actor);",
+    replace: "void recordRefusal;",
+    tests: ["test/lib/governance/today.test.ts"],
+  },
+  {
+    name: "a proposal may put in force again what never was",
+    file: "lib/governance/submit_proposal.ts",
+    find: 'if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))',
+    replace: "if (false)",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
+  },
+  {
     name: "a target is live for ever once a change was on it",
     file: "lib/governance/transaction.ts",
-    find: 'if (count <= 1) return tx.delete("live_targets", target);',
-    replace: "if (count <= 1) return;",
+    find: '\n  else tx.delete("live_by_target", place);',
+    replace: "",
     tests: HTTP,
     only: "bare handlers conflicts",
   },
@@ -185,7 +206,22 @@ export const policy = [
   {
     ...intent,
     name: "the manifest's hash does not cover members that the service does not know",
-    find: "manifest_hash: sha256(canonicalJson(manifest))",
-    replace: "manifest_hash: sha256(canonicalJson({ ...parsed.data, policy: {} }))",
+    find: "const manifest = canonicalJson(stated);",
+    replace: "const manifest = canonicalJson({ ...parsed.data, policy: {} });",
+  },
+  {
+    name: "the log does not say which manifest came into force",
+    file: "lib/governance/transaction.ts",
+    find: "if (due?.event) chain(due.event);",
+    replace: "",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
+    grave: true,
+  },
+  {
+    name: "the text of a manifest that was in force is not kept",
+    file: "lib/governance/intent_in_force.ts",
+    find: 'if (!known) tx.put("manifests", manifest_hash, manifest);',
+    replace: "void manifest;",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
   },
 ];

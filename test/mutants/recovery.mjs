@@ -107,7 +107,7 @@ export const recovery = [
   },
   {
     name: "compaction puts a new checksum on a damaged line",
-    file: "local/store/scan.ts",
+    file: "local/store/segment.ts",
     find: "if (!isIntact(buffer.subarray(start, end)))",
     replace: "if (false)",
     tests: SEGMENTS,
@@ -141,8 +141,8 @@ export const recovery = [
   {
     name: "a record that is no longer where it was is given as something else",
     file: "local/store/reader.ts",
-    find: "if (storedCollection !== collection || storedId !== id || revision === undefined) throw damaged(place);",
-    replace: "if (revision === undefined) throw damaged(place);",
+    find: "if (!text.startsWith(key) || comma === -1) throw damaged(place);",
+    replace: "if (comma === -1) throw damaged(place);",
     tests: SEGMENTS,
   },
   {
@@ -180,7 +180,7 @@ export const recovery = [
   },
   {
     name: "a state file of another product is served",
-    file: "local/store/blocks.ts",
+    file: "local/store/snapshot.ts",
     find: "if (told !== undefined && kept !== undefined && told !== kept)",
     replace: "if (false)",
     tests: RECOVERY,

@@ -1,6 +1,7 @@
 /** What goes on after an apply: drift of the host, and guardrails on KPIs. */
 
 const drift = { file: "lib/governance/drift.ts", tests: ["test/lib/governance/drift.test.ts"] };
+const tripped = { file: "lib/governance/rules/guardrail.ts", tests: ["test/lib/governance/guardrail.test.ts"] };
 const guardrail = { file: "lib/governance/guardrail.ts", tests: ["test/lib/governance/guardrail.test.ts"] };
 
 export const watching = [
@@ -13,35 +14,35 @@ export const watching = [
   {
     ...drift,
     name: "one episode of drift is audited again and again",
-    find: "    if (known) return;\n",
-    replace: "",
+    find: "if (!known) transaction.enact(",
+    replace: "transaction.enact(",
   },
   {
     ...drift,
     name: "what the host showed before an operation counts after it",
-    find: "if (operations !== record.operations || change.revision !== record.change.revision) return;",
-    replace: "",
+    find: "if (revision !== record.change.revision || (await readLease(tx, changeId))) return;",
+    replace: "void [revision, readLease];",
   },
   {
     ...drift,
     name: "drift that is over is still shown",
-    find: 'if (state === undefined) return unit.tx.delete("drift", changeId);',
+    find: 'if (state === undefined) return tx.delete("drift", changeId);',
     replace: "if (state === undefined) return;",
   },
   {
     ...guardrail,
     name: "a guardrail blames the oldest apply",
-    find: "(await applied(unit.tx, guardrail.kpi)).at(-1)",
-    replace: "(await applied(unit.tx, guardrail.kpi))[0]",
+    find: "limit: PAGE, reverse: true,",
+    replace: "limit: PAGE,",
   },
   {
-    ...guardrail,
+    ...tripped,
     name: "a guardrail takes a gain for a loss",
     find: "directionOf(kpi, intent) * (baseline - value)",
     replace: "directionOf(kpi, intent) * (value - baseline)",
   },
   {
-    ...guardrail,
+    ...tripped,
     name: "a guardrail trips at the very regression that is allowed",
     find: "return regression > max_regression ?",
     replace: "return regression >= max_regression ?",
@@ -49,8 +50,14 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail blames an apply of long ago",
-    find: "if (!newest || unit.now - newest.at > WATCH_MS) continue;",
-    replace: "if (!newest) continue;",
+    find: "if (now - value.at > WATCH_MS) return undefined;",
+    replace: "void [now, WATCH_MS];",
+  },
+  {
+    ...guardrail,
+    name: "a guardrail blames what was rolled back",
+    find: 'if (record.change.status === "applied") return record;',
+    replace: "return record;",
   },
   {
     ...guardrail,
@@ -61,8 +68,8 @@ export const watching = [
   {
     ...guardrail,
     name: "an alert rolls back",
-    find: 'if (evidence.action === "rollback") unit.tx.put("guardrail_due"',
-    replace: 'unit.tx.put("guardrail_due"',
+    find: 'if (evidence.action === "rollback") tx.put("guardrail_due"',
+    replace: 'tx.put("guardrail_due"',
   },
   {
     name: "a guardrail's rollback that fails is tried for ever",

@@ -1,0 +1,85 @@
+/** What follows the log: cursors, slices, what time closes, and readings of what is not stored yet. */
+
+const FOLLOW = ["test/lib/follow/follow.test.ts"];
+const HTTP = ["test/contract/http.test.ts"];
+const catchUp = { file: "lib/follow/catch_up.ts", tests: FOLLOW };
+const fold = { file: "lib/follow/fold.ts", tests: FOLLOW };
+const outcomes = { file: "lib/follow/outcomes.ts" };
+
+export const follow = [
+  {
+    ...catchUp,
+    name: "two processes may follow one entry",
+    find: 'tx.put("cursors", name, cursor, stored.revision ?? 0);',
+    replace: 'tx.put("cursors", name, cursor);',
+    grave: true,
+  },
+  {
+    ...catchUp,
+    name: "a follower goes on behind the end of a log that was set back",
+    find: "if (!stored || stored.value.entry > head)",
+    replace: "if (!stored)",
+    tests: ["test/lib/follow/retired.test.ts"],
+  },
+  {
+    ...fold,
+    name: "where a follower stopped within an entry is forgotten",
+    find: "cursor: { entry: done, step, state: on.state }",
+    replace: 'cursor: { entry: done, step: "", state: on.state }',
+  },
+  {
+    ...fold,
+    name: "a slice may write any number of records",
+    find: "tx.size + more <= writes;",
+    replace: "tx.size + more <= Infinity || writes > 0;",
+  },
+  {
+    ...fold,
+    name: "what is fed after the close counts for an outcome that was due before",
+    find: 'if (step === "" && !((await follower.elapse?.(on, until)) ?? true)) return stop(true);',
+    replace: "void until;",
+  },
+  {
+    ...fold,
+    name: "what time closed at the log's end is closed elsewhere when it is built anew",
+    find: 'if (tx.size > size) tx.put("sightings", entryKey(done), { at: until });',
+    replace: "void [size, entryKey];",
+  },
+  {
+    name: "a follower that fails stops the others",
+    file: "lib/follow/follow.ts",
+    find: "    failing.set(follower.name, String(error));\n",
+    replace: "    failing.set(follower.name, String(error));\n    throw error;\n",
+    tests: FOLLOW,
+  },
+  {
+    name: "a reading counts twice what another process stored meanwhile",
+    file: "lib/follow/reading.ts",
+    find: 'if (((await deps.store.get("cursors", follower.name))?.revision ?? 0) !== revision) return undefined;',
+    replace: "",
+    tests: FOLLOW,
+  },
+  {
+    name: "a change loses its place among those that wait when it is decided",
+    file: "lib/follow/waiting.ts",
+    find: "if (isWaiting(to)) on.tx.put(",
+    replace: 'if (to === "pending_consent") on.tx.put(',
+    tests: HTTP,
+    only: "bare handlers views",
+  },
+  {
+    ...outcomes,
+    name: "a rollback leaves the outcome open",
+    find: 'if (record && !record.final) return close(on, record, "rollback", timestamp);',
+    replace: "void [record, timestamp];",
+    tests: HTTP,
+    only: "bare handlers outcomes",
+  },
+  {
+    ...outcomes,
+    name: "a verdict is told again with every feed",
+    find: 'outcome.verdict !== "inconclusive" && outcome.verdict !== record.verdict',
+    replace: 'outcome.verdict !== "inconclusive"',
+    tests: FOLLOW,
+  },
+];

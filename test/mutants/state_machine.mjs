@@ -1,0 +1,210 @@
+/** The state machine of a change: what is decided, what follows in the log, and records held against that. */
+
+const MACHINE = ["test/lib/governance/rules/state_machine.test.ts"];
+const RECONCILE = ["test/lib/governance/reconcile.test.ts"];
+const TAMPERING = ["test/lib/governance/tampering.test.ts"];
+const machine = { file: "lib/governance/rules/state_machine.ts", tests: MACHINE };
+const told = { ...machine, tests: [...MACHINE, ...RECONCILE] };
+const decision = { ...machine, tests: ["test/contract/http.test.ts"], only: "bare handlers consent" };
+const record = { file: "lib/governance/rules/record.ts", tests: RECONCILE };
+const reconcile = { file: "lib/governance/reconcile.ts", tests: RECONCILE };
+
+const follows = "if (!step || !isFrom(step, change.status)) return undefined;";
+const compared = "LIFECYCLE.filter((field) => !same(told.change[field], change[field]));";
+
+export const stateMachine = [
+  {
+    ...machine,
+    name: "a change may be applied before it is approved",
+    find: 'apply: { from: ["approved"],',
+    replace: 'apply: { from: ["approved", "pending_consent"],',
+    grave: true,
+  },
+  {
+    ...machine,
+    name: "a denied change may be approved",
+    find: 'approve: { from: ["proposed", "pending_consent"],',
+    replace: 'approve: { from: ["proposed", "pending_consent", "denied"],',
+  },
+  {
+    ...machine,
+    name: "what was not applied may be rolled back",
+    find: 'rollback: { from: ["applied"],',
+    replace: 'rollback: { from: ["applied", "approved"],',
+  },
+  {
+    ...machine,
+    name: "what is approved may be withdrawn",
+    find: 'withdraw: { from: ["pending_consent"],',
+    replace: 'withdraw: { from: ["pending_consent", "approved"],',
+  },
+  {
+    ...decision,
+    name: "one person's consent counts twice",
+    find: "if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
+    replace: "if (false)",
+  },
+  {
+    ...decision,
+    name: "one person's consent counts twice in other letters",
+    find: "if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
+    replace: "if (change.approvals.some(({ approver }) => approver === name))",
+  },
+  {
+    ...decision,
+    name: "one consent is enough, however many are required",
+    find: "  given >= required_approvers;",
+    replace: "  given >= Math.min(1, required_approvers);",
+    grave: true,
+  },
+  {
+    ...decision,
+    name: "anybody may approve, whoever the intent names",
+    find: "  requireApprover(change, name, policy);\n",
+    replace: "",
+    grave: true,
+  },
+  {
+    ...decision,
+    name: "anybody may deny, whoever the intent names",
+    find: "if (!mayDecide(name, policy))",
+    replace: "if (false)",
+  },
+  {
+    ...decision,
+    name: "anybody may withdraw another's proposal",
+    find: "if (change.proposer !== null && sameName(change.proposer) !== sameName(name))",
+    replace: "if (false)",
+  },
+  {
+    ...decision,
+    name: "a denial is recorded as a withdrawal",
+    find: 'return { decision: "denied", status,',
+    replace: 'return { decision: "withdrawn", status,',
+  },
+  {
+    ...decision,
+    name: "consent is recorded without what it was given to",
+    find: "const told = { digest: change.digest, manifest_hash",
+    replace: "const told = { manifest_hash",
+    only: "bare handlers (consent|audit)",
+  },
+  {
+    ...machine,
+    name: "a decision does not name the manifest it was made under",
+    find: "manifest_hash: context.manifest_hash, ...context.actor };",
+    replace: "...context.actor };",
+  },
+  {
+    ...machine,
+    name: "consent is not asked again under today's intent",
+    find: '  if (operation === "rollback") return;\n',
+    replace: "  return;\n",
+    tests: ["test/lib/governance/today.test.ts"],
+  },
+  {
+    ...machine,
+    name: "an entry of another change is one of this",
+    find: "if (change_id !== change.change_id || ",
+    replace: "if (",
+    tests: [...MACHINE, ...TAMPERING],
+    grave: true,
+  },
+  {
+    ...told,
+    name: "a decision on other content is one on this",
+    find: " || (detail.digest ?? change.digest) !== change.digest) return undefined;",
+    replace: ") return undefined;",
+  },
+  {
+    ...told,
+    name: "the log may tell of an apply without consent",
+    find: follows,
+    replace: 'if (!step || (event_type !== "change_applied" && !isFrom(step, change.status))) return undefined;',
+    grave: true,
+  },
+  {
+    ...told,
+    name: "the log may tell of a decision on what is decided",
+    find: follows,
+    replace: "if (!step || (!isConsent && !isFrom(step, change.status))) return undefined;",
+  },
+  {
+    ...told,
+    name: "the log may tell of a rollback of what is not applied",
+    find: follows,
+    replace: 'if (!step || (event_type !== "change_rolled_back" && !isFrom(step, change.status))) return undefined;',
+  },
+  {
+    ...told,
+    name: "the log may tell of a failed apply whatever the status",
+    find: follows,
+    replace: 'if (!step || (event_type !== "change_apply_failed" && !isFrom(step, change.status))) return undefined;',
+  },
+  {
+    ...told,
+    name: "the log may tell of drift of what is not applied",
+    find: follows,
+    replace: 'if (!step || (event_type !== "change_drifted" && !isFrom(step, change.status))) return undefined;',
+  },
+  {
+    ...told,
+    name: "one consent is enough, however many the log asks for",
+    find: "if (!isEnough(change, approvals.length)) return { ...last, approvals };",
+    replace: "",
+  },
+  {
+    ...told,
+    name: "a log may begin with a change that is approved already",
+    find: "if (detail.status !== status || detail.digest === undefined) return undefined;",
+    replace: "if (detail.digest === undefined) return undefined;",
+  },
+  {
+    ...record,
+    name: "a record may show another name under a consent than the log",
+    find: compared,
+    replace: compared.replace("!same", 'field !== "approvals" && !same'),
+  },
+  {
+    ...record,
+    name: "a record may show another status than the log",
+    find: compared,
+    replace: compared.replace("!same", 'field !== "status" && !same'),
+  },
+  {
+    ...record,
+    name: "a record may ask for fewer consents than the log",
+    find: compared,
+    replace: compared.replace("!same", 'field !== "required_approvers" && !same'),
+  },
+  {
+    ...record,
+    name: "a record's content need not be the one the log was given",
+    find: 'if (digestOf(change, sha256) !== told.change.digest) differing.push("content");',
+    replace: "void [digestOf, sha256];",
+  },
+  {
+    ...record,
+    name: "a record may leave out entries about it",
+    find: 'if (!same(told.audit, audit)) differing.push("audit");',
+    replace: "void audit;",
+  },
+  {
+    ...record,
+    name: "a record may tell otherwise than the log what its apply was about",
+    find: "if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis)",
+    replace: "if (applied === undefined && told.applied?.kpis)",
+  },
+  {
+    ...reconcile,
+    name: "a change whose record is gone is not missed",
+    find: "for (const id of unseen) note(id, await settle(store, log, id));",
+    replace: "",
+  },
+  {
+    ...reconcile,
+    name: "a change that the log does not know is none of its business",
+    find: 'if (!state) return ["log"];',
+    replace: "if (!state) return [];",
+  },
+];
