@@ -121,12 +121,6 @@ export const operations = [
   },
   {
     ...lease,
-    name: "a late result is committed under a newer lease of the same process",
-    find: "if (current?.number !== lease.number || current.owner !== lease.owner)",
-    replace: "if (current?.owner !== lease.owner)",
-  },
-  {
-    ...lease,
     name: "two leases on one change may have one number",
     find: "number: length + 1,",
     replace: "number: 1,",

@@ -181,13 +181,6 @@ export const store = [
   },
   {
     ...writeSet,
-    name: "a conflict that a read of an own write met is hidden when the decision catches it",
-    find: "      return asked.map(edited);\n    } catch (error) {\n      throw refused(error);",
-    replace: "      return asked.map(edited);\n    } catch (error) {\n      throw error;",
-    tests: ["test/lib/store/engine/write_set.test.ts"],
-  },
-  {
-    ...writeSet,
     name: "a decision that has ended goes on reading",
     find: "    versions(keys) {\n      mustBeOpen();\n",
     replace: "    versions(keys) {\n",

@@ -71,6 +71,19 @@ test("an outcome that no entry and no cycle has closed yet closes with what was 
   expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(30 * DAY);
 });
 
+test("a verdict is told when it changes, not with every feed", async () => {
+  const log = await handMade();
+  await log.feed({ csat: 4 });
+  await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  const verdicts: number[] = [];
+  for (const csat of [5, 5.5, 4.2]) {
+    await log.feed({ csat });
+    await followAll(log);
+    verdicts.push((await reading(log, outcomes)).state.verdicts);
+  }
+  expect(verdicts).toEqual([1, 1, 2]);
+});
+
 describe("a slice", () => {
   test("writes no more than 50 records, however many outcomes a feed judges and time closes", async () => {
     const counted = countingStore(memoryStore());

@@ -108,6 +108,14 @@ test("only the newest applied change that names the KPI answers for it", async (
   expect([(await api.change(older)).status, (await api.change(other)).status]).toEqual(["applied", "applied"]);
 });
 
+test("what was rolled back answers for nothing more: the change applied before it does", async () => {
+  const { api, change_id: older } = await applied();
+  const newer = await api.bring("applied", { ...INCIDENT, target: "ui.newer" });
+  await api.must("rollback", newer);
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(older);
+});
+
 test("the newest is held against what the KPI was at its own apply", async () => {
   const { api } = await applied();
   await api.post("kpi", { incident_rate: 0.045 });
