@@ -13,6 +13,8 @@ export function accessRules(open: Open): void {
     expect([missing.status, missing.body.code]).toEqual([401, "unauthorized"]);
     expect([wrong.status, wrong.text]).toEqual([401, missing.text]);
     expect(missing.headers.get("www-authenticate")).toBe(wrong.headers.get("www-authenticate"));
+    for (const near of [TOKEN.slice(0, 7), `${TOKEN}!`, TOKEN.toUpperCase()])
+      expect((await send({ "x-svc-admin-token": near })).text).toBe(missing.text);
   });
 
   test("with the token the specification's flow works", async () => {
