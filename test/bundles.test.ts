@@ -108,7 +108,7 @@ describe("large parts that few handlers need are in those alone", () => {
   });
 
   test("the clients of language models", () => {
-    const clients = /^lib\/chat\/llm_(?:openai|anthropic)\.ts/;
+    const clients = /^lib\/llm\/(?:openai|anthropic)\.ts/;
     expect(holding(named(edge, "edge"), clients)).toEqual([]);
     const asking = ["action_run_now", "chat", "functions/agent", "functions/cycle"];
     expect(holding(named(lambda, "lambda"), clients)).toEqual(asking);
@@ -116,7 +116,7 @@ describe("large parts that few handlers need are in those alone", () => {
 
   test("a store of another host, the local program, the tests", () => {
     const foreign =
-      /^(?:lib\/store\/(?:postgres|durable|memory)|local\/|test\/|node_modules\/(?:pg|lowdb|prom-client)\/)/;
+      /^(?:lib\/store\/(?:postgres|durable_object|memory)|local\/|test\/|node_modules\/(?:pg|lowdb|prom-client)\/)/;
     expect(holding(named(edge, "edge"), foreign)).toEqual([]);
     expect(holding(named(lambda, "lambda"), foreign)).toEqual([]);
   });

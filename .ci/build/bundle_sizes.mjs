@@ -3,11 +3,16 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
+/** The handlers that show figures: they can fold what the log says beyond them, which is some 6 kB of their bundles. */
+const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
+
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
   { of: /^edge\/worker\.js$/, bytes: 120_000 },
-  { of: /^edge\/product\//, bytes: 45_000 },
-  { of: /^lambda\/product\//, bytes: 75_000 },
+  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 45_000 },
+  { of: /^edge\/product\//, bytes: 52_000 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 75_000 },
+  { of: /^lambda\/product\//, bytes: 82_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

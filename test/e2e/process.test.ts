@@ -85,7 +85,7 @@ describe.concurrent("listening", () => {
       answers.push(await curl(command.replace("CHANGE_ID", id).replace("$SVC_ADMIN_TOKEN", "t0ken")));
     }
     expect(answers.map(({ status }) => status)).toEqual(["pending_consent", "approved", "applied", undefined]);
-    expect(answers[3]).toMatchObject({ valid: true, length: 3 });
+    expect(answers[3]).toMatchObject({ valid: true, length: 4 });
     expect(JSON.parse(await readFile(join(cwd, "config.json"), "utf8"))).toMatchObject({ state: "applied" });
   });
 

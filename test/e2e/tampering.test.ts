@@ -26,7 +26,7 @@ async function edited(mendChecksum: boolean): Promise<{ journal: string; offset:
   await server.ended;
   const journal = join(cwd, "state.json.journal.jsonl");
   const lines = (await readFile(journal, "utf8")).split("\n");
-  const at = lines.findIndex((line) => line.includes('"audit","0000000000000002"'));
+  const at = lines.findIndex((line) => line.includes('"audit","0000000000000003"'));
   const line = lines[at]!.replace('"tenant":"two"', '"tenant":"twx"');
   expect(line).not.toBe(lines[at]);
   const body = Buffer.from(line).subarray(0, -TRAILER_BYTES);
@@ -47,12 +47,12 @@ test("a line that no longer has its checksum refuses the start, and is named by 
 test("an edit whose checksum was mended is named at start and by verify; reads go on, writes are refused", async () => {
   await edited(true);
   const server = await serve(cwd, ARGS);
-  expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 2 });
+  expect(await server.logged("audit chain broken")).toMatchObject({ first_invalid: 3 });
   const get = async (path: string) => {
     const response = await fetch(server.url + path);
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
-  expect((await get("/api/product/audit/verify")).body).toMatchObject({ valid: false, first_invalid: 2 });
+  expect((await get("/api/product/audit/verify")).body).toMatchObject({ valid: false, first_invalid: 3 });
   expect((await get("/readyz")).status).toBe(503);
   expect((await get("/api/product/runtime")).body).toMatchObject({ total: 3 });
   const refused = await post(server.url, "propose-crm-followup", {

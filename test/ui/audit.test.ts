@@ -26,7 +26,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     const page = await open(ANA);
     const events = () => page.locator("td[data-label=Event]").allInnerTexts();
     await visit(page, service.url, "audit");
-    expect(await events()).toHaveLength(6);
+    expect(await events()).toHaveLength(7);
     await page.getByLabel("Event").selectOption("consent_decision");
     await page.locator("tbody tr").nth(2).waitFor({ state: "detached" });
     expect(page.url()).toContain("event_type=consent_decision");

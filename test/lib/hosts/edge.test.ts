@@ -62,7 +62,8 @@ describe("the bundle", () => {
     expect(gzipSync(script, { level: 9 }).length).toBeLessThan(120 * 1024);
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
     expect(imported).toEqual(["cloudflare:workers"]);
-    expect(script).not.toMatch(/["']node:/);
+    // Asked for where the runtime has it, and done without elsewhere.
+    expect(String(script).replace(/getBuiltinModule\?\.\("node:crypto"\)/, "")).not.toMatch(/["']node:/);
   });
 
   test("is what docs/wrangler.jsonc deploys", async () => {
@@ -99,9 +100,9 @@ test("a change goes from proposal to rollback over a real webhook, in one chain"
   for (const action of ["approve", "apply", "rollback"] as const)
     expect((await api.act(action, change_id, AUTHORISED)).status, action).toBe(200);
   expect(host.effects).toEqual([`apply ${change_id}`, `rollback ${change_id}`]);
-  const told = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
+  const told = ["intent_in_force", "change_proposed", "consent_decision", "change_applied", "change_rolled_back"];
   expect(events(await api.audit())).toEqual(told);
-  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 4 });
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
 test("writes need the token, and without a configured one none is taken", async () => {
@@ -161,7 +162,7 @@ test("checkpoints are signed with the key of the secret", async () => {
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
   await clientOf(url).post("propose-crm-followup", FOLLOWUP, AUTHORISED);
   const { body } = await clientOf(url).get("audit/checkpoint");
-  expect(body).toMatchObject({ signed: true, length: 1 });
+  expect(body).toMatchObject({ signed: true, length: 2 });
   const [text, line] = (body.checkpoint as string).split("\n\n");
   const signature = Buffer.from(line!.trim().split(" ")[2]!, "base64").subarray(4);
   expect(

@@ -113,18 +113,19 @@ describe("a change, over several instances of the functions", () => {
 
     const entries = await read.api.audit();
     expect(chainFault(entries)).toBeNull();
-    expect(entries[0]).toEqual(proposed.body.audit_entry);
+    expect(entries[1]).toEqual(proposed.body.audit_entry);
     expect(entries.map(({ event_type }) => event_type)).toEqual([
+      "intent_in_force",
       "change_proposed",
       "consent_decision",
       "change_applied",
       "change_rolled_back",
     ]);
-    const verified = await read.api.get("audit/verify?expected_length=1&expected_head=" + entries[0].current_hash);
-    expect(verified.body).toMatchObject({ valid: true, length: 4 });
+    const verified = await read.api.get("audit/verify?expected_length=2&expected_head=" + entries[1].current_hash);
+    expect(verified.body).toMatchObject({ valid: true, length: 5 });
     const checkpoint = await one.api.get("audit/checkpoint");
-    expect(checkpoint.body).toMatchObject({ length: 4, signed: false });
-    expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 4 });
+    expect(checkpoint.body).toMatchObject({ length: 5, signed: false });
+    expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 5 });
   });
 
   there("writers in several instances at once make one chain, and know each other's answers", async () => {
@@ -174,7 +175,7 @@ describe("a change, over several instances of the functions", () => {
       start("agent", { SVC_LLM: url, SVC_LLM_MODEL: "m1", SVC_LLM_KEY: "key of the model" }),
     ]);
     await product.api.post("propose", PROPOSAL, WITH_TOKEN);
-    expect((await product.api.get("audit/checkpoint")).body).toMatchObject({ length: 1, signed: true });
+    expect((await product.api.get("audit/checkpoint")).body).toMatchObject({ length: 2, signed: true });
     const said = await agent.api.post("/api/chat", { message: "how is it?" });
     expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
     expect(received[0]!.headers.authorization).toContain("key of the model");
@@ -270,7 +271,7 @@ describe("a table that is", () => {
     expect(reply.headers.get("retry-after")).toBe("1");
     expect(busy.operations.filter((operation) => operation === "TransactWriteItems")).toHaveLength(8);
     const read = await start("read");
-    expect(await read.api.audit()).toHaveLength(1);
+    expect(await read.api.audit()).toHaveLength(2);
   });
 
   there("not there: 503, the log says what to do, and what answers without it answers", async () => {

@@ -48,6 +48,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
   };
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],
+    supersedes: ids.pending,
     ...(operationId === "postTaskFeedback" ? { task_id: await completedTask(api) } : {}),
     path: "/api/state",
     method: "GET",
