@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Awaitable, type Key, readsOf, type Row, then, type Version, type View } from "./view.ts";
+import { type Awaitable, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -74,7 +74,7 @@ export function writeSet(view: View): WriteSet {
   /** The records as they are after their edits. */
   const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
     const unread = asked.filter(({ read }) => !read);
-    return then(unread.length > 0 ? view.versions(unread) : [], (found) => {
+    return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
       unread.forEach((slot, index) => {
         slot.before = found[index];
         slot.read = true;
@@ -89,7 +89,7 @@ export function writeSet(view: View): WriteSet {
 
   /** What the edits of some records come to; what they leave as it was is not among it. */
   const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
-    then(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
+    onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 
   const reads = readsOf({
     versions(keys) {
@@ -113,7 +113,7 @@ export function writeSet(view: View): WriteSet {
     end: () => void (ended = true),
     writes() {
       if (refusal !== undefined) throw refusal;
-      return then(written(touched), checkAmount);
+      return onceThere(written(touched), checkAmount);
     },
   };
 }
