@@ -3,13 +3,12 @@
  * cursor and by nothing else, so that it stands in no governed write's way and two processes cannot follow the same entry.
  */
 import { readHead } from "../audit/chain.ts";
-import type { Json } from "../store/json.ts";
-import { type Collection, MOST_WRITES, RevisionConflict, type Stored, type Tx } from "../store/store.ts";
+import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored } from "../store/store.ts";
 import type { FollowDeps } from "./deps.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import { fold } from "./fold.ts";
 import type { Cursor, Follower, Retired } from "./follower.ts";
-import { overlay } from "./overlay.ts";
+import { overlay, type Written } from "./overlay.ts";
 
 const ENTRIES = 500;
 /** One is the cursor. */
@@ -22,72 +21,80 @@ export async function catchUp(
   proceed: () => boolean = () => true,
   read: EntryReader = entryReader(deps.store),
 ): Promise<void> {
+  const { store, clock } = deps;
+  const slice = async (): Promise<boolean> => {
+    // Before the head is read: an entry that comes later is not before this moment.
+    const now = new Date(clock.now()).toISOString();
+    const head = (await readHead(store))?.length ?? 0;
+    return storeSlice(deps, follower, store, { head, now, read });
+  };
   await deps.mutex(`follow ${follower.name}`, async () => {
     try {
-      while (proceed() && (await storeSlice(deps, follower, read)));
+      while (proceed() && (await slice()));
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }
   });
 }
 
-/** Takes a follower back to the beginning: its records are cleared away by the slices that come. */
-export async function startAnew({ store }: FollowDeps, follower: Follower): Promise<void> {
-  await store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
+/** Follows on from what lies in `into`, by one slice; false when there was nothing left to do. */
+export async function storeSlice(
+  deps: FollowDeps,
+  follower: Follower,
+  into: Store,
+  { read, ...until }: { head: number; now?: string; read?: EntryReader },
+): Promise<boolean> {
+  const stored = await into.get("cursors", follower.name);
+  // A log that is shorter than what was followed is another one.
+  const anew = !stored || stored.value.entry > until.head;
+  const from = anew ? beginning(follower) : stored.value;
+  if (from.clearing) return clear(into, follower, from, stored);
+  const tx = overlay(into);
+  const { cursor, full } = await fold(deps, follower, from, tx, { ...until, entries: ENTRIES, writes: WRITES }, read);
+  if (cursor.entry === from.entry && cursor.step === from.step && tx.size === 0) return false;
+  await keep(into, follower, cursor, stored, tx.written());
+  return full;
 }
 
-const beginning = ({ start }: Follower): Cursor => ({
+/** Where a follower begins, its records to be cleared away first. */
+export const beginning = ({ start }: Follower): Cursor => ({
   entry: 0,
   step: "",
   state: start,
   clearing: { place: 0, after: "" },
 });
 
-/** Stores one slice; false when there was nothing left to do. */
-async function storeSlice(deps: FollowDeps, follower: Follower, read: EntryReader): Promise<boolean> {
-  const { store, clock } = deps;
-  // Before the head is read: an entry that comes later is not before this moment.
-  const now = new Date(clock.now()).toISOString();
-  const head = (await readHead(store))?.length ?? 0;
-  const stored = await store.get("cursors", follower.name);
-  // A log that is shorter than what was followed is another one.
-  if (!stored || stored.value.entry > head) return clear(deps, follower, { ...stored, value: beginning(follower) });
-  if (stored.value.clearing) return clear(deps, follower, stored);
-  const tx = overlay(store);
-  const bounds = { head, entries: ENTRIES, writes: WRITES, now };
-  const { cursor, full } = await fold(deps, follower, stored.value, tx, bounds, read);
-  if (cursor.entry === stored.value.entry && cursor.step === stored.value.step && tx.size === 0) return false;
-  await store.transact((transaction) => {
-    keepCursor(transaction, follower, cursor, stored);
-    for (const { collection, id, json } of tx.written())
-      if (json) transaction.put(collection, id, json as Json<never>);
-      else transaction.delete(collection, id);
+const keep = (
+  into: Store,
+  { name }: Follower,
+  cursor: Cursor,
+  stored: Stored | undefined,
+  written: readonly Written[],
+): Promise<void> =>
+  into.transact((tx) => {
+    tx.put("cursors", name, cursor, stored?.revision ?? 0);
+    for (const { collection, id, json } of written)
+      if (json) tx.put(collection, id, json);
+      else tx.delete(collection, id);
   });
-  return full;
-}
 
-const keepCursor = (tx: Tx, { name }: Follower, cursor: Cursor, stored: Partial<Stored>): void =>
-  tx.put("cursors", name, cursor, stored.revision ?? 0);
-
-/** Deletes some of what a follower had, and of what stood in its place. */
+/** Deletes some of what a follower had, and of what older versions had in its place. */
 async function clear(
-  { store }: FollowDeps,
+  into: Store,
   follower: Follower,
-  stored: Partial<Stored> & { value: Cursor },
+  { clearing, ...from }: Cursor,
+  stored: Stored | undefined,
 ): Promise<boolean> {
   const own = follower.collections.map((collection): Retired => ({ collection }));
   const places = [...own, ...(follower.retired ?? [])];
-  const { place, after } = stored.value.clearing!;
-  const { collection, id, where } = places[place]!;
+  const { place, after } = clearing!;
+  const { collection: name, id, where = () => true } = places[place]!;
   // Older versions' collections are declared nowhere any more.
-  const name = collection as Collection;
-  const page = id === undefined ? await store.list(name, { after, limit: WRITES }) : [{ id, value: undefined }];
-  const last = page.length < WRITES;
-  const next = last ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
-  const { clearing: _, ...cleared } = stored.value;
-  await store.transact((tx) => {
-    for (const { id, value } of page) if (where?.(value) ?? true) tx.delete(name, id);
-    keepCursor(tx, follower, next.place < places.length ? { ...cleared, clearing: next } : cleared, stored);
-  });
+  const collection = name as Collection;
+  const page = id === undefined ? await into.list(collection, { after, limit: WRITES }) : [{ id, value: undefined }];
+  const next = page.length < WRITES ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
+  const cursor: Cursor = next.place < places.length ? { ...from, clearing: next } : from;
+  const gone = page.filter(({ value }) => where(value)).map(({ id }) => ({ collection, id, json: undefined }));
+  await keep(into, follower, cursor, stored, gone);
   return true;
 }

@@ -2,7 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
-import { catchUp, startAnew } from "./catch_up.ts";
+import { beginning, catchUp } from "./catch_up.ts";
 import type { FollowDeps } from "./deps.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import type { Follower } from "./follower.ts";
@@ -61,7 +61,9 @@ async function followOne(
 
 /** Builds what followers keep anew from the first entry on, and resolves with the entry that each has come to. */
 export async function rebuild(deps: FollowDeps): Promise<Record<string, number>> {
-  for (const follower of FOLLOWERS) await startAnew(deps, follower);
+  await deps.store.transact((tx) => {
+    for (const follower of FOLLOWERS) tx.put("cursors", follower.name, beginning(follower));
+  });
   await followAll(deps);
   const cursors = await deps.store.getMany(
     "cursors",

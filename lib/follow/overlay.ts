@@ -1,13 +1,12 @@
-/** Writes laid over what is stored, in memory: what a follower makes of entries before it is stored, or in place of that. */
-import { type SortedMap, sortedMap } from "../store/engine/sorted_map.ts";
+/** Writes laid over what is stored, in memory: what a follower makes of entries before it is stored, or without that. */
 import { type Json, jsonOf } from "../store/json.ts";
-import type { Collection, Reads, Stored, Tx } from "../store/store.ts";
+import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
 
 /** A record as it was written; absent `json`: deleted. */
 export interface Written {
   collection: Collection;
   id: string;
-  json: Json | undefined;
+  json: Json<never> | undefined;
 }
 
 /** Records as they read with what was written since. */
@@ -17,8 +16,7 @@ export interface Overlay extends Tx {
   written(): Written[];
 }
 
-type Listing = Parameters<Reads["list"]>[1];
-type Row = Pick<Stored, "id">;
+type Row = Pick<Stored, "id"> & Partial<Stored>;
 
 /** A store that holds nothing. */
 export const nothing: Reads = {
@@ -27,69 +25,48 @@ export const nothing: Reads = {
   list: async () => [],
 };
 
-/** What was written of one collection; what was deleted is there without its text, where something may lie below it. */
-interface Own {
-  versions: SortedMap<{ json: Json | undefined }>;
-  deleted: number;
-}
-
 /** Lays writes over what lies below; what lies below stays as it is. */
 export function overlay(below: Reads): Overlay {
-  const kept = new Map<Collection, Own>();
-  const own = (collection: Collection): Own => {
-    let made = kept.get(collection);
-    if (!made) kept.set(collection, (made = { versions: sortedMap(), deleted: 0 }));
-    return made;
+  const kept = new Map<Collection, Map<string, Written>>();
+  const write = ({ collection, id, json }: Written): void => {
+    if (!kept.has(collection)) kept.set(collection, new Map());
+    kept.get(collection)!.set(id, { collection, id, json });
   };
-
-  const write = (collection: Collection, id: string, json: Json | undefined): void => {
-    const made = own(collection);
-    const before = made.versions.get(id);
-    if (before && !before.json) made.deleted--;
-    if (!json && below === nothing) return made.versions.delete(id);
-    made.versions.set(id, { json });
-    if (!json) made.deleted++;
-  };
+  const written = (): Written[] => [...kept.values()].flatMap((own) => [...own.values()]);
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
-    const { versions } = own(collection);
-    const missing = ids.filter((id) => !versions.get(id));
+    const own = kept.get(collection);
+    const missing = ids.filter((id) => !own?.has(id));
     const found = missing.length === 0 ? [] : await below.getMany(collection, missing);
     const stored = new Map(missing.map((id, index) => [id, found[index]]));
-    return ids.map((id) => {
-      const version = versions.get(id);
-      return version ? storedOf(id, version.json) : stored.get(id);
-    });
+    return ids.map((id) => (own?.has(id) ? storedOf(own.get(id)!) : stored.get(id)));
   };
 
-  const list = async (collection: Collection, options: Listing): Promise<Row[]> => {
-    const { versions, deleted } = own(collection);
-    const { limit, reverse = false, keysOnly } = options;
-    const page: Row[] = await below.list(collection, { ...options, limit: limit === 0 ? 0 : limit + versions.size });
-    if (versions.size === 0) return page;
-    const merged = page.filter(({ id }) => !versions.get(id));
-    for (const [id, { json }] of versions.page({ ...options, limit: limit === 0 ? 0 : limit + deleted }))
-      if (json) merged.push(keysOnly ? { id } : storedOf(id, json)!);
-    return merged.sort((a, b) => (a.id < b.id !== reverse ? -1 : 1)).slice(0, limit);
+  const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
+    const { after, limit, reverse = false, prefix = "" } = options;
+    const own = kept.get(collection) ?? new Map<string, Written>();
+    const page: Row[] = await below.list(collection, { ...options, limit: limit === 0 ? 0 : limit + own.size });
+    if (own.size === 0) return page;
+    const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
+    const rows = page.filter(({ id }) => !own.has(id));
+    for (const one of own.values())
+      if (one.json && one.id.startsWith(prefix) && (after === undefined || comesBefore(after, one.id)))
+        rows.push(storedOf(one)!);
+    return rows.sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
   };
 
   return {
     get: (async (collection: Collection, id: string) => (await getMany(collection, [id]))[0]) as Tx["get"],
     getMany: getMany as Tx["getMany"],
     list: list as Tx["list"],
-    put: (collection, id, value) => write(collection, id, jsonOf(value, `${collection}/${id}`)),
-    delete: (collection, id) => write(collection, id, undefined),
+    put: (collection, id, value) =>
+      write({ collection, id, json: jsonOf(value, `${collection}/${id}`) as Json<never> }),
+    delete: (collection, id) => write({ collection, id, json: undefined }),
     get size() {
-      let size = 0;
-      for (const { versions } of kept.values()) size += versions.size;
-      return size;
+      return [...kept.values()].reduce((sum, own) => sum + own.size, 0);
     },
-    written: () =>
-      [...kept].flatMap(([collection, { versions }]) =>
-        versions.page({ limit: versions.size }).map(([id, { json }]): Written => ({ collection, id, json })),
-      ),
+    written,
   };
 }
 
-const storedOf = (id: string, json: Json | undefined): Stored | undefined =>
-  json && { id, revision: 0, value: json.value };
+const storedOf = ({ id, json }: Written): Stored | undefined => json && { id, revision: 0, value: json.value };

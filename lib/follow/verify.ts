@@ -1,11 +1,11 @@
 /** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
 import { canonicalJson } from "../kit/canonical_json.ts";
-import type { Store } from "../store/store.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Collection, Store, Stored } from "../store/store.ts";
+import { storeSlice } from "./catch_up.ts";
 import type { FollowDeps } from "./deps.ts";
-import { fold } from "./fold.ts";
 import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
 import type { Cursor, Follower } from "./follower.ts";
-import { nothing, overlay } from "./overlay.ts";
 
 const PAGE = 500;
 const MOST_NAMED = 100;
@@ -32,16 +32,15 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
   return [];
 }
 
-async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
-  const made = overlay(nothing);
-  let cursor: Cursor = { entry: 0, step: "", state: follower.start };
-  for (let full = true; full;) {
-    ({ cursor, full } = await fold(deps, follower, cursor, made, { head: kept.entry, entries: PAGE }));
+async function compare(deps: FollowDeps, { name, ...follower }: Follower, kept: Cursor): Promise<string[]> {
+  const made = memoryStore();
+  while (await storeSlice(deps, { name, ...follower }, made, { head: kept.entry }))
     await new Promise((resolve) => setTimeout(resolve));
-  }
-  const mismatches = differences(follower.name, kept.state, cursor.state);
+  const { state } = (await made.get("cursors", name))!.value;
+  const mismatches = differences(name, kept.state, state);
   for (const collection of follower.collections) {
-    const unseen = new Map((await made.list(collection, { limit: Infinity })).map(({ id, value }) => [id, value]));
+    const unseen = new Map<string, unknown>();
+    for await (const { id, value } of all(made, collection)) unseen.set(id, value);
     for await (const { id, value } of all(deps.store, collection)) {
       mismatches.push(...differences(`${collection}/${id}`, value, unseen.get(id)));
       unseen.delete(id);
@@ -51,7 +50,7 @@ async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Prom
   return mismatches;
 }
 
-async function* all(store: Store, collection: Follower["collections"][number]) {
+async function* all(store: Store, collection: Collection): AsyncIterable<Stored> {
   for (let after = ""; ;) {
     const page = await store.list(collection, { after, limit: PAGE });
     yield* page;

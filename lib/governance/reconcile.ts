@@ -1,11 +1,8 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
 import { entryKey, readHead } from "../audit/chain.ts";
-import type { Sha256 } from "../kit/platform.ts";
-import type { Store } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { type ChangeEvent, eventOf } from "./rules/event.ts";
-import { type ChangeState, differences, isWhole, type StoredRecord } from "./rules/record.ts";
-import { evolve } from "./rules/state_machine.ts";
+import { foldOf } from "./history.ts";
+import { differences, isWhole, type StoredRecord } from "./rules/record.ts";
 
 declare module "../audit/integrity.ts" {
   interface Integrity {
@@ -15,6 +12,7 @@ declare module "../audit/integrity.ts" {
 }
 
 const SLICE = 500;
+const CHANGES_A_SLICE = 100;
 const MOST_LISTED = 100;
 const TRIES = 3;
 /** An answer this young is given again; one that took long is kept ten times as long as it took. */
@@ -43,13 +41,15 @@ type Reconciling = Pick<GovernanceDeps, "store" | "sha256" | "clock" | "integrit
 
 /** Compares every change with the log, in slices, never twice at once; a young answer is given again. */
 export function reconcile(deps: Reconciling): Promise<StateReport> {
-  const memory = (deps.integrity.reconciled ??= {});
-  const { last } = memory;
-  const age = last ? deps.clock.now() - last.ended : Infinity;
-  if (last && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took)) return Promise.resolve(last.report);
+  const { clock, integrity } = deps;
+  const memory = (integrity.reconciled ??= {});
+  const started = clock.now();
+  const age = memory.last ? started - memory.last.ended : Infinity;
+  if (memory.last && age >= 0 && age < Math.max(FRESH_MS, 10 * memory.last.took))
+    return Promise.resolve(memory.last.report);
   memory.running ??= pass(deps)
-    .then(({ report, started }) => {
-      const ended = deps.clock.now();
+    .then((report) => {
+      const ended = clock.now();
       memory.last = { report, ended, took: ended - started };
       return report;
     })
@@ -59,108 +59,87 @@ export function reconcile(deps: Reconciling): Promise<StateReport> {
   return memory.running;
 }
 
-async function pass({ store, sha256, clock }: Reconciling): Promise<{ report: StateReport; started: number }> {
-  const started = clock.now();
-  const log = foldedLog(store, sha256);
+async function pass(deps: Reconciling): Promise<StateReport> {
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
   const note = (change_id: string, fields: string[] | undefined): void => {
     report.compared++;
     if (fields === undefined) report.unsettled++;
     else if (fields.length > 0 && ++report.mismatched <= MOST_LISTED) report.mismatches.push({ change_id, fields });
   };
-
+  const log = census(deps);
   await log.catchUp();
-  const unseen = new Set(log.changes());
+  const unseen = new Set(log.counts.keys());
   for (let after = "", more = true; more; await pause()) {
-    const page = await store.list("changes", { after, limit: SLICE });
-    for (const { id, value } of page) {
+    const page = await deps.store.list("changes", { after, limit: CHANGES_A_SLICE });
+    const judged = await judge(deps, page);
+    for (const [index, { id, value }] of page.entries()) {
       unseen.delete(id);
-      const fields = log.compare(id, value);
-      note(id, fields?.length === 0 ? fields : await settle(store, log, id));
+      const holds = judged[index]!.length === 0 && value.audit.length === log.counts.get(id);
+      note(id, holds ? [] : await settle(deps, log, id));
     }
     after = page.at(-1)?.id ?? after;
-    more = page.length === SLICE;
+    more = page.length === CHANGES_A_SLICE;
   }
-  for (const id of unseen) note(id, await settle(store, log, id));
-  return { report, started };
+  for (const id of unseen) note(id, await settle(deps, log, id));
+  return report;
 }
 
-/** A record that differs may have moved since the log was read: it is read again after the log, before it is judged. */
-async function settle(store: Store, log: FoldedLog, id: string): Promise<string[] | undefined> {
+/** A record may have moved since the log was read: it is read again after the log, before it is judged. */
+async function settle(deps: Reconciling, log: Census, id: string): Promise<string[] | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const record = (await store.get("changes", id))?.value;
-    const fields = log.compare(id, record);
-    if (fields) return fields;
     await log.catchUp();
-    if (log.length < record!.audit.at(-1)!) return ["audit"];
+    const record = await deps.store.get("changes", id);
+    const count = log.counts.get(id);
+    if (record && count === undefined) return ["log"];
+    const [fields] = record ? await judge(deps, [record]) : [["record"]];
+    if (!record || fields!.length > 0) return fields;
+    if (record.value.audit.length < count!) return ["audit"];
+    if (record.value.audit.length === count) return [];
   }
   return undefined;
 }
 
-/** A change as far as the log was read: what its entries come to, up to the first that does not follow. */
-interface Told {
-  state: ChangeState | undefined;
-  sound: boolean;
+/** In which fields each record is not the fold of the entries that it names, which are read together. */
+async function judge(
+  { store, sha256 }: Reconciling,
+  records: readonly { id: string; value: StoredRecord }[],
+): Promise<string[][]> {
+  const whole = records.filter(({ value }) => isWhole(value));
+  const entries = await store.getMany(
+    "audit",
+    whole.flatMap(({ value }) => value.audit.map(entryKey)),
+  );
+  return records.map((record) => {
+    const { id, value } = record;
+    if (!whole.includes(record)) return ["record"];
+    const own = entries.splice(0, value.audit.length);
+    if (own.some((entry) => entry?.value.change_id !== id)) return ["audit"];
+    const told = foldOf(own.map((entry) => entry!.value));
+    return told ? differences(told, value, sha256) : ["log"];
+  });
 }
 
-type FoldedLog = ReturnType<typeof foldedLog>;
+type Census = ReturnType<typeof census>;
 
-/** The log folded as far as it was read. */
-function foldedLog(store: Store, sha256: Sha256) {
-  const told = new Map<string, Told>();
+/** How many entries the log has of each change, as far as it was read. */
+function census({ store }: Reconciling) {
+  const counts = new Map<string, number>();
   let length = 0;
-  const take = (event: ChangeEvent): void => {
-    const { state, sound } = told.get(event.change_id) ?? { state: undefined, sound: true };
-    const next = sound ? evolve(state, event) : undefined;
-    told.set(event.change_id, { state: next ?? state, sound: next !== undefined });
+  /** Reads on to the log's end. */
+  const catchUp = async (): Promise<void> => {
+    const end = (await readHead(store))?.length ?? 0;
+    for (; length < end; await pause()) {
+      const limit = Math.min(SLICE, end - length);
+      const slice = await store.list("audit", { after: entryKey(length), limit });
+      const gap = slice.findIndex(({ value }, index) => value.id !== length + index + 1);
+      if (gap !== -1 || slice.length < limit)
+        throw new Error(`audit entry ${length + 1 + (gap === -1 ? slice.length : gap)} is missing from the store`);
+      for (const { value } of slice)
+        if (value.change_id !== "") counts.set(value.change_id, (counts.get(value.change_id) ?? 0) + 1);
+      length += limit;
+    }
   };
-  return {
-    get length() {
-      return length;
-    },
-    changes: () => told.keys(),
-    /** Reads on to the log's end. */
-    async catchUp(): Promise<void> {
-      const end = (await readHead(store))?.length ?? 0;
-      while (length < end) {
-        const read = length;
-        const slice = await store.list("audit", { after: entryKey(length), limit: Math.min(SLICE, end - length) });
-        for (const { value: entry } of slice) {
-          if (entry.id !== length + 1) break;
-          if (entry.change_id !== "") take(brief(eventOf(entry), sha256));
-          length++;
-        }
-        if (length < Math.min(read + SLICE, end))
-          throw new Error(`audit entry ${length + 1} is missing from the store`);
-        await pause();
-      }
-    },
-    /** The fields that differ; undefined when the record is ahead of what was read of the log. */
-    compare(id: string, record: StoredRecord | undefined): string[] | undefined {
-      if (!record || !isWhole(record)) return ["record"];
-      if ((record.audit.at(-1) ?? 0) > length) return undefined;
-      const { state, sound } = told.get(id) ?? { state: undefined, sound: false };
-      if (!state) return ["log"];
-      const differing = differences(state, briefed(record, sha256), sha256);
-      return sound ? differing : ["log", ...differing];
-    },
-  };
-}
-
-/** Notes are long, and there are as many as decisions: their hashes tell as well whether two are the same. */
-function brief(event: ChangeEvent, sha256: Sha256): ChangeEvent {
-  const { note } = event.detail;
-  return typeof note === "string" ? { ...event, detail: { ...event.detail, note: sha256(note) } } : event;
-}
-
-function briefed<R extends StoredRecord>(record: R, sha256: Sha256): R {
-  const { approval_note, approvals } = record.change;
-  const change = {
-    ...record.change,
-    approval_note: approval_note === null ? null : sha256(approval_note),
-    approvals: approvals.map((approval) => ({ ...approval, note: sha256(approval.note) })),
-  };
-  return { ...record, change };
+  return { counts, catchUp };
 }
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -90,7 +90,7 @@ export function durableObjectStore(storage: ObjectStorage): Store {
       versions: (keys) => shown(view.versions(keys)),
       list: (collection, options) => shown(view.list(collection, options)),
     }),
-    ...serial(view, keep, () => lost),
+    ...serial(view, { keep, failure: () => lost }),
   };
 }
 

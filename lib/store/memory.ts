@@ -38,5 +38,5 @@ export function memoryStore(): Store {
     }
   };
 
-  return { ...readsOf(view), ...serial(view, (writes) => writes.forEach(keep)) };
+  return { ...readsOf(view), ...serial(view, { keep: (writes) => writes.forEach(keep) }) };
 }

@@ -159,7 +159,7 @@ async function compose(
     accepted.add(writes);
     return journal.append(writes);
   };
-  const transactions = serial(accepted, keep, () => journal.failure);
+  const transactions = serial(accepted, { keep, failure: () => journal.failure });
   await keeper.write();
   maintenance.wake();
 

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createDeps } from "../../lib/deps.ts";
+import { followAll } from "../../lib/follow/follow.ts";
+import { verifyFollowers } from "../../lib/follow/verify.ts";
 import { identityOf, openProduct } from "../../lib/governance/open.ts";
 import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import type { Collection } from "../../lib/store/store.ts";
 import { fileAdapter } from "../../local/file_adapter.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { openFile } from "../../local/open_store.ts";
@@ -61,6 +64,26 @@ test("it verifies, and shows the same log, changes, outcomes and drift", async (
   expect(timeless(await read("outcomes"))).toEqual(timeless(answers["product/outcomes"]));
   expect(await read("drift")).toEqual(answers["product/drift"]);
   expect((await read("/api/l1l5_trend")).totals).toEqual(answers["l1l5_trend"].totals);
+});
+
+test("its figures and what it noticed follow from its log, before anything is stored and after", async () => {
+  const { E, M, R, N, dimensions } = answers.state;
+  const derived = ["rolled_back", "outcome", "operation_failed", "drift"];
+  type Row = { kind: string; title: string; detail: string; ref: string };
+  const rowsIn = (rows: Row[]) =>
+    rows.flatMap(({ kind, title, detail, ref }) => (derived.includes(kind) ? [[kind, title, detail, ref]] : []));
+  const shown = async () => {
+    expect(await read("/api/state")).toMatchObject({ E, M, R, N, dimensions });
+    expect(rowsIn((await read("/api/log?limit=500")).entries)).toEqual(rowsIn(answers["log?limit=500"].entries));
+    const { results } = await read("/api/memory/search?q=mail.rate");
+    expect(results).not.toEqual([]);
+  };
+  await shown();
+  await followAll(api.deps);
+  await shown();
+  expect(await verifyFollowers(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
+  const retired = ["live", "growth", "closings", "verdicts", "aging"] as Collection[];
+  for (const collection of retired) expect(await api.deps.store.list(collection, { limit: 1 })).toEqual([]);
 });
 
 test("what was left open goes on: consents, applies, rollbacks", async () => {

@@ -3,61 +3,70 @@ import { type Store, StoreUnavailable, type Tx } from "../store.ts";
 import type { Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
-/**
- * Keeps what a decision wrote, at once for those after it; nothing of one that only read or was refused. It resolves when
- * this and everything before it is durable.
- */
-export type Keep = (writes: readonly Version[]) => Promise<void> | void;
-
-interface Judgement<T> {
-  durable: Promise<void> | void;
-  answer(): T;
+/** Where the records are kept. */
+export interface Keeper {
+  /**
+   * Keeps what a decision wrote, at once for those after it; nothing, of one that only read or was refused. It resolves when
+   * this and everything before it is durable, and throws or rejects when it never will be.
+   */
+  keep(writes: readonly Version[]): Promise<void> | void;
+  /** Why nothing is kept any more: then no further decision is run. */
+  failure?(): Error | undefined;
 }
 
-/** `transact` and `close` over a view. Once there is a `failure`, no further decision is run. */
-export function serial(
-  view: View,
-  keep: Keep,
-  failure: () => Error | undefined = () => undefined,
-): Pick<Store, "transact" | "close"> {
-  let queue: Promise<void> = Promise.resolve();
+interface Job {
+  decide(tx: Tx): unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** `transact` and `close` over a view. */
+export function serial(view: View, { keep, failure }: Keeper): Pick<Store, "transact" | "close"> {
+  const queue: Job[] = [];
+  let running: Promise<void> | undefined;
   let last: Promise<void> | undefined;
   let closed = false;
 
-  /** Runs a decision; gives what to tell of it, and when. Errors: when nothing is kept any more. */
-  const judge = async <T>(decide: (tx: Tx) => T | Promise<T>): Promise<Judgement<T>> => {
-    const failed = failure();
-    if (failed) throw failed;
+  const run = async (): Promise<void> => {
+    for (let job = queue.shift(); job; job = queue.shift()) {
+      const failed = failure?.();
+      if (failed) job.reject(failed);
+      else await carry(job).catch(job.reject);
+    }
+    running = undefined;
+  };
+
+  /** Runs a decision, and tells of it when that is durable. Errors: when nothing is kept any more. */
+  const carry = async ({ decide, resolve, reject }: Job): Promise<void> => {
     const { tx, end, writes } = writeSet(view);
+    let tell: () => void;
+    let durable: Promise<void> | void;
     try {
       const result = await decide(tx);
       end();
-      return { durable: keep(await writes()), answer: () => result };
+      durable = keep(await writes());
+      tell = () => resolve(result);
     } catch (error) {
       end();
-      const answer = (): never => {
-        throw error;
-      };
       // It may tell of what was read, so it waits for that to be durable like any other answer.
-      return { durable: keep([]), answer };
+      durable = keep([]);
+      tell = () => reject(error);
     }
+    if (durable) last = durable.then(tell, reject);
+    else tell();
   };
 
   return {
     transact<T>(decide: (tx: Tx) => T | Promise<T>) {
       if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
       return new Promise<T>((resolve, reject) => {
-        const one = async (): Promise<void> => {
-          const { durable, answer } = await judge(decide);
-          last = durable ? durable.then(answer).then(resolve, reject) : undefined;
-          if (!durable) resolve(answer());
-        };
-        queue = queue.then(one).catch(reject);
+        queue.push({ decide, resolve: resolve as Job["resolve"], reject });
+        running ??= Promise.resolve().then(run);
       });
     },
     async close() {
       closed = true;
-      await queue;
+      await running;
       await last;
     },
   };

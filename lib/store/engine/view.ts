@@ -17,7 +17,12 @@ export interface Version extends Key {
 /** A live record of a page; its id alone when no more was asked for. */
 export type Row = Pick<Version, "id"> & Partial<Version>;
 
-type Awaitable<T> = T | Promise<T>;
+/** What is there, or will be. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** Goes on with a value, at once when it is there: a promise costs as much as a record. */
+export const onceThere = <A, B>(value: Awaitable<A>, next: (value: A) => B): Awaitable<B> =>
+  value instanceof Promise ? value.then((there) => next(there)) : next(value);
 
 /** The records that an engine has; one that is read synchronously need make no promises. */
 export interface View {

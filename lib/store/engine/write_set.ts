@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Key, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Awaitable, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -13,7 +13,7 @@ export interface WriteSet {
    * Its writes, one a record. Errors: what a put or delete was refused for, even if the decision caught that;
    * `RevisionConflict`; `RangeError` for more than one decision may write.
    */
-  writes(): Promise<Version[]>;
+  writes(): Awaitable<readonly Version[]>;
 }
 
 /** A record that the transaction reads or writes. */
@@ -72,27 +72,24 @@ export function writeSet(view: View): WriteSet {
   };
 
   /** The records as they are after their edits. */
-  const versions = async (asked: readonly Slot[]): Promise<(Version | undefined)[]> => {
+  const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
     const unread = asked.filter(({ read }) => !read);
-    if (unread.length > 0) {
-      const found = await view.versions(unread);
+    return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
       unread.forEach((slot, index) => {
         slot.before = found[index];
         slot.read = true;
       });
-    }
-    try {
-      return asked.map(edited);
-    } catch (error) {
-      throw refused(error);
-    }
+      try {
+        return asked.map(edited);
+      } catch (error) {
+        throw refused(error);
+      }
+    });
   };
 
   /** What the edits of some records come to; what they leave as it was is not among it. */
-  const written = async (of: readonly Slot[]): Promise<Version[]> => {
-    const after = await versions(of);
-    return after.filter((version, index) => version !== of[index]!.before) as Version[];
-  };
+  const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
+    onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 
   const reads = readsOf({
     versions(keys) {
@@ -114,11 +111,9 @@ export function writeSet(view: View): WriteSet {
       delete: (collection, id, expected) => edit({ collection, id }, expected),
     },
     end: () => void (ended = true),
-    async writes() {
+    writes() {
       if (refusal !== undefined) throw refusal;
-      const writes = await written(touched);
-      checkAmount(writes);
-      return writes;
+      return onceThere(written(touched), checkAmount);
     },
   };
 }
@@ -170,13 +165,15 @@ const encoder = new TextEncoder();
 /** How many bytes a text has in UTF-8. */
 export const bytesOfText = (text: string): number => encoder.encode(text).length;
 
-function checkAmount(writes: readonly Version[]): void {
+/** The writes, if one decision may make so many. */
+function checkAmount(writes: readonly Version[]): readonly Version[] {
   const remedy = "divide it into several transactions";
   if (writes.length > MOST_WRITES)
     throw new RangeError(`a decision may write ${MOST_WRITES} records, this one writes ${writes.length}: ${remedy}`);
   // A UTF-16 code unit has three bytes in UTF-8 at most.
-  if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return;
+  if (writes.reduce((sum, { json }) => sum + (json?.text.length ?? 0), 0) * 3 <= MOST_BYTES) return writes;
   const bytes = bytesOf(writes);
   if (bytes > MOST_BYTES)
     throw new RangeError(`a decision may write ${MOST_BYTES} bytes of JSON, this one writes ${bytes}: ${remedy}`);
+  return writes;
 }

@@ -126,6 +126,14 @@ test("the newest is held against what the KPI was at its own apply", async () =>
   expect((await api.cycle()).rolled_back).toBe(newer);
 });
 
+test("one that somebody rolled back is passed over for the newest that is still applied", async () => {
+  const { api, change_id } = await applied();
+  for (let one = 0; one < 25; one++)
+    await api.must("rollback", await api.bring("applied", { ...INCIDENT, target: `ui.x${one}` }));
+  await api.post("kpi", { incident_rate: 0.09 });
+  expect((await api.cycle()).rolled_back).toBe(change_id);
+});
+
 test.each([
   [DAY, true],
   [DAY + 1, false],
