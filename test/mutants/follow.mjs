@@ -10,15 +10,15 @@ export const follow = [
   {
     ...catchUp,
     name: "two processes may follow one entry",
-    find: 'tx.put("cursors", name, cursor, stored.revision ?? 0);',
+    find: 'tx.put("cursors", name, cursor, stored?.revision ?? 0);',
     replace: 'tx.put("cursors", name, cursor);',
     grave: true,
   },
   {
     ...catchUp,
     name: "a follower goes on behind the end of a log that was set back",
-    find: "if (!stored || stored.value.entry > head)",
-    replace: "if (!stored)",
+    find: "const anew = !stored || stored.value.entry > until.head;",
+    replace: "const anew = !stored;",
     tests: ["test/lib/follow/retired.test.ts"],
   },
   {

@@ -116,7 +116,7 @@ export const operations = [
   {
     ...lease,
     name: "a late result is committed under another's lease",
-    find: "if (current?.number !== lease.number || current.owner !== lease.owner) throw inProgress(lease.change_id);",
+    find: "if (current?.number !== lease.number) throw inProgress(lease.change_id);",
     replace: "",
   },
   {

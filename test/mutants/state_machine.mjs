@@ -198,13 +198,13 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a change whose record is gone is not missed",
-    find: "for (const id of unseen) note(id, await settle(store, log, id));",
+    find: "for (const id of unseen) note(id, await settle(deps, log, id));",
     replace: "",
   },
   {
     ...reconcile,
     name: "a change that the log does not know is none of its business",
-    find: 'if (!state) return ["log"];',
-    replace: "if (!state) return [];",
+    find: 'if (record && count === undefined) return ["log"];',
+    replace: "if (record && count === undefined) return [];",
   },
 ];

@@ -125,8 +125,8 @@ export const store = [
   {
     ...serial,
     name: "an error tells of what was read before that is durable",
-    find: "return { durable: keep([]), answer };",
-    replace: "return { durable: undefined, answer };",
+    find: "      durable = keep([]);\n",
+    replace: "      durable = undefined;\n",
     tests: ["test/local/store/contract.test.ts"],
   },
   {
@@ -175,8 +175,8 @@ export const store = [
   {
     ...serial,
     name: "what a decision wrote is kept although it failed",
-    find: "return { durable: keep([]), answer };",
-    replace: "return { durable: keep(await writes().catch(() => [])), answer };",
+    find: "      durable = keep([]);\n",
+    replace: "      durable = keep(await writes().catch(() => []));\n",
     tests: MEMORY,
   },
   {
