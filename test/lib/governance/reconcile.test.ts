@@ -108,6 +108,15 @@ test.each<[string, string[], (record: ChangeRecord) => unknown]>([
   ]);
 });
 
+test("a record that was set back to what it was before its last entry does not hold", async () => {
+  const api = await core();
+  const change_id = await api.bring("approved");
+  const { value: earlier } = (await api.deps.store.get("changes", change_id))!;
+  await api.must("apply", change_id);
+  await api.deps.store.transact((tx) => tx.put("changes", change_id, earlier));
+  expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: ["audit"] }]);
+});
+
 test("a record that is missing, and one the log does not know", async () => {
   const api = await core();
   const [gone, model] = [await api.bring("applied"), await api.bring("denied")];
