@@ -23,7 +23,10 @@ async function entryPoints() {
   const { bin, exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const exported = Object.values(exports).flatMap((target) => target.default ?? []);
   return [...exported, ...Object.values(bin)].map((path) =>
-    path.replace(/^(?:\.\/)?dist\//, "").replace("*", "**/*").replace(/\.js$/, ".ts"),
+    path
+      .replace(/^(?:\.\/)?dist\//, "")
+      .replace("*", "**/*")
+      .replace(/\.js$/, ".ts"),
   );
 }
 

@@ -79,7 +79,7 @@ export function keepAnswer(tx: Tx, key: IdempotencyKey, answer: Answer, now: num
 /** Deletes up to a thousand answers whose time is over, in transactions of their own, and returns how many. */
 export async function forgetOldAnswers(store: Store, now: number): Promise<number> {
   const expired = `${day(now - KEPT_MS)}:`;
-  for (let forgotten = 0; ; ) {
+  for (let forgotten = 0; ;) {
     const oldest = await store.list(COLLECTION, { limit: SLICE, keysOnly: true });
     const old = oldest.filter(({ id }) => id < expired);
     if (old.length > 0) await store.transact((tx) => old.forEach(({ id }) => tx.delete(COLLECTION, id)));

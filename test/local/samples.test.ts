@@ -82,8 +82,9 @@ test("its figures and what it noticed follow from its log, before anything is st
   await followAll(api.deps);
   await shown();
   expect(await verifyFollowers(api.deps)).toEqual({ tallies_match: true, mismatches: [] });
-  const retired = ["live", "growth", "closings", "verdicts", "aging"] as Collection[];
-  for (const collection of retired) expect(await api.deps.store.list(collection, { limit: 1 })).toEqual([]);
+  const retired: string[] = ["live", "growth", "closings", "verdicts", "aging"];
+  for (const collection of retired)
+    expect(await api.deps.store.list(collection as Collection, { limit: 1 }), collection).toEqual([]);
 });
 
 test("what was left open goes on: consents, applies, rollbacks", async () => {

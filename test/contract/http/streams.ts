@@ -13,6 +13,7 @@ export function streamRules(open: Open): void {
     };
     const first = await listen();
     const change_id = await api.bring("pending_consent");
+    expect((await first.next("audit")).data).toMatchObject({ event_type: "intent_in_force" });
     const proposed = await first.next("audit");
     expect(proposed.data).toMatchObject({ event_type: "change_proposed", change_id });
     first.stop();

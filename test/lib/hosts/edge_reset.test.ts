@@ -144,7 +144,7 @@ describe("a request that meets an object that is reset", () => {
     expect((await api.audit()).length).toBe(2);
     expect((await api.fetch(write())).status).toBe(201);
     expect((await api.fetch(write())).headers.get("idempotency-replayed")).toBe("true");
-    expect((await api.audit()).length).toBe(2);
+    expect((await api.audit()).length).toBe(3);
   });
 });
 

@@ -315,7 +315,7 @@ describe("rights on the table", () => {
         await api.post("kpi", { csat: 4 }, WITH_TOKEN);
         await tick(await start("cycle"));
       }
-      const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query"));
+      const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
       opened.push(guarded);
       const { api } = await start("read", { AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
       expect(groupReads.length).toBeGreaterThan(15);
@@ -333,7 +333,7 @@ describe("rights on the table", () => {
   there("a change whose time is over is still read where its expiry cannot be written", async () => {
     const start = stack(await made("overdue"));
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
-    const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query"));
+    const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
     opened.push(guarded);
     const later = { CLOCK_OFFSET_MS: String(73 * 3600_000) };
     const { api, logged } = await start("read", { ...later, AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
