@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { makeRunFolder } from "./support/folders.ts";
@@ -29,7 +30,7 @@ const project = (name: string, include: string[], exclude: string[] = []) => ({
     exclude,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     env,
     // Files share their worker's modules: loading the same ones for each file took longer than most files' tests.
     isolate: false,

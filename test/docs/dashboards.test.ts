@@ -1,6 +1,7 @@
 /** The dashboard and the alert rules speak of metrics that exist. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
@@ -65,7 +66,7 @@ const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) process.stderr.write("promtool is not on PATH: the alert rules are not run\n");
 
 test.skipIf(!hasPromtool)("the alert rules do what their tests say", () => {
-  const run = spawnSync("promtool", ["test", "rules", file("alerts_test.yml").pathname], { encoding: "utf8" });
+  const run = spawnSync("promtool", ["test", "rules", fileURLToPath(file("alerts_test.yml"))], { encoding: "utf8" });
   expect(run.stdout + run.stderr).toMatch(/SUCCESS\s*$/);
   expect(run.status).toBe(0);
 });

@@ -19,7 +19,11 @@ const chosen = choose();
 const problems = [...repeated(), ...stale()];
 const trees = Array.from({ length: LANES }, () => copyTree(root));
 process.once("exit", () => trees.forEach(({ remove }) => remove()));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    say(`stopped by ${signal}`);
+    process.exit(1);
+  });
 
 const sound = await withoutFault();
 const { survivors, noticed } = sound ? await withEach() : { survivors: [], noticed: 0 };

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { risingIds } from "../../lib/kit/ids.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Client } from "./client.ts";
+import { type Client, PROPOSAL, type Reply } from "./client.ts";
 import { opened } from "./deps.ts";
 import { chainFault } from "./independent_chain.ts";
 import { serviceOf, type TestService } from "./service.ts";
@@ -14,9 +14,24 @@ export const instance = async (store: Store, node: string): Promise<TestService>
 /** Each writer brings so many changes from proposal to rollback, all writers at once; gives their ids. */
 export async function writeAtOnce(writers: readonly Client[], changes: number): Promise<string[]> {
   const all = writers.flatMap((writer, number) =>
-    Array.from({ length: changes }, (_, index) => writer.bring("rolled_back", { target: `ui.w${number}.c${index}` })),
+    Array.from({ length: changes }, (_, index) => wholeLife(writer, `ui.w${number}.c${index}`)),
   );
   return Promise.all(all);
+}
+
+async function wholeLife({ post, act }: Client, target: string): Promise<string> {
+  const { change_id } = await onceNotBusy(() => post("propose", { ...PROPOSAL, target }));
+  for (const action of ["approve", "apply", "rollback"] as const) await onceNotBusy(() => act(action, change_id));
+  return change_id;
+}
+
+/** Repeats what the store was too busy for, as a client is told to: how often it is depends on the machine. */
+async function onceNotBusy(step: () => Promise<Reply>): Promise<Reply["body"]> {
+  for (;;) {
+    const { status, body, text } = await step();
+    if (status < 300) return body;
+    if (body?.code !== "store_busy") throw new Error(`${status} ${text}`);
+  }
 }
 
 const STEPS = ["change_proposed", "consent_decision", "change_applied", "change_rolled_back"];

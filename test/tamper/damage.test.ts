@@ -1,6 +1,6 @@
 /**
- * Damage of every kind to an export, before both offline verifiers. The full run, `npm run tamper`, flips every bit
- * of every entry; the default one those of three entries.
+ * Damage of every kind to an export, before both offline verifiers. The full run, `npm run tamper`, moves every line and
+ * flips every bit of every entry; the default one moves some lines in each way, and flips the bits of three entries.
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, follow } from "../../local/verify/chain.ts";
@@ -33,8 +33,11 @@ test("the log as it is: consistent alone, valid against what was kept, however t
       expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
 });
 
-test("every line removed, repeated, swapped or spliced in is found in the export alone, at its place", async () => {
-  for (const sample of moved(world)) {
+/** Lines come with six kinds of damage each: every seventh sample is of another kind than the one before. */
+const SEVENTH = 7;
+
+test("a line removed, repeated, swapped or spliced in is found in the export alone, at its place", async () => {
+  for (const sample of moved(world).filter((_, index) => FULL || index % SEVENTH === 0)) {
     const report = await verify(sample.log);
     expect(report, sample.what).toMatchObject({ verdict: "bad" });
     const place = Number(/\d+/.exec(sample.what)![0]);
