@@ -49,16 +49,17 @@ async function live({ post, propose, must, bring, cycle, hours, host }: PulseSer
 test("with every read and write of followers' records failing all is governed as ever; mended, they catch up exactly", async () => {
   let broken = true;
   const base = memoryStore();
-  const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds() });
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const options = () => ({ intent: INTENT, clock: testClock(), ids: countedIds(), log });
   const service = await pulse({ ...options(), store: brokenCollections(base, OWN, () => broken) });
   await live(service);
   const whole = await pulse(options());
   await live(whole);
-  const log = async ({ audit }: PulseService) =>
+  const entries = async ({ audit }: PulseService) =>
     (await audit()).map(({ event_type, change_id, detail }) => ({ event_type, change_id, detail }));
   expect(events(await service.audit())).toContain("change_rolled_back");
   expect(events(await service.audit())).toContain("change_drifted");
-  expect(await log(service)).toEqual(await log(whole));
+  expect(await entries(service)).toEqual(await entries(whole));
 
   const capabilities = async () =>
     (await service.get("/api/capabilities")).body.capabilities.filter(({ id }: { id: string }) =>
