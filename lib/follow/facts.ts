@@ -19,7 +19,6 @@ export interface Facts {
   host?: string;
   state?: string;
   by?: string;
-  actor?: string | null;
   adapter?: object | null;
   values?: Record<string, number>;
   E?: number | null;
@@ -34,9 +33,6 @@ export interface Facts {
 export interface Entry extends AuditEntry {
   facts: Facts;
 }
-
-/** Who asked for what an entry tells of, where somebody is named. */
-export const askedBy = ({ facts }: Entry): string | null => facts.actor ?? facts.by ?? null;
 
 /** Reads an entry. */
 export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: eventOf(entry).detail as Facts });

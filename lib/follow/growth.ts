@@ -1,6 +1,6 @@
 /** The rows of the growth log that come of entries. */
 import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import { askedBy, type Entry } from "./facts.ts";
+import type { Entry } from "./facts.ts";
 import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow, type Notice } from "./growth_row.ts";
 import type { Ring } from "./ring.ts";
@@ -34,7 +34,7 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
       if (facts.decision !== "expired") return [];
       return [{ kind: "change_expired", title: `${id} expired without consent`, detail: facts.note ?? "" }];
     case "change_rolled_back": {
-      const guarded = askedBy(entry) === POLICY_GUARDRAIL;
+      const guarded = facts.by === POLICY_GUARDRAIL;
       const detail = guarded ? "A guardrail of the intent ordered it." : "A person asked for it.";
       return [{ kind: "rolled_back", title: `${id} was rolled back`, detail }];
     }

@@ -1,5 +1,5 @@
 /** What is remembered of entries: a sentence a decision or operation, and one a day of KPIs. */
-import { askedBy, type Entry } from "./facts.ts";
+import type { Entry } from "./facts.ts";
 import type { Follower, Following } from "./follower.ts";
 import { addMemory, type Memory, type MemoryKind } from "./memory_row.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
@@ -34,10 +34,8 @@ export const memories: Follower<State> = {
 /** A change in a sentence. */
 export const named = ({ target, tenant_id, summary }: ToldChange): string => `${target} of ${tenant_id} (${summary})`;
 
-function toldBy(entry: Entry): Pick<Memory, "kind" | "text"> | undefined {
-  const { event_type, facts } = entry;
-  const { decision, progress, approver, note, stage, error, state } = facts;
-  const by = askedBy(entry);
+function toldBy({ event_type, facts }: Entry): Pick<Memory, "kind" | "text"> | undefined {
+  const { decision, progress, approver, note, stage, error, state, by } = facts;
   switch (event_type) {
     case "consent_decision": {
       const text = `${decision}${progress ? ` (${progress})` : ""} by ${approver}${note ? `: ${note}` : ""}`;

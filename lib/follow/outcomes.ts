@@ -115,11 +115,18 @@ export const outcomes: Follower<State> = {
   },
 };
 
-/** How many outcomes time closed, and how many verdicts were new, as far as is stored. */
-export async function judgedSoFar({
-  store,
-}: Pick<FollowDeps, "store">): Promise<Pick<State, "timed_out" | "verdicts">> {
-  return ((await store.get("cursors", outcomes.name))?.value.state ?? outcomes.start) as State;
+/** Tells how many outcomes time closed while something ran, and how many verdicts were new; 0 where that cannot be read. */
+export async function judgedMeanwhile(
+  { store }: Pick<FollowDeps, "store">,
+  run: () => Promise<void>,
+): Promise<{ closed: number; new_verdicts: number }> {
+  const soFar = async () =>
+    (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State | undefined;
+  const before = await soFar();
+  await run();
+  const after = await soFar();
+  const grown = (count: "timed_out" | "verdicts"): number => (after ? after[count] - (before?.[count] ?? 0) : 0);
+  return { closed: grown("timed_out"), new_verdicts: grown("verdicts") };
 }
 
 const openKey = ({ applied_at, change_id }: OutcomeRecord): string => `${applied_at}:${change_id}`;

@@ -7,7 +7,7 @@ import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
 import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
 import { isModels, levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
 import { targetKey } from "../governance/records.ts";
-import { askedBy, type Entry } from "./facts.ts";
+import type { Entry } from "./facts.ts";
 import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {
@@ -121,7 +121,7 @@ export const tally: Follower<State> = {
       case "change_rolled_back":
         await attemptFailed(on, entry, "rolled_back");
         return count(
-          askedBy(entry) === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 },
+          entry.facts.by === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 },
         );
       case "change_rollback_failed":
         return count({ rollbacks_failed: 1 });

@@ -1,6 +1,6 @@
 /** Actions: what can be run at once instead of waiting for the cycle. */
 import { followAll, rebuild } from "../follow/follow.ts";
-import { judgedSoFar } from "../follow/outcomes.ts";
+import { judgedMeanwhile } from "../follow/outcomes.ts";
 import { verifyFollowers } from "../follow/verify.ts";
 import { checkDrift, driftReport } from "../governance/drift.ts";
 import { verifyReport } from "../governance/verify_report.ts";
@@ -30,12 +30,7 @@ const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
     await checkDrift(deps);
     return completed(await driftReport(deps));
   },
-  evaluate_outcomes: needsProduct(async (deps) => {
-    const before = await judgedSoFar(deps);
-    await followAll(deps);
-    const after = await judgedSoFar(deps);
-    return { closed: after.timed_out - before.timed_out, new_verdicts: after.verdicts - before.verdicts };
-  }),
+  evaluate_outcomes: needsProduct((deps) => judgedMeanwhile(deps, () => followAll(deps))),
   sync_peers: async (deps) =>
     deps.link ? completed(await syncPeers(deps)) : disabled("the cross-host link is not configured"),
   run_next_task: async (deps) => {

@@ -2,7 +2,7 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import { followAll, FOLLOWERS, problemOf } from "../follow/follow.ts";
 import { addNotice } from "../follow/growth_log.ts";
-import { judgedSoFar } from "../follow/outcomes.ts";
+import { judgedMeanwhile } from "../follow/outcomes.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
 import { recoverAbandoned } from "../governance/operation/recover.ts";
@@ -101,11 +101,9 @@ async function obeyGuardrails(deps: PulseDeps): Promise<string | null> {
 async function follow(deps: PulseDeps, report: CycleReport, ms: number): Promise<void> {
   if (deps.integrity.breach) return;
   const ends = deps.clock.now() + ms;
-  const before = await judgedSoFar(deps);
-  await followAll(deps, () => deps.clock.now() <= ends);
-  const after = await judgedSoFar(deps);
-  report.outcomes_closed = after.timed_out - before.timed_out;
-  report.verdicts = after.verdicts - before.verdicts;
+  const judged = await judgedMeanwhile(deps, () => followAll(deps, () => deps.clock.now() <= ends));
+  report.outcomes_closed = judged.closed;
+  report.verdicts = judged.new_verdicts;
   for (const follower of FOLLOWERS)
     if (problemOf(deps, follower) !== null) report.failed_steps.push(`follow_${follower.name}`);
 }

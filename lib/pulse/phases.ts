@@ -35,8 +35,20 @@ const TITLES: Readonly<Record<PhaseId, string>> = {
   learn: "Learn",
 };
 
-/** The phases, and the first that is not complete; `null` when all are. */
-export async function phasesOf(deps: PulseDeps): Promise<{ phases: Phase[]; current_phase: PhaseId | null }> {
+/** The phases, and the first that is not complete; `null` when all are. None where what tells of them cannot be read. */
+export async function phasesOf(deps: PulseDeps): Promise<Phases> {
+  return readPhases(deps).catch((error: unknown) => {
+    deps.log.warn("the phases cannot be told", { error: String(error) });
+    return { phases: [], current_phase: null };
+  });
+}
+
+interface Phases {
+  phases: Phase[];
+  current_phase: PhaseId | null;
+}
+
+async function readPhases(deps: PulseDeps): Promise<Phases> {
   const { store, product, clock, integrity } = deps;
   const [{ effect, memory, kpis }, tally, { totals }, tasks, waits, { state }] = await Promise.all([
     figuresOf(deps),

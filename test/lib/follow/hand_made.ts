@@ -104,8 +104,8 @@ export async function handMade(store: Store = memoryStore()) {
         { status: "denied", approver, approval_note: note },
       ),
     apply: (id: string) => step(id, "change_applied", { status: "applied", adapter: null }, { status: "applied" }),
-    rollBack: (id: string, actor = "ana") =>
-      step(id, "change_rolled_back", { status: "rolled_back", adapter: null, actor }, { status: "rolled_back" }),
+    rollBack: (id: string, by = "ana") =>
+      step(id, "change_rolled_back", { status: "rolled_back", adapter: null, by }, { status: "rolled_back" }),
     feed: (values: Record<string, number>, more: object = {}) =>
       append("kpi_refreshed", { values, E: null, refreshed: false, ...more }),
     /** A change that is applied. */

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { FOLLOWERS, keepFollowing, standingOf } from "../../../lib/follow/follow.ts";
+import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { signalling } from "../../../lib/store/signalling.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { pulse } from "../pulse/pulse_service.ts";
+
+/** A time that no test lives to see: what is followed was woken by a commit. */
+const NEVER = 1e9;
+
+async function service(base: Store = memoryStore()) {
+  const commits = createCommitSignal();
+  const { deps, bring } = await pulse({ store: signalling(base, commits), commits });
+  const behind = async () =>
+    (await Promise.all(FOLLOWERS.map((one) => standingOf(deps, one)))).map((one) => one.behind);
+  /** Resolves when a commit has brought it about. */
+  const until = async (holds: () => Promise<boolean>): Promise<void> => {
+    for (let { count } = commits; !(await holds()); { count } = commits) await commits.wait(count, NEVER);
+  };
+  return {
+    deps,
+    bring,
+    commits,
+    caughtUp: () => until(async () => (await behind()).every((count) => count === 0)),
+    behind,
+  };
+}
+
+test("each commit is followed, those of a burst together, until it is stopped", async () => {
+  const { deps, bring, caughtUp, behind } = await service();
+  const following = keepFollowing(deps, { pause: 0, poll: NEVER });
+  await bring("rolled_back");
+  await caughtUp();
+  await Promise.all([bring("denied", { target: "ui.a" }), bring("applied", { target: "ui.b" })]);
+  await caughtUp();
+  await following.stop();
+  await bring("denied", { target: "ui.c" });
+  expect((await behind()).every((count) => count === 2)).toBe(true);
+});
+
+test("what another process wrote is found by looking now and then", async () => {
+  const base = memoryStore();
+  const { deps, caughtUp } = await service(base);
+  const following = keepFollowing(deps, { pause: 0, poll: 1 });
+  const other = await pulse({ store: base });
+  await other.bring("rolled_back");
+  await caughtUp();
+  await following.stop();
+});
+
+test("a process that stops lets it go, and waits for the slice under way", async () => {
+  const { deps, bring, commits } = await service();
+  const following = keepFollowing(deps, { pause: NEVER, poll: NEVER });
+  await bring("applied");
+  commits.close();
+  await following.stop();
+});

@@ -1,0 +1,25 @@
+import type { Collection, Store } from "../../lib/store/store.ts";
+
+/** A store of which some collections can be neither read nor written while `broken` says so. */
+export function brokenCollections(store: Store, collections: readonly Collection[], broken: () => boolean): Store {
+  const use = (collection: string): void => {
+    if (broken() && (collections as readonly string[]).includes(collection))
+      throw new Error(`${collection} cannot be used`);
+  };
+  return {
+    ...store,
+    get: async (collection, id) => (use(collection), store.get(collection, id)),
+    getMany: async (collection, ids) => (use(collection), store.getMany(collection, ids)),
+    list: async (collection, options) => (use(collection), store.list(collection, options)),
+    transact: (decide) =>
+      store.transact((tx) =>
+        decide({
+          get: async (collection, id) => (use(collection), tx.get(collection, id)),
+          getMany: async (collection, ids) => (use(collection), tx.getMany(collection, ids)),
+          list: async (collection, options) => (use(collection), tx.list(collection, options)),
+          put: (collection, id, value, expected) => (use(collection), tx.put(collection, id, value, expected)),
+          delete: (collection, id, expected) => (use(collection), tx.delete(collection, id, expected)),
+        }),
+      ),
+  };
+}
