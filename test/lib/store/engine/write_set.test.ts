@@ -56,7 +56,7 @@ test("what was refused ends the transaction although the decision caught it", as
   expect(() => tx.put("things", "a", Number.NaN)).toThrow(TypeError);
   expect(() => tx.put("things", "", 1)).toThrow(TypeError);
   end();
-  await expect(writes()).rejects.toThrow(/things\/a cannot be stored/);
+  await expect(async () => writes()).rejects.toThrow(/things\/a cannot be stored/);
 });
 
 test("a conflict that a read of an own write met ends the transaction although the decision caught it", async () => {
@@ -64,7 +64,7 @@ test("a conflict that a read of an own write met ends the transaction although t
   tx.put("things", "a", 2, 1);
   await expect(tx.get("things", "a")).rejects.toThrow(/expected revision 1, found 2/);
   end();
-  await expect(writes()).rejects.toThrow(/expected revision 1, found 2/);
+  await expect(async () => writes()).rejects.toThrow(/expected revision 1, found 2/);
 });
 
 test("what was read is not read again, neither for a further read nor for a put", async () => {
