@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
+/** For each test file. */
 const LIMIT_MS = 180_000;
 
 /**
  * Runs the files; `only` is a pattern over the names of tests. Gives what came of it: `passed`; `failed`, with the names of
- * the tests that did; `hung`, it had not ended after three minutes; `unclear`, vitest failed and no test did, with the
+ * the tests that did; `hung`, it had not ended in three minutes a file; `unclear`, vitest failed and no test did, with the
  * reason it gave.
  */
 export async function runTests({ folder, temporary }, { tests, only, bail }) {
@@ -23,12 +24,13 @@ export async function runTests({ folder, temporary }, { tests, only, bail }) {
     ...tests,
   ];
   const started = performance.now();
-  const { hung, output } = await vitest(args, { cwd: folder, env: { ...process.env, TMPDIR: temporary } });
+  const options = { cwd: folder, env: { ...process.env, TMPDIR: temporary } };
+  const { hung, output } = await vitest(args, options, LIMIT_MS * tests.length);
   const seconds = (performance.now() - started) / 1000;
   return { ...(hung ? { outcome: "hung" } : read(report, tests, output)), seconds };
 }
 
-async function vitest(args, options) {
+async function vitest(args, options, limit) {
   const program = join(options.cwd, "node_modules/vitest/vitest.mjs");
   const stdio = ["ignore", "pipe", "pipe"];
   const child = spawn(process.execPath, [program, ...args], { ...options, detached: true, stdio });
@@ -49,7 +51,7 @@ async function vitest(args, options) {
   const timer = setTimeout(() => {
     hung = true;
     killAll();
-  }, LIMIT_MS);
+  }, limit);
   await once(child, "exit");
   clearTimeout(timer);
   killAll();
