@@ -47,18 +47,19 @@ describe.skipIf(!browser)("the cost of the console", () => {
     { timeout: 120_000 },
     async () => {
       // Counts follow the log; a cycle brings them to its end.
-    await service.post("api/action/run-now", { action: "cycle" });
-    const page = await open(ANA);
-    await visit(page, service.url, "changes");
-    await page.getByRole("link", { name: "limits.many" }).first().waitFor();
-    await freshness(page, "Live").waitFor();
-    await service.propose({ summary: "the newest of all" });
-    const show = page.getByRole("button", { name: "1 newer change: show" });
-    await show.waitFor();
-    expect(await page.getByText("the newest of all").count()).toBe(0);
-    await show.click();
-    await page.getByText("the newest of all").waitFor();
-  });
+      await service.post("api/action/run-now", { action: "cycle" });
+      const page = await open(ANA);
+      await visit(page, service.url, "changes");
+      await page.getByRole("link", { name: "limits.many" }).first().waitFor();
+      await freshness(page, "Live").waitFor();
+      await service.propose({ summary: "the newest of all" });
+      const show = page.getByRole("button", { name: "1 newer change: show" });
+      await show.waitFor();
+      expect(await page.getByText("the newest of all").count()).toBe(0);
+      await show.click();
+      await page.getByText("the newest of all").waitFor();
+    },
+  );
 
   test("a long log is checked and taken along with a bar that moves, and can be called off", async () => {
     const page = await open(ANA);
