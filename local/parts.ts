@@ -11,6 +11,7 @@ import type { ProductAdapter } from "../lib/governance/adapters/port.ts";
 import type { Identity } from "../lib/governance/runtime.ts";
 import { webhookAdapter } from "../lib/governance/adapters/webhook.ts";
 import type { CommitSignal } from "../lib/kit/commit_signal.ts";
+import { keepFollowing } from "../lib/follow/follow.ts";
 import { startNotifier } from "../lib/pulse/notify.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/kit/version.ts";
@@ -55,7 +56,7 @@ export async function startParts(
   options: Options,
   fetch: Handler,
 ): Promise<(() => Promise<unknown>)[]> {
-  const undo: (() => Promise<unknown>)[] = [];
+  const undo: (() => Promise<unknown>)[] = [keepFollowing(deps).stop];
   const link = await startLink(options, deps, fetch);
   if (link) {
     deps.link = link;
