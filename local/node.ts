@@ -9,7 +9,5 @@ export { fileAdapter, type FileAdapterOptions } from "./file_adapter.ts";
  * A store in a journal beside this path, which this process alone owns until it closes the store. Errors: a sentence that
  * names the file and what is wrong with it.
  */
-export async function fileStore({ path, log = consoleWarnings }: { path: string; log?: Log }): Promise<Store> {
-  const { store, close } = await openFile(path, log);
-  return { ...store, close };
-}
+export const fileStore = ({ path, log = consoleWarnings }: { path: string; log?: Log }): Promise<Store> =>
+  openFile(path, log);

@@ -7,40 +7,30 @@ import { acquireLock } from "./lock.ts";
 import { isDatabase } from "./option_values.ts";
 import { openFileStore } from "./store/file_store.ts";
 
-/** An opened store. */
-export interface OpenedStore {
-  store: Store;
-  /** No other process can be using it. */
-  exclusive: boolean;
-  /** Closes the store, and lets go of the state file. */
-  close(): Promise<void>;
-}
-
 /** What messages call the value of `--state`: never with a password. */
 export const stateName = (state: string): string => (isDatabase(state) ? placeOf(state) : state);
 
 /** Opens it; rejects with an error for people, and has then let go of everything. */
-export const openStore = (state: string, log: Log): Promise<OpenedStore> =>
+export const openStore = (state: string, log: Log): Promise<Store> =>
   isDatabase(state) ? openDatabase(state, log) : openFile(state, log);
 
 /** A file that this process alone owns until it is closed. */
-export async function openFile(state: string, log: Log): Promise<OpenedStore> {
+export async function openFile(state: string, log: Log): Promise<Store> {
   const lock = await acquireLock(state);
   try {
     const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log }));
-    return { store, exclusive: true, close: () => store.close().finally(lock.release) };
+    return { ...store, close: () => store.close().finally(lock.release) };
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-async function openDatabase(url: string, log: Log): Promise<OpenedStore> {
+async function openDatabase(url: string, log: Log): Promise<Store> {
   hideArgument(url);
   // Its driver is loaded by those who use it only.
   const { postgresStore } = await import("../lib/store/postgres/store.ts");
-  const store = await about("--state", postgresStore({ url, log }));
-  return { store, exclusive: false, close: () => store.close() };
+  return about("--state", postgresStore({ url, log }));
 }
 
 /** The process list shows arguments to everybody on the machine; setting the title replaces them all. */

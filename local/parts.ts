@@ -1,6 +1,5 @@
 /** The parts of the program that its options switch on. */
 import { endpoints } from "../handlers/index.ts";
-import { currentCheckpoint } from "../lib/audit/checkpoint.ts";
 import { keepCheckpoints } from "../lib/audit/anchor.ts";
 import { openLlm } from "../lib/llm/open.ts";
 import { systemClock } from "../lib/kit/platform.ts";
@@ -10,8 +9,6 @@ import type { Handler } from "../lib/http/endpoint.ts";
 import type { ProductAdapter } from "../lib/governance/adapters/port.ts";
 import type { Identity } from "../lib/governance/runtime.ts";
 import { webhookAdapter } from "../lib/governance/adapters/webhook.ts";
-import type { CommitSignal } from "../lib/kit/commit_signal.ts";
-import { keepFollowing } from "../lib/follow/follow.ts";
 import { startNotifier } from "../lib/pulse/notify.ts";
 import type { Store } from "../lib/store/store.ts";
 import { version } from "../lib/kit/version.ts";
@@ -50,20 +47,15 @@ export function adapterOf(options: Options, store: Store, identity: Identity): P
 }
 
 /** Starts what runs beside the requests, and returns how each part is let go. */
-export async function startParts(
-  deps: Deps,
-  commits: CommitSignal,
-  options: Options,
-  fetch: Handler,
-): Promise<(() => Promise<unknown>)[]> {
-  const undo: (() => Promise<unknown>)[] = [keepFollowing(deps).stop];
+export async function startParts(deps: Deps, options: Options, fetch: Handler): Promise<(() => Promise<unknown>)[]> {
+  const undo: (() => Promise<unknown>)[] = [];
   const link = await startLink(options, deps, fetch);
   if (link) {
     deps.link = link;
     undo.push(link.close);
   }
-  if (deps.product) {
-    deps.checkpoint = { make: () => currentCheckpoint(deps) };
+  const { commits } = deps;
+  if (deps.product && commits) {
     const keeping = keepCheckpoints(deps, commits);
     undo.push(async () => {
       commits.close();

@@ -2,5 +2,5 @@
 export { type AdapterCase, adapterCases, type MakeAdapter } from "./contract/adapter_cases.ts";
 export { runCase as runStoreCase, type StoreCase, storeCases, type Subject } from "./contract/store_cases.ts";
 export { type TestClock, testClock } from "./support/clock.ts";
-export { type TestDeps, testDeps, type TestOptions } from "./support/deps.ts";
+export { opened, type TestDeps, type TestOptions } from "./support/deps.ts";
 export { countedIds } from "./support/ids.ts";

@@ -1,7 +1,6 @@
 /** Denials by the intent's time limit. */
 import type { GovernanceDeps } from "./deps.ts";
 import { expireIfDue } from "./record_decision.ts";
-import type { Change } from "./rules/change.ts";
 import { isExpired } from "./rules/policy.ts";
 import { governed } from "./transaction.ts";
 
@@ -22,11 +21,6 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
     if (due.length > 0) expired += await expireAll(deps, due);
   }
   return expired;
-}
-
-/** Denies one change if its time is over. */
-export async function expireOne(deps: GovernanceDeps, { change }: { change: Change }): Promise<void> {
-  if (isExpired(change, deps.product!.intent.policy, deps.clock.now())) await expireAll(deps, [change.change_id]);
 }
 
 const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>

@@ -14,9 +14,9 @@ export class IdentityMismatch extends Error {
 /** How a store is opened. */
 export interface OpenOptions {
   /** No other process can be using the store: what is half done is settled at once. */
-  exclusive?: boolean;
+  exclusive?: boolean | undefined;
   /** How many of the newest entries are checked before anything is served. */
-  tail?: number;
+  tail?: number | undefined;
 }
 
 /** The identity of an instance of a product, with its defaults. */

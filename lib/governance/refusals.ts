@@ -10,12 +10,7 @@ const RECORDED_A_DAY = 100;
 /** Records a refusal; those beyond a day's hundred are told as one count, with the first refusal of a later day. */
 export async function recordRefusal(
   { tx, at, product, append }: Transaction,
-  {
-    kind,
-    target,
-    tenant_id,
-    proposer = null,
-  }: Omit<ProposeInput, "proposer"> & { proposer?: string | null | undefined },
+  { kind, target, tenant_id, proposer }: ProposeInput,
   { code }: AppError,
   actor: Actor,
 ): Promise<void> {
@@ -32,7 +27,7 @@ export async function recordRefusal(
     append({
       event_type: "proposal_refused",
       tenant: tenant_id,
-      detail: { code, kind, target, proposer, manifest_hash, ...actor },
+      detail: { code, kind, target, proposer: proposer ?? null, manifest_hash, ...actor },
     });
   }
   tx.put("counts", "refused", { day, count: before + 1 });

@@ -22,7 +22,6 @@ import type { ProductRuntime } from "./runtime.ts";
 export interface Transaction {
   tx: Tx;
   product: ProductRuntime;
-  ids: GovernanceDeps["ids"];
   sha256: GovernanceDeps["sha256"];
   /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
   now: number;
@@ -102,9 +101,10 @@ function begin(
     return chain(event);
   };
 
-  const enact = (before: ChangeRecord | undefined, command: Command, actor: Actor): Enacted => {
+  const enact: Transaction["enact"] = (before, command, { actor, authenticated }) => {
     const { intent, manifest_hash } = product;
-    const { event_type, detail, content } = decide(before?.change, command, { intent, manifest_hash, sha256, actor });
+    const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
+    const { event_type, detail, content } = decide(before?.change, command, context);
     const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
     const entry = append({ event_type, change_id, tenant: tenant_id, detail });
     const state = evolve(before, { ...entry.value, detail });
@@ -125,7 +125,6 @@ function begin(
   const transaction: Transaction = {
     tx,
     product,
-    ids,
     sha256,
     now,
     at,

@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { type AuditPage, auditPage, type AuditQuery, entriesOf } from "../audit/page.ts";
 import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { expireOne } from "./expire_due.ts";
+import { expireDue } from "./expire_due.ts";
 import { liveOn } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
@@ -23,7 +23,7 @@ export async function changeView(
   deps: GovernanceDeps,
   changeId: string,
 ): Promise<Change & { audit_entries: AuditEntry[]; allowed_actions: string[]; gates: Gate[] }> {
-  await quietly(deps, expireOne(deps, await findChange(deps, changeId)));
+  await quietly(deps, expireDue(deps, [changeId]));
   const record = await findChange(deps, changeId);
   return {
     ...record.change,

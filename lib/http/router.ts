@@ -7,7 +7,7 @@ import { AppError } from "../kit/errors.ts";
 /** How endpoints are mounted. */
 export interface RouteOptions {
   /** What stands before every path, as `/governance`; nothing by default. */
-  base?: string;
+  base?: string | undefined;
 }
 
 /**

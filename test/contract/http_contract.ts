@@ -1,11 +1,7 @@
 /** The HTTP contract: one suite for every host of the handlers. The seam is `fetch`. */
 import { afterAll, afterEach, describe, onTestFinished } from "vitest";
-import { createCommitSignal } from "../../lib/kit/commit_signal.ts";
-import { signalling } from "../../lib/store/signalling.ts";
-import { memoryStore } from "../../lib/store/memory.ts";
 import { checkedFetch } from "../support/checked_fetch.ts";
 import { type Client, client, type Fetch } from "../support/client.ts";
-import { opened, type TestDeps, type TestOptions } from "../support/deps.ts";
 import type { Manifest } from "../support/intents.ts";
 import { accessRules } from "./http/access.ts";
 import { auditRules } from "./http/audit.ts";
@@ -48,12 +44,6 @@ export type Make = (options: ContractOptions) => Promise<ContractService>;
 
 /** A client of a service that is closed when its test ends. */
 export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms: number): void }>;
-
-/** What every service under test runs on: commits wake whoever reads its events. */
-export function contractDeps(options: TestOptions): Promise<TestDeps> {
-  const commits = createCommitSignal();
-  return opened({ ...options, commits, store: signalling(memoryStore(), commits) });
-}
 
 const SECTIONS = {
   life: lifeRules,

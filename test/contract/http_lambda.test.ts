@@ -3,7 +3,8 @@ import { type LambdaHandler, lambdaHandler } from "../../lib/hosts/lambda/handle
 import { routed } from "../../lib/http/router.ts";
 import { context, eventOf, responseOf, type Source } from "../lib/hosts/lambda_events.ts";
 import { ORIGIN } from "../support/requests.ts";
-import { contractDeps, httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
+import { httpContract, type Make, OF_A_HOST, type Section } from "./http_contract.ts";
+import { opened } from "../support/deps.ts";
 
 /** A client's way to a function and back. */
 const through = (handler: LambdaHandler, source: Source, base64: boolean) => async (request: Request) =>
@@ -12,7 +13,7 @@ const through = (handler: LambdaHandler, source: Source, base64: boolean) => asy
 const made =
   (source: Source, base64 = false): Make =>
   async (options) => {
-    const deps = await contractDeps(options);
+    const deps = await opened(options);
     const handler = lambdaHandler({ open: async () => routed(endpoints, deps), log: deps.log });
     const fetch = through(handler, source, base64);
     return { origin: ORIGIN, fetch, advance: deps.clock.advance, close: () => deps.store.close() };

@@ -3,10 +3,11 @@ import { app } from "../../handlers/index.ts";
 import { hostGuard } from "../../lib/http/host_guard.ts";
 import { serveHttp } from "../../local/node_http.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { ALL, contractDeps, httpContract } from "./http_contract.ts";
+import { ALL, httpContract } from "./http_contract.ts";
+import { opened } from "../support/deps.ts";
 
 httpContract("a listening Node server", [...ALL, "streams"], async (options) => {
-  const deps = await contractDeps({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
+  const deps = await opened({ ...options, sha256, Response: FastResponse as unknown as typeof Response });
   const server = await serveHttp(hostGuard(deps)(app(deps)), { host: "127.0.0.1", port: 0, deps });
   return {
     origin: server.url,

@@ -187,7 +187,8 @@ test("without a disk nothing is acknowledged, and nothing is kept", async () => 
 });
 
 test("a broken audit chain does not silence chat", async () => {
-  const service = await chatService({ integrity: { breach: { first_invalid: 3, reason: "edited" } } });
+  const service = await chatService();
+  service.deps.integrity.breach = { first_invalid: 3, reason: "edited" };
   const { status, body } = await service.say("status");
   expect(status).toBe(200);
   expect(body.reply.text).toContain("The audit chain does not hold at entry 3");

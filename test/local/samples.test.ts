@@ -3,14 +3,11 @@ import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { createDeps } from "../../lib/deps.ts";
+import { countersign } from "../../handlers/index.ts";
 import { followAll } from "../../lib/follow/follow.ts";
 import { verifyFollowers } from "../../lib/follow/verify.ts";
-import { identityOf, openProduct } from "../../lib/governance/open.ts";
-import { loadIntent } from "../../lib/governance/rules/intent.ts";
 import type { Collection } from "../../lib/store/store.ts";
 import { fileAdapter } from "../../local/file_adapter.ts";
-import { sha256 } from "../../local/node_ports.ts";
 import { openFile } from "../../local/open_store.ts";
 import { HOUR, testClock } from "../support/clock.ts";
 import { chainFault } from "../support/independent_chain.ts";
@@ -34,19 +31,21 @@ beforeEach(async () => {
   await cp(SAMPLE, folder, { recursive: true });
   const path = join(folder, "product_config.json");
   config = async () => JSON.parse(await readFile(path, "utf8"));
-  const opened = await openFile(join(folder, "state.json"), console);
+  const store = await openFile(join(folder, "state.json"), console);
   onTestFinished(async () => {
-    await opened.close();
+    await store.close();
     await rm(folder, { recursive: true });
   });
   const clock = testClock(kept.entries.at(-1).timestamp);
   clock.advance(HOUR);
-  const loaded = loadIntent(await readFile(join(SAMPLE, "product_intent.json"), "utf8"), sha256);
-  const identity = identityOf("acme-crm", "local");
-  const adapter = fileAdapter({ path, store: opened.store, clock, ...identity });
-  const deps = createDeps({ store: opened.store, clock, sha256, product: { ...loaded, identity, adapter } });
-  await openProduct(deps, { exclusive: opened.exclusive });
-  api = serviceOf({ ...deps, clock });
+  const { deps } = await countersign({
+    store,
+    intent: await readFile(join(SAMPLE, "product_intent.json"), "utf8"),
+    adapter: (identity) => fileAdapter({ path, store, clock, ...identity }),
+    clock,
+    exclusive: true,
+  });
+  api = serviceOf(Object.assign(deps, { clock }));
 });
 
 const read = async (path: string) => (await api.get(path)).body;

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import express, { type Express } from "express";
 import { Hono } from "hono";
 import { toNodeHandler } from "srvx/node";
-import { contractDeps, type ContractOptions, type ContractService, type Make } from "../contract/http_contract.ts";
+import { type ContractOptions, type ContractService, type Make } from "../contract/http_contract.ts";
 import type { Fetch } from "./client.ts";
-import type { TestDeps } from "./deps.ts";
+import { opened, type TestDeps } from "./deps.ts";
 
 /** What the service is mounted under. */
 export const BASE = "/governance";
@@ -40,7 +40,7 @@ async function listening(
   options: ContractOptions,
   hostOver: (deps: TestDeps) => ReturnType<typeof onNode>,
 ): Promise<ContractService> {
-  const deps = await contractDeps(options);
+  const deps = await opened(options);
   const server = createServer(hostOver(deps)).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -82,9 +82,9 @@ test("a change of the service starts it anew, when the one before has ended in g
 
 test("what does not build is told, and what runs goes on", async () => {
   change("lib/kit/version.ts", ["export const", "export cnst"]);
-  await heard(/lib\/version\.ts:\d+:\d+/);
+  await heard(/lib\/kit\/version\.ts:\d+:\d+/);
   change("lib/kit/version.ts", ["export cnst", "export let const"]);
-  const lines = await heard(/lib\/version\.ts:\d+:\d+/);
+  const lines = await heard(/lib\/kit\/version\.ts:\d+:\d+/);
   expect(lines.filter((line) => STOPPING.test(line))).toEqual([]);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   change("lib/kit/version.ts", ["export let const", "export const"], ["-changed", "-mended"]);

@@ -12,7 +12,7 @@ import { type ChangeRecord, differences } from "../rules/record.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
-import { type Asked, recordFailure, recordSuccess, type ShownResult } from "./record_result.ts";
+import { type Asked, recordFailure, recordSuccess } from "./record_result.ts";
 
 /** What is asked of a change. */
 export interface OperationInput {
@@ -61,12 +61,12 @@ export async function begin(
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", record };
-  if (!product.adapter) return done(await recordSuccess(transaction, record, asked, { adapter: null }), null);
+  if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
   return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
 }
 
 /** The answer to an operation that is done. */
-export function done({ record, change, entry }: Enacted, adapter: ShownResult | null): Answer {
+export function done({ record, change, entry }: Enacted, adapter: object | null): Answer {
   const { change_id, status, revision } = record.change;
   return answer({ change_id, status, change, adapter, audit_entry: entry }, 200, { etag: etag(revision) });
 }

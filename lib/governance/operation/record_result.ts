@@ -8,7 +8,7 @@ import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 import type { GuardrailEvidence } from "../rules/guardrail.ts";
-import type { Applied, ChangeRecord } from "../rules/record.ts";
+import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
@@ -20,52 +20,46 @@ export interface Asked extends Actor {
   evidence?: GuardrailEvidence | undefined;
 }
 
-/** What was done; `interrupted`: it was found half done, and the host's answer settled it. */
-interface Done {
-  /** `null` without an adapter. */
-  adapter: (AdapterResult & { name: string }) | null;
-  interrupted?: boolean;
-}
+/** What an adapter did, and which it was. */
+export type NamedResult = AdapterResult & { name: string };
 
-/** What an adapter did, as it is recorded and answered: what was there before is told by its digest only. */
-export type ShownResult = Omit<AdapterResult, "previous"> & { name: string };
+/** The part of a result that is recorded and answered: what was there before is told by its digest only. */
+export const shownOf = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
-/** The part of a result that is shown. */
-export const shownOf = ({ previous: _, ...shown }: AdapterResult & { name: string }): ShownResult => shown;
-
-/** Records that an operation is done: the status moves, the target's owner with it. */
+/**
+ * Records that an operation is done: the status moves, the target's owner with it. `interrupted`: it was found half done,
+ * and the host's answer settled it.
+ */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
   asked: Asked,
-  { adapter, interrupted }: Done,
+  adapter: NamedResult | null,
+  interrupted = false,
 ): Promise<Enacted> {
   const { operation } = asked;
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
     ...(interrupted ? { resolved_after_interruption: true } : {}),
+    ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
   };
-  const facts = operation === "apply" ? { facts: await factsOf(transaction, adapter?.previous) } : {};
-  const command = { type: "succeed", operation, circumstance, ...facts } as const;
-  const enacted = transaction.enact(before, command, actorIn(asked));
+  const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);
   if (operation === "apply") own(transaction, enacted.record);
   else await disown(transaction, enacted.record);
   return enacted;
 }
 
 /** Records that an operation failed: the status stays, one entry tells the stage, the error and how the host was left. */
-export function recordFailure(
+export const recordFailure = (
   transaction: Transaction,
   before: ChangeRecord,
   asked: Asked,
   failure: HostFailure,
-): Enacted {
+): Enacted => {
   const circumstance = { ...failure, ...reasonOf(asked) };
-  return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, actorIn(asked));
-}
-
-const actorIn = ({ actor, authenticated }: Asked): Actor => ({ actor, authenticated });
+  return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, asked);
+};
 
 /** `by` is whom the service vouches for: a person that the proxy names, or itself. */
 const reasonOf = ({ actor, authenticated, note, evidence }: Asked): object => ({
@@ -75,10 +69,7 @@ const reasonOf = ({ actor, authenticated, note, evidence }: Asked): object => ({
 });
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
-async function factsOf(
-  { tx, sha256 }: Transaction,
-  previous: AdapterResult["previous"],
-): Promise<Omit<Applied, "entry" | "at">> {
+async function factsOf({ tx, sha256 }: Transaction, previous: AdapterResult["previous"]): Promise<object> {
   const { values = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
   const kpis = Object.fromEntries(Object.entries(values).map(([kpi, { value }]) => [kpi, value]));
   if (previous === null) return { kpis, previous_digest: null };

@@ -18,11 +18,7 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
   await governed<void>({ deps }, async (transaction) => {
     const before = await transaction.change(lease.change_id);
     await endLease(transaction, lease);
-    if (done && adapter)
-      await recordSuccess(transaction, before, lease, {
-        adapter: { name: adapter.name, result: host },
-        interrupted: true,
-      });
+    if (done && adapter) await recordSuccess(transaction, before, lease, { name: adapter.name, result: host }, true);
     else
       recordFailure(transaction, before, lease, {
         stage: "interrupted",

@@ -97,7 +97,7 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
     await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };
-      return done(await recordSuccess(transaction, before, lease, { adapter: result }), shownOf(result));
+      return done(await recordSuccess(transaction, before, lease, result), shownOf(result));
     }
     const { value: entry } = recordFailure(transaction, before, lease, run.failure).entry;
     const { stage, host, error, rejected: refused } = run.failure;

@@ -1,31 +1,19 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Content, Kind, Risk, Tier } from "./change.ts";
+import type { Content } from "./change.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
-import type { Applied } from "./record.ts";
 
 /** What is done on the host product. */
 export type Operation = "apply" | "rollback";
 
-/** What a proposer may state; absent is "not stated". */
-export interface ProposeInput {
-  tenant_id: string;
-  kind: Kind;
-  target: string;
-  summary: string;
-  rationale?: string | undefined;
-  expected_delta_k?: number | undefined;
-  affected_users?: number | undefined;
-  reversible?: boolean | undefined;
-  tier?: Tier | undefined;
-  risk?: Risk | undefined;
-  value?: unknown;
-  kpi?: string | undefined;
-  proposer?: string | undefined;
-  supersedes?: string | undefined;
-}
+type Required = "tenant_id" | "kind" | "target" | "summary";
+
+/** What a proposer may state: the content of a change; absent is "not stated". */
+export type ProposeInput = Pick<Content, Required> & {
+  [Field in Exclude<keyof Content, Required>]?: Exclude<Content[Field], null> | undefined;
+} & { supersedes?: string | undefined };
 
 /** Who asked a model for its draft, and in which message. */
 export interface Asked {
@@ -47,8 +35,8 @@ export type Command =
   | { type: "approve"; name: string; note: string; target_owner: string | null }
   | { type: "deny" | "withdraw"; name: string; note: string }
   | { type: "expire" }
-  /** The operation is done; `facts` of an apply. */
-  | { type: "succeed"; operation: Operation; circumstance: object; facts?: Omit<Applied, "entry" | "at"> }
+  /** The operation is done. */
+  | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
   /** The host does not show what was applied. */

@@ -55,7 +55,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "succeed": {
       const status = transition(change, command.operation);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
-      return { event_type, detail: { status, ...command.circumstance, ...command.facts, ...told } };
+      return { event_type, detail: { status, ...command.circumstance, ...told } };
     }
     case "fail": {
       transition(change, command.operation);

@@ -20,9 +20,9 @@ export type Row = Pick<Version, "id"> & Partial<Version>;
 /** What is there, or will be. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value, at once when it is there: a promise costs as much as a record. */
-export const onceThere = <A, B>(value: Awaitable<A>, use: (value: A) => B): Awaitable<B> =>
-  value instanceof Promise ? value.then((there) => use(there)) : use(value);
+/** Makes something of a value, at once when it is there: a promise costs as much as a record. */
+export const onceThere = <A, B>(value: Awaitable<A>, make: (there: A) => B): Awaitable<B> =>
+  value instanceof Promise ? value.then((there) => make(there)) : make(value);
 
 /** The records that an engine has; one that is read synchronously need make no promises. */
 export interface View {

@@ -13,7 +13,7 @@ export interface WriteSet {
    * Its writes, one a record. Errors: what a put or delete was refused for, even if the decision caught that;
    * `RevisionConflict`; `RangeError` for more than one decision may write.
    */
-  writes(): Awaitable<readonly Version[]>;
+  writes(): Promise<readonly Version[]>;
 }
 
 /** A record that the transaction reads or writes. */
@@ -111,9 +111,9 @@ export function writeSet(view: View): WriteSet {
       delete: (collection, id, expected) => edit({ collection, id }, expected),
     },
     end: () => void (ended = true),
-    writes() {
+    async writes() {
       if (refusal !== undefined) throw refusal;
-      return onceThere(written(touched), checkAmount);
+      return checkAmount(await written(touched));
     },
   };
 }

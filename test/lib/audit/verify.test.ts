@@ -1,9 +1,9 @@
 /** How verify goes about it: in slices, incrementally, one pass at a time. */
 import { expect, test } from "vitest";
-import { createChain, entryKey } from "../../../lib/audit/chain.ts";
+import { entryKey } from "../../../lib/audit/chain.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { type TestDeps, testDeps } from "../../support/deps.ts";
+import { opened, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
 /** A log of `length` entries, on a store that counts what is read of it. */
@@ -16,9 +16,8 @@ async function longLog(
     if (collection === "audit") reads.push(options.limit);
     return store.list(collection, options);
   };
-  const deps = testDeps({ store: { ...store, list } });
+  const deps = await opened({ store: { ...store, list } });
   const grow = (more: number) => lengthen(deps, more);
-  await store.transact((tx) => void createChain(tx, "p", deps, deps.clock.now()));
   await grow(length);
   return { deps, reads, grow };
 }

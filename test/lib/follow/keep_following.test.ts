@@ -2,16 +2,15 @@ import { expect, test } from "vitest";
 import { FOLLOWERS, keepFollowing, standingOf } from "../../../lib/follow/follow.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { signalling } from "../../../lib/store/signalling.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { pulse } from "../pulse/pulse_service.ts";
 
 /** A time that no test lives to see: what is followed was woken by a commit. */
 const NEVER = 1e9;
 
-async function service(base: Store = memoryStore()) {
+async function service(store: Store = memoryStore()) {
   const commits = createCommitSignal();
-  const { deps, bring } = await pulse({ store: signalling(base, commits), commits });
+  const { deps, bring } = await pulse({ store, commits });
   const behind = async () =>
     (await Promise.all(FOLLOWERS.map((one) => standingOf(deps, one)))).map((one) => one.behind);
   /** Resolves when a commit has brought it about. */

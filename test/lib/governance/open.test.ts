@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { identityOf, IdentityMismatch, openProduct } from "../../../lib/governance/open.ts";
+import { identityOf, IdentityMismatch } from "../../../lib/governance/open.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { opened, restarted, testDeps } from "../../support/deps.ts";
+import { opened, restarted } from "../../support/deps.ts";
 
 test("the default identity", () => {
   expect(identityOf("acme-crm", "node-7")).toEqual({
@@ -16,19 +16,17 @@ test("the default identity", () => {
 
 test("a store of another product is refused, and stays as it was", async () => {
   const deps = await opened();
-  const other = testDeps({ store: deps.store });
-  other.product = { ...other.product!, identity: identityOf("other", "local") };
-  await expect(openProduct(other)).rejects.toThrow(IdentityMismatch);
-  await expect(openProduct(other)).rejects.toThrow(/"acme-crm".*"other"/);
+  const other = () => restarted(deps, { intent: { product_id: "other" } });
+  await expect(other()).rejects.toThrow(IdentityMismatch);
+  await expect(other()).rejects.toThrow(/"acme-crm".*"other"/);
   expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
 });
 
 test("another instance of the same product may open the store", async () => {
   const deps = await opened();
-  const other = testDeps({ store: deps.store });
-  other.product = { ...other.product!, identity: identityOf("acme-crm", "node-2") };
-  await openProduct(other);
-  expect((await deps.store.get("meta", "identity"))?.value).toEqual(other.product.identity);
+  const other = await restarted(deps, { node_id: "node-2" });
+  expect((await deps.store.get("meta", "identity"))?.value).toEqual(identityOf("acme-crm", "node-2"));
+  expect(other.product!.identity.instance_id).toBe("acme-crm@node-2");
 });
 
 test("the log is made once, by whoever opens first", async () => {

@@ -1,7 +1,6 @@
 import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
 import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { signalling } from "../../../lib/store/signalling.ts";
 import { eventsAfter, parseCursor, presentCursor, resumed } from "../../../lib/pulse/event_cursor.ts";
 import { eventStream } from "../../../lib/pulse/event_stream.ts";
 import { catchUp } from "../../../lib/follow/catch_up.ts";
@@ -57,7 +56,7 @@ function reader(stream: ReadableStream<Uint8Array>) {
 
 /** A service whose commits are signalled, listening on a real port. */
 async function listening(commits: CommitSignal = createCommitSignal()) {
-  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
+  const service = await pulse({ commits });
   const server = await serveHttp(fetchOf(service.deps), { host: "127.0.0.1", port: 0, deps: service.deps });
   onTestFinished(async () => {
     commits.close();
@@ -131,7 +130,7 @@ test("each id is a place to go on from", async () => {
 
 test("a sleeping stream is woken by a commit of its process, not by the clock", async () => {
   const commits = createCommitSignal();
-  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
+  const service = await pulse({ commits });
   const { next, leave } = reader(
     eventStream(service.deps, BEGINNING, undefined, {
       heartbeat: NEVER,
@@ -256,7 +255,7 @@ test("a reader whose stream failed with the store does not count any more", asyn
 
 test("a slow reader is not buffered for: it is given a batch when it asks", async () => {
   const commits = createCommitSignal();
-  const service = await pulse({ store: signalling(memoryStore(), commits), commits });
+  const service = await pulse({ commits });
   const stream = eventStream(service.deps, BEGINNING).getReader();
   await stream.read();
   // The first proposal brings the intent's own entry with it.

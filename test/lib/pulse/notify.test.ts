@@ -3,14 +3,11 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
-import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
-import { signalling } from "../../../lib/store/signalling.ts";
 import { type NotifyTimes, startNotifier } from "../../../lib/pulse/notify.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/pulse/notifications.ts";
 import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import type { TestOptions } from "../../support/deps.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { pulse, type PulseService } from "./pulse_service.ts";
 
@@ -62,12 +59,6 @@ async function receiver(...manners: Manner[]) {
   };
 }
 
-/** A service whose commits are signalled. */
-async function service(options: TestOptions = {}): Promise<PulseService> {
-  const commits = createCommitSignal();
-  return pulse({ ...options, commits, store: signalling(options.store ?? memoryStore(), commits) });
-}
-
 /** Notifies from the next event on, and stops with the test. */
 async function notifying(of: PulseService, url: string, over: Partial<NotifyTimes> = {}) {
   const notifier = startNotifier(of.deps, { url, secret: SECRET, times: { ...TIMES, ...over } });
@@ -103,7 +94,7 @@ test.each([
 
 test("a notification for each thing somebody must know of, in order, signed, and no token in it", async () => {
   const { url, deliveries, arrived } = await receiver();
-  const svc = await service({
+  const svc = await pulse({
     adminToken: "sesame-open-now",
     intent: {
       kpis: { csat: { baseline: 4, target: 5 } },
@@ -193,7 +184,7 @@ test.each<[string, Manner, Partial<NotifyTimes>]>([
   "a receiver that %s gets the same notification again, under the same id, until it takes it",
   async (_, manner, times) => {
     const { url, deliveries, arrived } = await receiver(manner, manner, manner);
-    const svc = await service();
+    const svc = await pulse();
     const notifier = await notifying(svc, url, times);
     await svc.propose();
     await arrived(3);
@@ -211,7 +202,7 @@ test.each<[string, Manner, Partial<NotifyTimes>]>([
 
 test("requests do not wait for a receiver that does not answer", async () => {
   const { url, deliveries, arrived } = await receiver(() => {});
-  const svc = await service();
+  const svc = await pulse();
   await notifying(svc, url);
   await svc.propose();
   await arrived(1);
@@ -222,7 +213,7 @@ test("requests do not wait for a receiver that does not answer", async () => {
 test("a restart goes on where it stopped: nothing is lost, and what was taken is not sent again", async () => {
   const hang: Manner = () => {};
   const { url, deliveries, arrived } = await receiver(ok, hang);
-  const svc = await service();
+  const svc = await pulse();
   const first = await notifying(svc, url);
   const taken = await svc.propose();
   const open = await svc.propose({ target: "ui.colour" });
@@ -238,7 +229,7 @@ test("a restart goes on where it stopped: nothing is lost, and what was taken is
 
 test("of several that wait at a restart, those that were taken are not sent again", async () => {
   const { url, deliveries, arrived } = await receiver(ok, () => {});
-  const svc = await service();
+  const svc = await pulse();
   await (await notifying(svc, url)).stop();
   const changes = [await svc.propose(), await svc.propose({ target: "ui.colour" })];
   const second = await notifying(svc, url);
@@ -252,7 +243,7 @@ test("of several that wait at a restart, those that were taken are not sent agai
 
 test("what happened before the first start is not told", async () => {
   const { url, deliveries, arrived } = await receiver();
-  const svc = await service();
+  const svc = await pulse();
   await svc.bring("applied");
   await notifying(svc, url);
   const { change_id } = await svc.propose({ target: "ui.colour" });
@@ -276,7 +267,7 @@ test("a store that cannot be read holds the next notification back, and loses no
     get: (collection, id) => unlessBroken(() => base.get(collection, id)),
     list: (collection, options) => unlessBroken(() => base.list(collection, options)),
   };
-  const svc = await service({ store });
+  const svc = await pulse({ store });
   await notifying(svc, url);
   await svc.propose();
   await arrived(1);
@@ -294,7 +285,7 @@ test("the wait between tries doubles up to its bound, and chance only shortens i
   const { url, arrived } = await receiver(
     ...Array.from({ length: 6 }, (): Manner => (response) => void response.writeHead(500).end()),
   );
-  const svc = await service();
+  const svc = await pulse();
   const notifier = startNotifier(svc.deps, {
     url,
     secret: SECRET,
@@ -344,7 +335,7 @@ test("a store that takes no writes has nothing sent twice, and the log has one l
     broken = true;
     ok(response, response.req);
   });
-  const svc = await service({ store, log });
+  const svc = await pulse({ store, log });
   const notifier = await notifying(svc, url, { poll: 1 });
   await svc.propose();
   await often;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { testDeps } from "../../support/deps.ts";
+import { opened } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, serviceOf } from "../../support/service.ts";
@@ -18,7 +18,9 @@ test("a store that cannot be written makes the service unready, and livez go on"
 });
 
 test("a product runtime that was not opened is not ready", async () => {
-  expect((await serviceOf(testDeps()).get("/readyz")).body).toMatchObject({
+  const deps = await opened();
+  await deps.store.transact((tx) => tx.delete("meta", "identity"));
+  expect((await serviceOf(deps).get("/readyz")).body).toMatchObject({
     ready: false,
     checks: { intent: { ok: false } },
   });

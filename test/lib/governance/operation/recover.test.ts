@@ -33,7 +33,7 @@ async function stopped(operation: Operation, at: Step, host: HostState | "as it 
 }
 
 const start = async (before: Core, exclusive: boolean): Promise<Core> =>
-  coreOf(await restarted(before.deps, {}, { exclusive }));
+  coreOf(await restarted(before.deps, { exclusive }));
 
 const CRASHES: [Operation, Step, HostState | "as it was", status: string, event: string][] = [
   ["apply", "validate", "as it was", "approved", "change_apply_failed"],
@@ -82,7 +82,7 @@ test("a start that may not be alone leaves the claim until its time is over", as
 
 test("without its adapter the operation is recorded as failed", async () => {
   const { before, change_id } = await stopped("apply", "apply", "applied");
-  const api = coreOf(await restarted(before.deps, { adapter: undefined }, { exclusive: true }));
+  const api = coreOf(await restarted(before.deps, { adapter: undefined, exclusive: true }));
   expect((await api.change(change_id)).status).toBe("approved");
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });

@@ -225,7 +225,7 @@ describe("what is recorded", () => {
   test("an apply keeps the KPIs and the digest of what was there before; what the adapter cannot say stays absent", () => {
     const facts = { kpis: { csat: 4 }, previous_digest: null };
     const { log } = brought("approved");
-    const { applied } = log.command("chg_1", { ...APPLIED, facts } as Command);
+    const { applied } = log.command("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
     expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
     expect(brought("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: null });
     expect(brought("approved").record.applied).toBeNull();
@@ -257,7 +257,7 @@ function someCommand(random: (below: number) => number): Command {
     { type: "approve", name, note, target_owner: null },
     { type: (["deny", "withdraw"] as const)[random(2)]!, name, note },
     { type: "expire" },
-    { type: "succeed", operation, circumstance: { adapter: null }, ...(operation === "apply" ? { facts } : {}) },
+    { type: "succeed", operation, circumstance: { adapter: null, ...(operation === "apply" ? facts : {}) } },
     { type: "succeed", operation, circumstance: { adapter: { name: "a", result: "done" } } },
     { type: "fail", operation, circumstance: FAILURE },
     { type: "drift", circumstance: { state: "missing", host: "absent" } },
