@@ -19,7 +19,7 @@ test("a store that cannot be written makes the service unready, and livez go on"
 
 test("a product runtime that was not opened is not ready", async () => {
   const deps = await opened();
-  await deps.store.transact((tx) => tx.delete("meta", "identity"));
+  await deps.store.transact((tx) => tx.delete("meta", "chain"));
   expect((await serviceOf(deps).get("/readyz")).body).toMatchObject({
     ready: false,
     checks: { intent: { ok: false } },

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { createDeps } from "../../../lib/deps.ts";
+import { countersign } from "../../../handlers/index.ts";
 import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
 import { linked, SECRET, startNode, stopAll } from "./node.ts";
 import { manualTime } from "./manual_timers.ts";
@@ -191,7 +191,7 @@ async function bareLink(
 ): Promise<{ link: CrossLink; log: ReturnType<typeof recordedLog> }> {
   const log = recordedLog();
   const { clock, timers } = manualTime();
-  const deps = createDeps({ store: memoryStore(), log, clock });
+  const { deps } = await countersign({ store: memoryStore(), log, clock });
   return {
     log,
     link: await openCrossLink({

@@ -1,11 +1,10 @@
 /** A whole service with its link, in this process, on real sockets. */
 import { expect } from "vitest";
-import { app } from "../../../handlers/index.ts";
+import { countersign } from "../../../handlers/index.ts";
 import { coEvolution } from "../../../handlers/product/co_evolution.ts";
 import { peerQuery } from "../../../handlers/peer_query.ts";
 import { peers } from "../../../handlers/peers.ts";
-import { createDeps, type Deps } from "../../../lib/deps.ts";
-import { identityOf, openProduct } from "../../../lib/governance/open.ts";
+import type { Deps } from "../../../lib/deps.ts";
 import type { CheckpointSource } from "../../../lib/link/answer_peer.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { LinkPort } from "../../../lib/link/port.ts";
@@ -15,7 +14,7 @@ import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
 import type { PeerAddress } from "../../../local/option_values.ts";
 import { type Client, client } from "../../support/client.ts";
 import { countedIds } from "../../support/ids.ts";
-import { intentOf } from "../../support/intents.ts";
+import { manifest } from "../../support/intents.ts";
 import { type ManualTime, manualTime } from "./manual_timers.ts";
 import { type RecordedLog, recordedLog } from "./recorded_log.ts";
 import { SECRET } from "./secret.ts";
@@ -59,22 +58,15 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
   const { name, product_id, product_type, store = memoryStore(), time = manualTime() } = options;
   const log = recordedLog();
   const type = product_type === undefined ? {} : { product_type };
-  const product =
-    product_id === undefined
-      ? undefined
-      : {
-          ...intentOf({ product_id, ...type, kpis: KPIS }),
-          identity: identityOf(product_id, name),
-        };
-  const deps = createDeps({
+  const { fetch, ...service } = await countersign({
     store,
     log,
     ids: countedIds(),
     clock: time.clock,
-    ...(product ? { product } : {}),
-  }) as TestNode["deps"];
-  await openProduct(deps);
-  const fetch = app(deps);
+    node_id: name,
+    intent: product_id === undefined ? undefined : manifest({ product_id, ...type, kpis: KPIS }),
+  });
+  const deps = service.deps as TestNode["deps"];
   const link = await openCrossLink({
     deps,
     fetch,
