@@ -1,4 +1,5 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
+import { sameName as asCompared } from "../../../lib/governance/rules/names.ts";
 import type { Action, ChangeDetail, Policy, Status } from "../core/api_types.ts";
 import { counted } from "../core/format.ts";
 
@@ -19,10 +20,8 @@ export const ACTION_LABEL: Readonly<Record<Action, string>> = {
 
 const ORDER: readonly Action[] = ["approve", "apply", "rollback", "deny", "withdraw"];
 
-/** Names are compared as the service does it: trimmed, NFKC, without case. */
-export const sameName = (a: string | null, b: string): boolean => a !== null && plain(a) === plain(b);
-
-const plain = (name: string): string => name.normalize("NFKC").trim().toLowerCase().normalize("NFKC");
+/** Whether two names are the same to the service. */
+export const sameName = (a: string | null, b: string): boolean => a !== null && asCompared(a) === asCompared(b);
 
 /** Everything that can be asked of a change, in the order of its life. */
 export function offersOf(change: ChangeDetail, name: string, policy: Policy | undefined): Offer[] {

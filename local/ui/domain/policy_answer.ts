@@ -1,4 +1,5 @@
 /** What the intent's rules will say to a proposal, before it is sent. The service decides; this only foretells it. */
+import { matchesPattern } from "../../../lib/governance/rules/names.ts";
 import type { Kind, Policy, Risk, Tier } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
 import { sameName } from "./offers.ts";
@@ -32,7 +33,7 @@ export function foretell(stated: Stated, policy: Policy): Foretold {
 }
 
 function refusalOf({ target, proposer }: Stated, policy: Policy, tier: Tier): string | null {
-  const pattern = policy.forbidden_targets.find((one) => matches(target, one));
+  const pattern = policy.forbidden_targets.find((one) => matchesPattern(target, one));
   if (pattern !== undefined) return `The intent forbids targets like ${pattern}.`;
   if (!policy.self_approval && tier !== "minor" && !proposer)
     return "The intent forbids self-approval, so it must be said who proposes.";
@@ -60,7 +61,7 @@ function outsideMinor(stated: Stated, { minor }: Policy): string[] {
   const { kind, target, affected_users, risk, reversible } = stated;
   return [
     !minor.kinds.includes(kind) && `Minor does not cover the kind ${kind}.`,
-    !minor.targets.some((one) => matches(target, one)) &&
+    !minor.targets.some((one) => matchesPattern(target, one)) &&
       (minor.targets.length > 0
         ? `Minor covers only targets like ${minor.targets.join(", ")}.`
         : "Minor covers no target."),
@@ -74,15 +75,6 @@ function outsideMinor(stated: Stated, { minor }: Policy): string[] {
       `Minor covers at most ${minor.max_risk} risk.`,
     reversible !== true && "To be minor, it must be said that it can be undone.",
   ].filter((reason) => reason !== false);
-}
-
-/** Whether a target falls under a pattern of the intent; `*` stands for any characters, and case does not count. */
-export function matches(target: string, pattern: string): boolean {
-  const source = pattern
-    .split("*")
-    .map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))
-    .join(".*");
-  return new RegExp(`^${source}$`, "i").test(target);
 }
 
 /** Who may decide, in words. */
