@@ -1,8 +1,9 @@
 /** A bounded load on loopback: raw sockets and prepared bytes, so that the client costs as little as it can. */
 import { connect } from "node:net";
 
-/** The bytes of one request. */
-export function requestBytes(method, path, body = "") {
+/** The bytes of one request; `form`: the fields of a POST. */
+export function requestBytes(method, path, form) {
+  const body = form === undefined ? "" : new URLSearchParams(form).toString();
   const head = [`${method} ${path} HTTP/1.1`, "host: 127.0.0.1", "connection: keep-alive"];
   if (method === "POST")
     head.push("content-type: application/x-www-form-urlencoded", `content-length: ${Buffer.byteLength(body)}`);
@@ -10,24 +11,26 @@ export function requestBytes(method, path, body = "") {
 }
 
 /**
- * Sends `bytes` over `connections` sockets, one request at a time on each, until `seconds` are over or `count` are
- * answered. Returns answers a second and latencies in milliseconds. Throws on any status but `expected`.
+ * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` gives the bytes of one;
+ * `answered(n, answer)` sees each whole answer. Returns answers a second, their mean length, and latencies in milliseconds.
+ * Throws on any status but `expected`.
  */
-export async function load({ port, bytes, expected, connections = 64, seconds = Infinity, count = Infinity }) {
-  const started = performance.now();
-  const end = started + seconds * 1000;
+export async function load({ port, request, expected, count, connections = 64, answered = () => {} }) {
   const latencies = [];
   let sent = 0;
+  let bytes = 0;
   const client = () =>
     new Promise((resolve, reject) => {
       const socket = connect({ port, host: "127.0.0.1", noDelay: true });
       let begun = 0;
+      let current = 0;
       let received = Buffer.alloc(0);
       const next = () => {
-        if (sent >= count || performance.now() >= end) return socket.end(resolve);
-        sent++;
+        if (sent >= count) return socket.end(resolve);
+        current = sent++;
+        const message = request(current);
         begun = performance.now();
-        socket.write(bytes);
+        socket.write(message);
       };
       socket.on("connect", next);
       socket.on("error", reject);
@@ -38,19 +41,17 @@ export async function load({ port, bytes, expected, connections = 64, seconds = 
         const status = Number(received.latin1Slice(9, 12));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
         latencies.push(performance.now() - begun);
+        bytes += length;
+        answered(current, received);
         received = received.subarray(length);
         next();
       });
     });
+  const started = performance.now();
   await Promise.all(Array.from({ length: connections }, client));
   const took = (performance.now() - started) / 1000;
   latencies.sort((a, b) => a - b);
-  return {
-    perSecond: latencies.length / took,
-    p50: at(latencies, 0.5),
-    p99: at(latencies, 0.99),
-    answers: latencies.length,
-  };
+  return { perSecond: count / took, bytes: bytes / count, p50: at(latencies, 0.5), p99: at(latencies, 0.99) };
 }
 
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

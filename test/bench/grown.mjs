@@ -1,0 +1,67 @@
+/** A log that has grown: whether it proposes and reads as fast as a short one, its verification, its start and memory. */
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { load, median, requestBytes } from "./load.mjs";
+import { memoryOf, startService, stop, temporaryFolder } from "./programs.mjs";
+
+const VERIFIER = fileURLToPath(new URL("../../dist/local/verify/main.js", import.meta.url));
+const SHORT_LOG = 1_000;
+const BATCH = 10_000;
+
+const proposal = requestBytes("POST", "/api/product/propose-crm-followup", {
+  tenant_id: "t1",
+  affected_users: "40",
+  expected_delta_k: "12",
+});
+const page = requestBytes("GET", "/api/product/audit?limit=100");
+
+/** Proposes `changes`, and denies all but the last `live` of them. */
+async function fill({ port }, changes, live) {
+  for (let made = 0; made < changes; made += BATCH) {
+    const count = Math.min(BATCH, changes - made);
+    const ids = [];
+    const answered = (_, answer) => ids.push(/"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1]);
+    await load({ port, request: () => proposal, expected: 201, count, answered });
+    const closed = ids.slice(0, Math.max(0, Math.min(count, changes - live - made)));
+    const deny = (n) => requestBytes("POST", "/api/product/deny", { change_id: closed[n], approver: "bo" });
+    if (closed.length > 0) await load({ port, request: deny, expected: 200, count: closed.length });
+  }
+}
+
+/** Ratios of a long log to a short one in the same run; times in seconds, memory in MiB. */
+export async function grown({ changes, live, rounds, requests }) {
+  const folder = await temporaryFolder();
+  const filled = await startService(folder);
+  await fill(filled, changes, live);
+  await stop(filled);
+  const long = await startService(folder);
+  const memory = await memoryOf(long);
+  const short = await startService(await temporaryFolder());
+  await fill(short, SHORT_LOG, SHORT_LOG);
+
+  const ratio = async (plan) => {
+    const ratios = [];
+    for (let round = -1; round < rounds; round++) {
+      const [a, b] = [await load({ port: long.port, ...plan }), await load({ port: short.port, ...plan })];
+      if (round >= 0) ratios.push(a.perSecond / b.perSecond);
+    }
+    return median(ratios);
+  };
+  const reads = await ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
+  const proposals = await ratio({ request: () => proposal, expected: 201, count: requests });
+
+  const log = join(folder, "audit.jsonl");
+  const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);
+  await writeFile(log, exported.body);
+  const began = performance.now();
+  const run = promisify(execFile)(process.execPath, [VERIFIER, log]);
+  // 2: nothing that was kept elsewhere is held against it.
+  const { code, stdout } = await run.catch((error) => error);
+  if (code !== 2) throw new Error(`countersign-verify ended with ${code}: ${stdout}`);
+  const verified = (performance.now() - began) / 1000;
+  await Promise.all([stop(long), stop(short)]);
+  return { start: long.tookMs / 1000, memory, reads, proposals, verified };
+}

@@ -1,0 +1,102 @@
+/** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
+import { load, median, requestBytes } from "./load.mjs";
+import {
+  bytesIn,
+  longestPause,
+  processorTime,
+  startReference,
+  startService,
+  stop,
+  temporaryFolder,
+} from "./programs.mjs";
+
+const PROPOSAL = {
+  tenant_id: "t1",
+  kind: "config",
+  target: "limits.seats",
+  value: "40",
+  summary: "Forty seats for the small plan",
+  rationale: "Most small teams ask for them within their first month",
+  expected_delta_k: "12",
+  kpi: "deal_win_rate",
+};
+/** A large client behind the reference would be measured, not the server: what the client can take is the same for both. */
+const WARM_UP = 1_000;
+
+/** Rates and processor's time of the service's answers over those of the reference, by the median of the rounds. */
+export async function life({ rounds, requests, seconds }) {
+  const folder = await temporaryFolder();
+  const service = await startService(folder);
+  const reference = await startReference();
+  const measured = async (server, plan) => {
+    const before = await processorTime(server);
+    const told = await load({ port: server.port, ...plan });
+    return { ...told, cpu: ((await processorTime(server)) - before) / plan.count };
+  };
+  const rows = new Map();
+  /** One load of the service, then the same requests to the reference. */
+  const pair = async (name, plan) => {
+    const ours = await measured(service, plan);
+    await reference.answering(ours.bytes);
+    const theirs = await measured(reference, { ...plan, expected: 200, answered: undefined });
+    if (!rows.has(name)) rows.set(name, []);
+    rows.get(name).push({ ours, theirs });
+  };
+  const written = new Map();
+  const writing = async (name, plan) => {
+    const before = await bytesIn(service);
+    await pair(name, plan);
+    if (!written.has(name)) written.set(name, []);
+    written.get(name).push(((await bytesIn(service)) - before) / plan.count);
+  };
+  const step = (ids, path, fields) => {
+    const prepared = ids.map((change_id) => requestBytes("POST", path, { change_id, ...fields }));
+    return { count: ids.length, request: (n) => prepared[n], expected: 200 };
+  };
+  const proposal = requestBytes("POST", "/api/product/propose", PROPOSAL);
+  const read = (path) => {
+    const bytes = requestBytes("GET", path);
+    return { count: requests, request: () => bytes, expected: 200 };
+  };
+
+  for (let round = -1; round < rounds; round++) {
+    const count = round < 0 ? WARM_UP : requests;
+    const ids = [];
+    await writing("propose", {
+      count,
+      request: () => proposal,
+      expected: 201,
+      answered: (_, answer) => ids.push(changeIdIn(answer)),
+    });
+    await writing("approve", step(ids, "/api/product/approve", { approver: "bo" }));
+    await writing("apply", step(ids, "/api/product/apply", {}));
+    await writing("rollback", step(ids, "/api/product/rollback", {}));
+    await caughtUp(service);
+    await pair("audit page of 100", { ...read("/api/product/audit?limit=100"), count: Math.ceil(count / 4) });
+    await pair("state", read("/api/state"));
+    await pair("one change's page", read(`/api/product/changes/${ids[0]}`));
+    await pair("livez", read("/livez"));
+    if (round < 0) for (const kept of [rows, written]) kept.clear();
+  }
+
+  await longestPause(service);
+  for (const end = performance.now() + seconds * 1000; performance.now() < end;)
+    await load({ port: service.port, count: requests, request: () => proposal, expected: 201 });
+  const pause = await longestPause(service);
+  await Promise.all([stop(service), stop(reference)]);
+  return {
+    steps: [...rows].map(([name, pairs]) => ({
+      name,
+      perSecond: median(pairs.map(({ ours }) => ours.perSecond)),
+      p99: median(pairs.map(({ ours }) => ours.p99)),
+      cpu: median(pairs.map(({ ours }) => ours.cpu)),
+      ofRate: median(pairs.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond)),
+      ofCpu: median(pairs.map(({ ours, theirs }) => theirs.cpu / ours.cpu)),
+    })),
+    written: [...written].map(([name, bytes]) => ({ name, bytes: median(bytes) })),
+    pause,
+  };
+}
+
+/** The id in an answer to a proposal. */
+const changeIdIn = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];

@@ -1,0 +1,82 @@
+/**
+ * npm run bench [-- --short | --long] [--json FILE] [--guard]: what the built service costs, beside node:http alone that
+ * parses the same form and answers as many bytes, measured in turn in one run. Each row stands beside what it must reach
+ * (`limits.json`); with --guard a row that misses its guard ends the run with 1. --long: a million changes, ten minutes.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { coldImport } from "./cold_import.mjs";
+import { grown } from "./grown.mjs";
+import { life } from "./life.mjs";
+import { oneConnection } from "./one_connection.mjs";
+import { endAll, where } from "./programs.mjs";
+
+const { values: options } = parseArgs({
+  options: {
+    short: { type: "boolean", default: false },
+    long: { type: "boolean", default: false },
+    guard: { type: "boolean", default: false },
+    json: { type: "string" },
+  },
+});
+const size = options.long ? "long" : options.short ? "short" : "usual";
+const PLANS = {
+  short: { rounds: 3, requests: 2_000, seconds: 3, changes: 5_000, live: 1_000, runs: 5 },
+  usual: { rounds: 7, requests: 5_000, seconds: 30, changes: 100_000, live: 10_000, runs: 21 },
+  long: { rounds: 7, requests: 5_000, seconds: 600, changes: 1_000_000, live: 10_000, runs: 21 },
+};
+const plan = PLANS[size];
+const limits = JSON.parse(await readFile(new URL("limits.json", import.meta.url), "utf8"));
+const rows = [];
+
+/** `atLeast`: the figure is better the greater it is. */
+function row(name, value, { atLeast = true, beside = "" } = {}) {
+  const { must, aim, guard } = limits[name] ?? {};
+  const holds = (limit) => limit === undefined || (atLeast ? value >= limit : value <= limit);
+  rows.push({ name, value, must, aim, guard, met: holds(must), guarded: holds(guard) });
+  const shown = (number) => (number === undefined ? "" : String(Number(number.toPrecision(3))));
+  const verdict = must === undefined ? "" : holds(must) ? "yes" : "no";
+  const cells = [name.padEnd(26), shown(value).padStart(8), shown(must).padStart(8), shown(aim).padStart(8), verdict];
+  console.log(`${cells.join("  ").padEnd(62)}${beside}`);
+}
+
+try {
+  console.log(
+    `${where}; ${plan.rounds} rounds of ${plan.requests} requests over 64 connections; Node ${process.version}`,
+  );
+  console.log(`${"".padEnd(26)}  ${"is".padStart(8)}  ${"must".padStart(8)}  ${"aim".padStart(8)}  met`);
+  console.log("of node:http, by the processor's time of a request");
+  const { steps, written, pause } = await life(plan);
+  for (const { name, ofCpu, ofRate, cpu, perSecond, p99 } of steps)
+    row(name, Number.isNaN(ofCpu) ? ofRate : ofCpu, {
+      beside: `${cpu.toFixed(0)} µs; ${Math.round(perSecond)}/s, ${ofRate.toFixed(3)} of its rate; p99 ${p99.toFixed(1)} ms`,
+    });
+  console.log("kept on disk, bytes a step");
+  for (const { name, bytes } of written)
+    row(name === "propose" ? "bytes a proposal" : `bytes of ${name}`, bytes, { atLeast: false });
+  row("longest pause, ms", pause, { atLeast: false, beside: `of the event loop in ${plan.seconds} s of proposals` });
+  const { proposal, sync, ratio } = await oneConnection(plan);
+  row("one connection, in syncs", ratio, {
+    atLeast: false,
+    beside: `${proposal.toFixed(2)} ms a proposal, ${sync.toFixed(2)} ms a write and fdatasync`,
+  });
+  const log = await grown(plan);
+  console.log(`with ${plan.changes} changes, ${plan.live} of them live`);
+  row("proposals, long log", log.proposals, { beside: "of the rate with 1,000 changes" });
+  row("audit pages, long log", log.reads, { beside: "of the rate with 1,000 changes" });
+  row("start, s", log.start, { atLeast: false });
+  row("memory, MiB", log.memory, { atLeast: false, beside: "resident after the start" });
+  row("verify, s", log.verified, { atLeast: false, beside: "countersign-verify of the export" });
+  row("cold import, ms", await coldImport(plan), {
+    atLeast: false,
+    beside: "product/approve on Lambda, over an empty module",
+  });
+} finally {
+  await endAll();
+}
+if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ size, rows }, null, 2)}\n`);
+const fallen = rows.filter(({ guarded }) => !guarded).map(({ name }) => name);
+if (options.guard && fallen.length > 0) {
+  console.error(`below its guard: ${fallen.join(", ")}`);
+  process.exitCode = 1;
+}

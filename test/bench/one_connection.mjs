@@ -1,0 +1,45 @@
+/** One proposal after another: how many times as long one takes as the disk takes to keep its bytes. */
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { load, median, requestBytes } from "./load.mjs";
+import { startService, stop, temporaryFolder } from "./programs.mjs";
+
+const COUNT = 300;
+const BYTES = Buffer.alloc(2048, 120);
+
+/** Both medians in milliseconds; writes and proposals in turn, so that a drifting disk drifts for both. */
+export async function oneConnection({ rounds }) {
+  const folder = await temporaryFolder();
+  const service = await startService(folder);
+  const bytes = requestBytes("POST", "/api/product/propose-crm-followup", {
+    tenant_id: "t1",
+    affected_users: "40",
+    expected_delta_k: "12",
+  });
+  const proposals = () =>
+    load({ port: service.port, count: COUNT, connections: 1, request: () => bytes, expected: 201 });
+  await proposals();
+  const pairs = [];
+  for (let round = 0; round < rounds; round++)
+    pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals()).p50 });
+  await stop(service);
+  return {
+    proposal: median(pairs.map(({ proposal }) => proposal)),
+    sync: median(pairs.map(({ sync }) => sync)),
+    ratio: median(pairs.map(({ proposal, sync }) => proposal / sync)),
+  };
+}
+
+/** The median of one append and `fdatasync`. */
+async function syncTime(path) {
+  const file = await open(path, "w");
+  const times = [];
+  for (let n = 0; n < COUNT; n++) {
+    const began = performance.now();
+    await file.write(BYTES);
+    await file.datasync();
+    times.push(performance.now() - began);
+  }
+  await file.close();
+  return median(times);
+}

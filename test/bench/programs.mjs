@@ -1,0 +1,132 @@
+/** The programs under test, each in a process of its own on the first core; whoever measures takes the second. */
+import { fork, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM = fileURLToPath(new URL("../../dist/local/ui_server.js", import.meta.url));
+const INTENT = fileURLToPath(new URL("../../dist/local/example/product_intent.json", import.meta.url));
+const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
+
+const pinned = availableParallelism() > 1 && pin(process.pid, 1);
+/** Where everything runs, in words. */
+export const where = pinned
+  ? "server on one core, client on another"
+  : "server and client wherever the system puts them";
+
+const running = new Set();
+const folders = [];
+
+function pin(pid, core) {
+  return spawnSync("taskset", ["-a", "-c", "-p", String(core), String(pid)]).status === 0;
+}
+
+function started(child) {
+  if (pinned) pin(child.pid, 0);
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
+/** A folder that is gone when all has ended. */
+export async function temporaryFolder() {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-bench-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** Starts the built service on a state file; `tookMs`: from spawning it until it listens. */
+export async function startService(folder, state = join(folder, "state.json")) {
+  const began = performance.now();
+  const args = ["--port", "0", "--cycle-interval", "0", "--state", state, "--product-intent", INTENT];
+  const child = started(spawn(process.execPath, [PROGRAM, ...args], { stdio: ["ignore", "ignore", "pipe"] }));
+  for await (const line of createInterface({ input: child.stderr })) {
+    const { message, url } = JSON.parse(line);
+    if (message !== "listening") continue;
+    const tookMs = performance.now() - began;
+    child.stderr.resume();
+    return { child, folder, tookMs, port: Number(new URL(url).port) };
+  }
+  throw new Error("the service did not start");
+}
+
+/** Starts node:http alone; `answering` sets how many bytes it answers. */
+export async function startReference() {
+  const child = started(fork(REFERENCE));
+  const [{ port }] = await once(child, "message");
+  return {
+    child,
+    port,
+    async answering(bytes) {
+      child.send({ bytes: Math.round(bytes) });
+      await once(child, "message");
+    },
+  };
+}
+
+/** Ends it in good order, and waits until it has. */
+export async function stop({ child }) {
+  child.kill("SIGTERM");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+/** Ends whatever still runs, and removes what was written. */
+export async function endAll() {
+  for (const child of running) child.kill("SIGKILL");
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+}
+
+/** The processor's time of all its threads so far, in microseconds; NaN where the system does not tell. */
+export async function processorTime({ child }) {
+  const tasks = `/proc/${child.pid}/task`;
+  const names = await readdir(tasks).catch(() => []);
+  const times = names.map((name) => readFile(`${tasks}/${name}/schedstat`, "utf8").catch(() => "0"));
+  const nanoseconds = (await Promise.all(times)).reduce((sum, text) => sum + Number(text.split(" ")[0]), 0);
+  return names.length > 0 ? nanoseconds / 1000 : NaN;
+}
+
+/** Resident memory in MiB; NaN where the system does not tell. */
+export async function memoryOf({ child }) {
+  const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1024;
+}
+
+/** What the service's files hold, in bytes, without the zeros of space that was taken beforehand. */
+export async function bytesIn({ folder }) {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
+  const sizes = await Promise.all(names.map(({ parentPath, name }) => writtenIn(join(parentPath, name))));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+const PIECE = 64 * 1024;
+
+async function writtenIn(path) {
+  const file = await open(path);
+  try {
+    for (let { size: end } = await file.stat(); end > 0; end -= PIECE) {
+      const from = Math.max(0, end - PIECE);
+      const { buffer } = await file.read(Buffer.alloc(end - from), 0, end - from, from);
+      const last = buffer.findLastIndex((byte) => byte !== 0);
+      if (last !== -1) return from + last + 1;
+    }
+    return 0;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Waits until what follows the log has come to its end: reads that fold what is unseen are another measure. */
+export async function caughtUp({ port }) {
+  const body = new URLSearchParams({ action: "cycle" });
+  const answer = await fetch(`http://127.0.0.1:${port}/api/action/run-now`, { method: "POST", body });
+  if (!answer.ok) throw new Error(`a cycle answered ${answer.status}`);
+}
+
+/** The longest the service's event loop was held up since this was asked last, in milliseconds. */
+export async function longestPause({ port }) {
+  const text = await (await fetch(`http://127.0.0.1:${port}/api/metrics`)).text();
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? NaN) * 1000;
+}
