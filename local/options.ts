@@ -38,20 +38,26 @@ export class OptionError extends Error {
   }
 }
 
+/** What the program is asked to do. */
+export type Task =
+  { kind: "run"; options: Options } | { kind: "print"; text: string } | { kind: "check_intent"; path: string };
+
 /** Reads arguments and environment; throws `OptionError`. A flag wins, of a repeated one the last counts. */
-export function parseOptions(
-  argv: readonly string[],
-  env: Environment,
-): { kind: "run"; options: Options } | { kind: "print"; text: string } {
+export function parseOptions(argv: readonly string[], env: Environment): Task {
   const flags = readFlags(argv);
   if (flags === "help") return { kind: "print", text: helpText() };
   if (flags === "version") return { kind: "print", text: version };
+  const checked = flags.get(CHECK_INTENT);
+  if (checked !== undefined) return { kind: "check_intent", path: checked };
   const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
   return { kind: "run", options: complete(Object.fromEntries(values) as Given, env) };
 }
 
+/** Beside it no other option counts. */
+const CHECK_INTENT = "check-intent";
+
 function readFlags(argv: readonly string[]): Map<string, string> | "help" | "version" {
-  const known = Object.values(TABLE).map(({ flag }) => flag);
+  const known = [...Object.values(TABLE).map(({ flag }) => flag), CHECK_INTENT];
   const options = Object.fromEntries(known.map((flag) => [flag, { type: "string" as const }]));
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
   const flags = new Map<string, string>();

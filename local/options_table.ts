@@ -138,6 +138,8 @@ export function helpText(): string {
     "",
     "Options:",
     ...options,
+    "  --check-intent PATH",
+    "      say which rules this ProductIntent sets, or what is wrong with it, and exit",
     "  --help, --version",
     "      print this text or the version, and exit",
     "",

@@ -1,11 +1,10 @@
 /** Composes the local program from its options: intent, lock, store, product, HTTP, cycles. */
-import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { countersign } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
-import { loadIntent } from "../lib/governance/rules/intent.ts";
+import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import { version } from "../lib/kit/version.ts";
@@ -13,6 +12,7 @@ import { about } from "./about.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { cycleTimer } from "./cycle_timer.ts";
 import { firstSteps } from "./first_steps.ts";
+import { readIntent } from "./intent_file.ts";
 import { LIMITS, serveHttp } from "./node_http.ts";
 import { sha256 } from "./node_ports.ts";
 import { openStore, stateName } from "./open_store.ts";
@@ -77,6 +77,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   const service = await about(`--state ${stateName(state)}`, opening);
   close = service.close;
   const { deps } = service;
+  if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
   const api = parts.metrics.measured(service.fetch);
   undo.push(...(await startParts(deps, options, api)));
   const fetch = hostGuard(deps)(withUi(ui.files, api));
@@ -91,12 +92,6 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   // The newest entries were checked before anything was served; the rest follows while it is.
   if (deps.product) verifyChain(deps).catch((error: unknown) => log.warn("the chain was not checked", { error }));
   return server.url;
-}
-
-/** The text of the intent; a wrong one is refused before anything is opened. */
-async function readIntent(path: string): Promise<string> {
-  const checked = readFile(path, "utf8").then((text) => (loadIntent(text, sha256), text));
-  return about(`--product-intent ${path}`, checked);
 }
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {

@@ -3,6 +3,7 @@
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../lib/kit/platform.ts";
+import { checkIntent } from "./intent_file.ts";
 import { openLog } from "./logger.ts";
 import { type Environment, OptionError, parseOptions } from "./options.ts";
 import { type Running, start } from "./start.ts";
@@ -15,6 +16,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<v
   try {
     const parsed = parseOptions(argv, env);
     if (parsed.kind === "print") return void process.stdout.write(`${parsed.text}\n`);
+    if (parsed.kind === "check_intent") return void process.stdout.write(await checkIntent(parsed.path));
     const log = openLog();
     failLoudly(log);
     const started = start(parsed.options, log);

@@ -2,7 +2,7 @@
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { type Intent, loadIntent } from "../governance/rules/intent.ts";
+import { type Intent, keptIntent } from "../governance/rules/intent.ts";
 import type { FollowDeps } from "./deps.ts";
 
 declare module "../store/store.ts" {
@@ -66,7 +66,7 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
       const known = intents.get(manifestHash);
       if (known) return known;
       const text = (await store.get("manifests", manifestHash))?.value;
-      const kept = text === undefined ? today : loadIntent(text, sha256).intent;
+      const kept = text === undefined ? today : keptIntent(text, sha256).intent;
       intents.set(manifestHash, kept);
       return kept;
     },

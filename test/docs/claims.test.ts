@@ -83,7 +83,7 @@ const programs = Object.fromEntries([
 /** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
-    return ["help", "version", ...Object.values(TABLE).map(({ flag }) => flag)].includes(option);
+    return ["help", "version", "check-intent", ...Object.values(TABLE).map(({ flag }) => flag)].includes(option);
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
   return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(text(source));
 }

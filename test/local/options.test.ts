@@ -143,6 +143,13 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   });
 });
 
+test("--check-intent names a file, and no other option counts beside it", () => {
+  const checked = { kind: "check_intent", path: "intent.json" };
+  expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x" })).toEqual(checked);
+  expect(parseOptions(["--port=0", "--check-intent=intent.json"], {})).toEqual(checked);
+  expect(() => parseOptions(["--check-intent"], {})).toThrow("--check-intent needs a value");
+});
+
 test("--help prints every option, --version the package's version, whatever the environment holds", () => {
   expect(parseOptions(["--help"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: helpText() });
   expect(parseOptions(["--version"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: packageJson.version });

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Sha256 } from "../../kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
+import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
 import { sameName } from "./names.ts";
 
@@ -21,7 +22,14 @@ const finite = z.number("must be a finite number");
 const count = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
 const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
-const object = <T extends z.ZodRawShape>(shape: T) => z.looseObject(shape, "must be an object");
+/** A rule that is misspelt must never be a rule that is absent. */
+const object = <T extends z.ZodRawShape>(shape: T) =>
+  z.strictObject(shape, {
+    error: ({ code, keys }) =>
+      code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
+  });
+const unknown = (keys: readonly string[], known: readonly string[]): string =>
+  `has no field ${keys.map((key) => `${key}: did you mean ${nearest(key, known)}?`).join(" ")}`;
 const kpiName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
@@ -60,7 +68,7 @@ export const policySchema = object({
   ).default([]),
 });
 
-const intentSchema = object({
+const shape = {
   product_id: filled,
   product_type: filled.optional(),
   version: filled,
@@ -68,7 +76,35 @@ const intentSchema = object({
   update_epoch: z.int("must be a whole number above 0").positive("must be a whole number above 0"),
   kpis: z.record(kpiName, kpiSchema, "must be an object").default({}),
   policy: policySchema.prefault({}),
-});
+};
+const FIELDS = Object.keys(shape);
+
+/** At the top a manifest may say more than the service reads. */
+const manifestSchema = z.looseObject(shape, "must be an object");
+
+/** A manifest whose rules can come into force as they are meant. */
+export const intentSchema = manifestSchema.check(({ value, issues }) =>
+  refuseUnreachable(value, (path, message) => issues.push({ code: "custom", input: value, path, message })),
+);
+
+/** Rules that could never come into force. */
+function refuseUnreachable(
+  { policy: { approvers, required_approvers, guardrails }, kpis }: z.output<z.ZodObject<typeof shape>>,
+  refuse: (path: PropertyKey[], message: string) => void,
+): void {
+  const named = new Set(approvers);
+  for (const [tier, required] of Object.entries(required_approvers))
+    if (approvers && required > named.size)
+      refuse(
+        ["policy", "required_approvers", tier],
+        `asks for ${required} consents, and policy.approvers names ${named.size}`,
+      );
+  const known = kpiNames({ kpis });
+  guardrails.forEach(({ kpi }, index) => {
+    if (!known.includes(kpi))
+      refuse(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: did you mean ${nearest(kpi, known)}?`);
+  });
+}
 
 /** A validated intent with its defaults filled in. */
 export type Intent = z.output<typeof intentSchema>;
@@ -84,8 +120,20 @@ export class IntentInvalid extends Error {
   override readonly name = "IntentInvalid";
 }
 
-/** Reads an intent's JSON text; throws `IntentInvalid`. The hash is that of its canonical text, every member in it. */
-export function loadIntent(text: string, sha256: Sha256): { intent: Intent; manifest: string; manifest_hash: string } {
+/** An intent, its canonical text with every member in it, and the hash of that. */
+export interface LoadedIntent {
+  intent: Intent;
+  manifest: string;
+  manifest_hash: string;
+}
+
+/** Reads an intent's JSON text. Errors: `IntentInvalid`, also for a field that no rule has, unless it begins with `x-`. */
+export const loadIntent = (text: string, sha256: Sha256): LoadedIntent => read(text, sha256, { strict: true });
+
+/** Reads a manifest that was in force once, under a version that may have refused less. */
+export const keptIntent = (text: string, sha256: Sha256): LoadedIntent => read(text, sha256, { strict: false });
+
+function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): LoadedIntent {
   let stated: unknown;
   try {
     stated = parseStrictJson(text.replace(/^\uFEFF/, ""));
@@ -93,18 +141,35 @@ export function loadIntent(text: string, sha256: Sha256): { intent: Intent; mani
     if (error instanceof JsonRefused) throw new IntentInvalid(`the product intent ${error.message}`);
     throw error;
   }
-  const parsed = intentSchema.safeParse(stated);
-  if (!parsed.success) {
-    const rules = parsed.error.issues.map((issue) => {
+  const schema = strict ? intentSchema : manifestSchema;
+  const parsed = schema.safeParse(withoutUnknown(stated, (field) => !strict || field.startsWith("x-")));
+  // A field that nobody reads may be any other, but not one that is meant to be a rule.
+  const slips = strict ? Object.keys(Object(stated)).filter((field) => isSlip(field, FIELDS)) : [];
+  if (!parsed.success || slips.length > 0) {
+    const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
       const absent = issue.code === "invalid_type" && !hasPath(stated, issue.path);
       return `${field} ${absent ? "is required" : issue.message}`;
     });
+    if (slips.length > 0) rules.unshift(`the product intent ${unknown(slips, FIELDS)}`);
     throw new IntentInvalid(rules.join("; "));
   }
   const manifest = canonicalJson(stated);
   return { intent: parsed.data, manifest, manifest_hash: sha256(manifest) };
 }
+
+/** What is stated, without those fields that no rule has and that need none. */
+function withoutUnknown(stated: unknown, mayBeUnknown: (field: string) => boolean): unknown {
+  const { error } = manifestSchema.safeParse(stated);
+  const copy = structuredClone(stated);
+  for (const issue of error?.issues ?? [])
+    if (issue.code === "unrecognized_keys")
+      for (const key of issue.keys.filter(mayBeUnknown)) Reflect.deleteProperty(at(copy, issue.path) as object, key);
+  return copy;
+}
+
+const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce((within, key) => (within as Record<PropertyKey, unknown>)[key], value);
 
 function hasPath(value: unknown, path: readonly PropertyKey[]): boolean {
   let at = value;
@@ -116,4 +181,6 @@ function hasPath(value: unknown, path: readonly PropertyKey[]): boolean {
 }
 
 /** The KPIs a feed may name under this intent. */
-export const kpiNames = (intent: Intent): string[] => [...new Set([...STANDARD_KPIS, ...Object.keys(intent.kpis)])];
+export const kpiNames = (intent: Pick<Intent, "kpis">): string[] => [
+  ...new Set([...STANDARD_KPIS, ...Object.keys(intent.kpis)]),
+];

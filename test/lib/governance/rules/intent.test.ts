@@ -1,8 +1,22 @@
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
+import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { IntentInvalid, loadIntent } from "../../../../lib/governance/rules/intent.ts";
+import { IntentInvalid, keptIntent, loadIntent } from "../../../../lib/governance/rules/intent.ts";
+import { intentJsonSchema } from "../../../../lib/governance/rules/intent_json_schema.ts";
+import { rulesInForce } from "../../../../lib/governance/rules/rules_in_force.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: boolean | Schema;
+}
 
 const load = (text: string) => loadIntent(text, portableSha256);
 const loading = (over: Manifest) => () => load(JSON.stringify(manifest(over)));
@@ -97,6 +111,152 @@ test("manifest_hash is the SHA-256 of the canonical JSON", () => {
 
 test("the hash covers every member, known or not, and an unknown one is kept", () => {
   const hashOf = (over: Manifest) => load(JSON.stringify(manifest(over))).manifest_hash;
-  const hashes = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { note: 1 } }, { kpis: {} }].map(hashOf);
-  expect(new Set(hashes).size).toBe(hashes.length);
+  const said = [{}, { note: "a" }, { note: "b" }, { policy: {} }, { policy: { "x-note": 1 } }, { kpis: {} }];
+  expect(new Set(said.map(hashOf)).size).toBe(said.length);
+});
+
+test("a field that begins with x- is free, wherever it stands", () => {
+  const free = { "x-why": { any: ["thing"] } };
+  const { intent } = load(
+    JSON.stringify(
+      manifest({
+        ...free,
+        kpis: { csat: { baseline: 4, target: 5, ...free } },
+        policy: { self_approval: false, minor: { kinds: ["config"], ...free }, ...free },
+      }),
+    ),
+  );
+  expect(intent.policy).toMatchObject({ self_approval: false, minor: { kinds: ["config"] } });
+});
+
+/** An intent that states every field there is. */
+const EVERYTHING = manifest({
+  product_type: "crm",
+  kpis: { csat: { baseline: 4, target: 5, weight: 2 } },
+  policy: {
+    minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 5, max_risk: "low", max_per_day: 2 },
+    required_approvers: { standard: 1, major: 2 },
+    approvers: ["ana", "bo"],
+    self_approval: false,
+    consent_ttl_hours: 72,
+    on_conflict: "block",
+    forbidden_targets: ["billing.*"],
+    guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
+  },
+});
+
+/** The places of all fields of a JSON value; names of KPIs are no fields. */
+function fieldsOf(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = [...path, key];
+    const named = Array.isArray(value) || path.join() === "kpis";
+    return [...(named ? [] : [at]), ...fieldsOf(inner, at)];
+  });
+}
+
+const within = (value: object, path: string[]) =>
+  path.reduce((at, key) => (at as Record<string, object>)[key]!, value) as Record<string, unknown>;
+
+/** Every way to miss one letter: left out, doubled, another one, two exchanged, a capital. */
+const slipsOf = (word: string): string[] =>
+  [...word].flatMap((letter, at) => {
+    const [before, after] = [word.slice(0, at), word.slice(at + 1)];
+    const next = after[0] ?? "";
+    return [
+      before + after,
+      before + letter + letter + after,
+      `${before}q${after}`,
+      `${before}${next}${letter}${after.slice(1)}`,
+      before + letter.toUpperCase() + after,
+    ].filter((slip) => slip !== word && slip !== "");
+  });
+
+test("the intent that states everything knows every field of the schema", () => {
+  const known = (schema: Schema): string[] => [
+    ...Object.keys(schema.properties ?? {}),
+    ...[...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties].flatMap((inner) =>
+      typeof inner === "object" ? known(inner) : [],
+    ),
+  ];
+  const stated = fieldsOf(EVERYTHING).map((path) => path.at(-1)!);
+  expect(new Set(stated)).toEqual(new Set(known(intentJsonSchema() as Schema)));
+});
+
+test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
+  "%s misspelt by one letter is refused, and the nearest name told",
+  (_, path) => {
+    const field = path.at(-1)!;
+    const misspelt = (slip: string) => () => {
+      const intent = structuredClone(EVERYTHING);
+      const parent = within(intent, path.slice(0, -1));
+      parent[slip] = parent[field];
+      delete parent[field];
+      load(JSON.stringify(intent));
+    };
+    for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(`${slip}: did you mean ${field}?`);
+  },
+);
+
+test.each<[string, object, string]>([
+  ["more consents than approvers", { approvers: ["ana"], required_approvers: { major: 2 } }, "major asks for 2"],
+  ["one approver under two spellings", { approvers: ["Ana", "ana "], required_approvers: { standard: 2 } }, "names 1"],
+  ["nobody to approve", { approvers: [] }, "standard asks for 1 consents, and policy.approvers names 0"],
+  [
+    "a guardrail on a KPI that nobody can feed",
+    { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
+    "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
+  ],
+])("a rule that could never come into force is refused: %s", (_, rules, told) => {
+  expect(loading(policy(rules))).toThrow(told);
+});
+
+test("a manifest that an earlier version took is read for what it said then", () => {
+  const text = JSON.stringify(
+    manifest({ polcy: 1, policy: { approvers: ["ana"], required_approvers: { major: 2 }, forbiden: 1 } }),
+  );
+  expect(() => load(text)).toThrow(IntentInvalid);
+  const { intent, manifest_hash } = keptIntent(text, portableSha256);
+  expect(intent.policy).toMatchObject({ approvers: ["ana"], required_approvers: { major: 2 } });
+  expect(manifest_hash).toBe(
+    createHash("sha256")
+      .update(canonicalJson(JSON.parse(text)))
+      .digest("hex"),
+  );
+});
+
+test("the JSON Schema that is published is the one in force; it takes the example and refuses a slip", async () => {
+  const schema = intentJsonSchema();
+  await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
+    join(ROOT, "docs/product_intent.schema.json"),
+  );
+  const accepts = new Ajv2020({ strict: false }).compile(schema);
+  const example = JSON.parse(await readFile(join(ROOT, "local/example/product_intent.json"), "utf8"));
+  expect(accepts(example), JSON.stringify(accepts.errors)).toBe(true);
+  expect(accepts({ ...example, "x-note": 1, policy: { "x-note": 1 } })).toBe(true);
+  expect(accepts({ ...example, policy: { forbiden_targets: [] } })).toBe(false);
+});
+
+test("the rules in force are told in words, also what forbids nothing", () => {
+  expect(rulesInForce(load(JSON.stringify(EVERYTHING)).intent)).toEqual([
+    "a change of config on ui.* may be minor, which needs no consent: at most 5 people, low risk, at most 2 a day",
+    "a standard change needs 1 consent, a major one 2 consents",
+    "only ana, bo may approve or deny",
+    "nobody may approve their own change",
+    "a change that waits for consent longer than 72 hours expires",
+    "a proposal on a target that has a live change is refused",
+    "nobody may change billing.*",
+    "when csat is worse by more than 1 within 24 hours of an apply, it is rolled back",
+    "goals are set for csat",
+  ]);
+  expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
+    "no change is minor",
+    "a standard change needs 1 consent, a major one 1 consent",
+    "anybody may approve or deny",
+    "a proposer may approve their own change",
+    "a change waits for consent as long as it takes",
+    "several live changes on one target are reported only",
+    "no target is forbidden",
+    "no KPI has a goal",
+  ]);
 });

@@ -1,0 +1,44 @@
+/** The intent's rules in words, one sentence each, so that whoever wrote them can see that they were understood. */
+import type { Intent } from "./intent.ts";
+
+/** What is in force; what forbids nothing is said too, since silence reads as safety. */
+export function rulesInForce({ policy, kpis }: Intent): string[] {
+  const { minor, required_approvers, approvers, forbidden_targets, guardrails } = policy;
+  const { standard, major } = required_approvers;
+  return [
+    minor ? minorRule(minor) : "no change is minor",
+    `a standard change needs ${consents(standard)}, a major one ${consents(major)}`,
+    approvers ? `only ${approvers.join(", ")} may approve or deny` : "anybody may approve or deny",
+    policy.self_approval ? "a proposer may approve their own change" : "nobody may approve their own change",
+    policy.consent_ttl_hours === undefined
+      ? "a change waits for consent as long as it takes"
+      : `a change that waits for consent longer than ${policy.consent_ttl_hours} hours expires`,
+    policy.on_conflict === "block"
+      ? "a proposal on a target that has a live change is refused"
+      : "several live changes on one target are reported only",
+    forbidden_targets.length > 0 ? `nobody may change ${forbidden_targets.join(", ")}` : "no target is forbidden",
+    ...guardrails.map(
+      ({ kpi, max_regression, action }) =>
+        `when ${kpi} is worse by more than ${max_regression} within 24 hours of an apply, ${action === "rollback" ? "it is rolled back" : "that is marked"}`,
+    ),
+    Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
+  ];
+}
+
+const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
+
+function minorRule({
+  kinds,
+  targets,
+  max_affected_users,
+  max_risk,
+  max_per_day,
+}: NonNullable<Intent["policy"]["minor"]>): string {
+  if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
+  const bounds = [
+    max_affected_users === undefined ? "any number of people" : `at most ${max_affected_users} people`,
+    `${max_risk} risk`,
+    max_per_day === undefined ? "any number a day" : `at most ${max_per_day} a day`,
+  ];
+  return `a change of ${kinds.join(", ")} on ${targets.join(", ")} may be minor, which needs no consent: ${bounds.join(", ")}`;
+}

@@ -1,0 +1,27 @@
+/** The file that holds the product intent. */
+import { readFile } from "node:fs/promises";
+import { loadIntent } from "../lib/governance/rules/intent.ts";
+import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
+import { about } from "./about.ts";
+import { sha256 } from "./node_ports.ts";
+
+/** The text of an intent that may come into force. Errors: a sentence that names the option, the file and the rule. */
+export async function readIntent(path: string, option = "--product-intent"): Promise<string> {
+  const text = readFile(path, "utf8").then((read) => {
+    loadIntent(read, sha256);
+    return read;
+  });
+  return about(`${option} ${path}`, text);
+}
+
+/** What an intent would bring into force, for people. Errors: as `readIntent`. */
+export async function checkIntent(path: string): Promise<string> {
+  const { intent, manifest_hash } = loadIntent(await readIntent(path, "--check-intent"), sha256);
+  const { product_id, version, update_epoch, approved_by } = intent;
+  const lines = [
+    `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
+    `manifest_hash ${manifest_hash}`,
+    ...rulesInForce(intent).map((rule) => `- ${rule}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
