@@ -1,5 +1,9 @@
 /** Frames: a u32 (big-endian) that counts what follows it, a u8 type, a body. */
-import { Violation } from "./violation.ts";
+
+/** A peer broke the protocol. The message is for this node's own log; the other end is told nothing. */
+export class Violation extends Error {
+  override readonly name = "Violation";
+}
 
 export const FRAME = { hello: 1, challenge: 2, proof: 3, request: 4, response: 5, ping: 6, pong: 7 } as const;
 
@@ -29,12 +33,8 @@ export function frameOf(type: number, body: Uint8Array): Uint8Array {
 
 /** Writes length and type into a buffer that is one whole frame. */
 export function writeHeader(bytes: Uint8Array, type: number): void {
-  const length = bytes.length - LENGTH_BYTES;
-  bytes[0] = length >>> 24;
-  bytes[1] = length >>> 16;
-  bytes[2] = length >>> 8;
-  bytes[3] = length;
-  bytes[4] = type;
+  new DataView(bytes.buffer).setUint32(0, bytes.length - LENGTH_BYTES);
+  bytes[LENGTH_BYTES] = type;
 }
 
 /** Cuts a stream of bytes into frames. Holds one unfinished frame at most. */
@@ -52,63 +52,39 @@ export interface FrameReader {
 
 /** A reader at the start of a stream. */
 export function frameReader(): FrameReader {
-  const head = new Uint8Array(LENGTH_BYTES);
-  let headFilled = 0;
-  let unfinished: Uint8Array | undefined;
+  /** Room for what is being read: a length first, then the whole frame that it announces. */
+  let room = new Uint8Array(LENGTH_BYTES);
   let filled = 0;
-  let chunk = new Uint8Array();
+  let chunk: Uint8Array = new Uint8Array();
 
-  const take = (count: number): Uint8Array => {
-    const taken = chunk.subarray(0, count);
-    chunk = chunk.subarray(count);
-    return taken;
-  };
-
-  const readHead = (): boolean => {
-    const part = take(Math.min(LENGTH_BYTES - headFilled, chunk.length));
-    head.set(part, headFilled);
-    headFilled += part.length;
-    return headFilled === LENGTH_BYTES;
+  const isFull = (): boolean => {
+    const part = chunk.subarray(0, room.length - filled);
+    room.set(part, filled);
+    filled += part.length;
+    chunk = chunk.subarray(part.length);
+    return filled === room.length;
   };
 
   return {
     get held() {
-      return unfinished?.length ?? headFilled;
+      return room.length > LENGTH_BYTES ? room.length : filled;
     },
-    push(bytes) {
-      chunk = bytes as Uint8Array<ArrayBuffer>;
-    },
+    push: (bytes) => void (chunk = bytes),
     next(limit) {
-      if (!unfinished) {
-        const whole = headFilled === 0 ? chunk : undefined;
-        if (!readHead()) return undefined;
-        const length = lengthIn(head);
+      if (!isFull()) return undefined;
+      if (room.length === LENGTH_BYTES) {
+        const length = new DataView(room.buffer).getUint32(0);
         if (length < 1 || length > limit)
           throw new Violation(`a frame of ${length} bytes was announced; 1 to ${limit} are allowed here`);
-        headFilled = 0;
-        if (whole && chunk.length >= length) {
-          take(length);
-          return frameIn(whole.subarray(0, LENGTH_BYTES + length));
-        }
-        unfinished = new Uint8Array(LENGTH_BYTES + length);
-        unfinished.set(head);
-        filled = LENGTH_BYTES;
+        const head = room;
+        room = new Uint8Array(LENGTH_BYTES + length);
+        room.set(head);
+        if (!isFull()) return undefined;
       }
-      const part = take(Math.min(unfinished.length - filled, chunk.length));
-      unfinished.set(part, filled);
-      filled += part.length;
-      if (filled < unfinished.length) return undefined;
-      const bytes = unfinished;
-      unfinished = undefined;
-      return frameIn(bytes);
+      const bytes = room;
+      room = new Uint8Array(LENGTH_BYTES);
+      filled = 0;
+      return { type: bytes[LENGTH_BYTES]!, body: bytes.subarray(HEADER_BYTES), bytes };
     },
   };
 }
-
-const lengthIn = (head: Uint8Array): number => ((head[0]! << 24) | (head[1]! << 16) | (head[2]! << 8) | head[3]!) >>> 0;
-
-const frameIn = (bytes: Uint8Array): Frame => ({
-  type: bytes[LENGTH_BYTES]!,
-  body: bytes.subarray(HEADER_BYTES),
-  bytes,
-});

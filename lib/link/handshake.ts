@@ -2,9 +2,8 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../http/form.ts";
-import { FRAME, type Frame, frameOf, HEADER_BYTES, LENGTH_BYTES, UNPROVEN_LIMIT } from "./frames.ts";
+import { FRAME, type Frame, frameOf, HEADER_BYTES, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
-import { Violation } from "./violation.ts";
 
 export const VERSION = 1;
 /** The length of a nonce, in bytes. */

@@ -1,5 +1,5 @@
 /** JSON of the link, from bytes that a stranger may have made. */
-import { Violation } from "./violation.ts";
+import { Violation } from "./frames.ts";
 
 /** Deeper than any answer of the service, and shallow enough for every function that recurses over one. */
 const DEEPEST = 50;

@@ -1,7 +1,6 @@
 /** Sealed frames: a u64 sequence number from 0, the payload, and an HMAC over everything before it. */
-import { type Frame, HEADER_BYTES, LENGTH_BYTES, writeHeader } from "./frames.ts";
+import { type Frame, HEADER_BYTES, LENGTH_BYTES, writeHeader, Violation } from "./frames.ts";
 import { equalBytes, type Mac } from "./keys.ts";
-import { Violation } from "./violation.ts";
 
 const SEQUENCE_BYTES = 8;
 const TAG_BYTES = 32;

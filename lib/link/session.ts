@@ -2,7 +2,7 @@
  * One end of one connection, as a state machine: bytes in, bytes and events out. It knows no socket, clock or timer.
  * After a violation it is over: it takes nothing in and gives nothing out.
  */
-import { FRAME, type Frame, frameOf, frameReader, PROVEN_LIMIT, UNPROVEN_LIMIT } from "./frames.ts";
+import { FRAME, type Frame, frameOf, frameReader, PROVEN_LIMIT, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { challengeFrame, helloFrame, type PeerIdentity, readChallenge, readHello, readProof } from "./handshake.ts";
 import {
   clientProof,
@@ -16,7 +16,6 @@ import {
 } from "./keys.ts";
 import { toBytes, toObject } from "./payload.ts";
 import { opener, SEAL_BYTES, sealer } from "./seal.ts";
-import { Violation } from "./violation.ts";
 
 /** The client is the end that dialled. */
 export type Role = "client" | "server";
