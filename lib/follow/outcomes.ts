@@ -131,7 +131,7 @@ export async function judgedMeanwhile(
 
 const openKey = ({ applied_at, change_id }: OutcomeRecord): string => `${applied_at}:${change_id}`;
 /** The change of a place in `outcomes_open`. */
-export const changeAt = (key: string): string => key.slice(key.indexOf("Z:") + 2);
+const changeAt = (key: string): string => key.slice(key.indexOf("Z:") + 2);
 
 async function open(on: Following<State>, { change_id, timestamp: at, id: entry }: Entry): Promise<void> {
   const record = openOutcome(await on.change(change_id), on.state.kpis, { at, entry });

@@ -1,7 +1,7 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
 import { readHead } from "../audit/chain.ts";
 import type { FollowDeps } from "../follow/deps.ts";
-import { changeAt, outcomes } from "../follow/outcomes.ts";
+import { outcomes } from "../follow/outcomes.ts";
 import { type Reading, reading } from "../follow/reading.ts";
 import { ringKey as keyOf } from "../follow/ring.ts";
 import { outcomeOf } from "../governance/rules/outcome.ts";
@@ -15,12 +15,13 @@ declare module "../store/store.ts" {
     insights_shared: SharedRecord;
   }
   interface Meta {
-    insights_shared: Counters;
+    /** The newest number. */
+    insights_shared: { last: number };
   }
 }
 
 const COLLECTION = "insights_shared";
-/** How many own insights are kept, and how many open outcomes are looked at, the newest changes first. */
+/** How many own insights are kept, and how many of the newest outcomes are looked at. */
 export const SHARED_INSIGHTS = 500;
 /** Each that changed moves to a new number, and may push out another. */
 const SLICE = 15;
@@ -33,17 +34,12 @@ interface SharedRecord {
   insight: SharedInsight;
 }
 
-/** Own insights, in the order of their numbers. */
-export interface SharedPage {
-  insights: SharedInsight[];
-  /** The number of the last one on this page, and of the newest of all. */
-  next: number;
-  last: number;
-}
-
-/** Own insights after a number. A number beyond the newest is another store's: the page then begins anew. */
-export async function sharedAfter(store: Store, self: PeerIdentity, after: number, limit: number): Promise<SharedPage> {
-  const { last } = await counters(store);
+/**
+ * Own insights after a number, with the number of the last of them and of the newest of all. A number beyond the newest is
+ * another store's: the page then begins anew.
+ */
+export async function sharedAfter(store: Store, self: PeerIdentity, after: number, limit: number) {
+  const last = await newestNumber(store);
   const from = after > last ? 0 : after;
   const page = limit === 0 ? [] : await store.list(COLLECTION, { after: keyOf(from), limit });
   return {
@@ -79,57 +75,58 @@ export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promis
     const { store } = deps;
     const length = (await readHead(store))?.length ?? 0;
     if (!deps.product || length === looked) return [];
-    const read = await reading(deps, outcomes);
-    const changed = await changedInsights(deps, self, read, await moved(read, (await counters(store)).closed));
-    await keepChanged(store, changed, read.state.closed.seq);
+    const changed = await changedInsights(deps, self, await reading(deps, outcomes));
+    for (let start = 0; start < changed.length; start += SLICE)
+      await keepSlice(store, changed.slice(start, start + SLICE));
     looked = length;
     return changed.map(({ record }) => record.insight);
   };
 }
-
-type Outcomes = Reading<(typeof outcomes)["start"]>;
 
 interface Changed {
   before: Stored<SharedRecord> | undefined;
   record: SharedRecord;
 }
 
+/** Of the outcomes that may have moved: the newest, and older ones of which an insight is kept that was not the last. */
 async function changedInsights(
   { store, sha256, product, clock }: FollowDeps,
   self: PeerIdentity,
-  { getMany, state: { kpis } }: Outcomes,
-  changeIds: readonly string[],
+  { getMany, list, state: { kpis } }: Reading<(typeof outcomes)["start"]>,
 ): Promise<Changed[]> {
   const at = new Date(clock.now()).toISOString();
   const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
   const byChange = new Map(kept.map((stored) => [stored.value.change_id, stored]));
-  const unfinished = kept.filter(({ value }) => !value.final).map(({ value }) => value.change_id);
-  const ids = [...new Set([...changeIds, ...unfinished])];
-  const [records, changes] = await Promise.all([getMany("outcomes", ids), store.getMany("changes", ids)]);
-  return ids.flatMap((changeId, index): Changed[] => {
-    const record = records[index]?.value;
+  const newest = await list("outcomes", { limit: SHARED_INSIGHTS, reverse: true });
+  const listed = new Set(newest.map(({ id }) => id));
+  const unfinished = kept.filter(({ value }) => !value.final && !listed.has(value.change_id));
+  const older = await getMany(
+    "outcomes",
+    unfinished.map(({ value }) => value.change_id),
+  );
+  const measured = [...newest, ...older]
+    .flatMap((stored) => (stored && !byChange.get(stored.id)?.value.final ? [stored.value] : []))
+    .map((record) => ({ final: record.final, ...outcomeOf(record, kpis, product!.intent, at) }))
+    .filter(({ realised_delta }) => realised_delta !== null);
+  const changes = await store.getMany(
+    "changes",
+    measured.map(({ change_id }) => change_id),
+  );
+  return measured.flatMap((outcome, index): Changed[] => {
+    const { change_id, kpi } = outcome;
     const change = changes[index]?.value.change;
-    if (!record || !change) return [];
-    const outcome = outcomeOf(record, kpis, product!.intent, at);
-    const before = byChange.get(changeId);
-    const insight = insightOf(outcome, change, {
-      self,
-      insightId: before?.value.insight.insight_id ?? idOf(self, changeId, sha256),
-      observedAt: record.final?.as_of ?? kpis.values[outcome.kpi ?? ""]?.at ?? at,
-    });
-    const final = record.final !== null;
-    if (!insight || (before && before.value.final === final && sameFacts(before.value.insight, insight))) return [];
-    return [{ before, record: { change_id: changeId, final, insight } }];
+    const before = byChange.get(change_id);
+    const final = outcome.final !== null;
+    const insight =
+      change &&
+      insightOf(outcome, change, {
+        self,
+        insightId: before?.value.insight.insight_id ?? idOf(self, change_id, sha256),
+        observedAt: outcome.final?.as_of ?? kpis.values[kpi!]?.at ?? at,
+      });
+    if (!insight || (before?.value.final === final && sameFacts(before.value.insight, insight))) return [];
+    return [{ before, record: { change_id, final, insight } }];
   });
-}
-
-/** The changes whose outcomes may have moved: the open ones, and those that were closed since. The first time, the newest. */
-async function moved({ list }: Outcomes, closed: number | undefined): Promise<string[]> {
-  const newest = { limit: SHARED_INSIGHTS, reverse: true, keysOnly: true } as const;
-  if (closed === undefined) return (await list("outcomes", newest)).map(({ id }) => id);
-  const open = await list("outcomes_open", newest);
-  const since = await list("closed", { after: keyOf(closed), limit: SHARED_INSIGHTS });
-  return [...open.map(({ id }) => changeAt(id)), ...since.map(({ value }) => value)];
 }
 
 /** A name that is the same every time and tells nothing of the change. */
@@ -138,30 +135,18 @@ const idOf = (self: PeerIdentity, changeId: string, sha256: Sha256): string =>
 
 const sameFacts = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** How far it was looked is kept with the last slice: what a crash leaves out is looked at again. */
-async function keepChanged(store: Store, changed: readonly Changed[], closed: number): Promise<void> {
-  if (changed.length === 0 && (await counters(store)).closed === closed) return;
-  for (let start = 0; start === 0 || start < changed.length; start += SLICE) {
-    const slice = changed.slice(start, start + SLICE);
-    await store.transact(async (tx) => {
-      const looked = await counters(tx);
-      let { last } = looked;
-      for (const { before, record } of slice) {
-        if (before) tx.delete(COLLECTION, before.id, before.revision);
-        tx.put(COLLECTION, keyOf(++last), record, 0);
-      }
-      tx.put("meta", COLLECTION, { ...looked, last, ...(start + SLICE >= changed.length ? { closed } : {}) });
-      const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + slice.length, keysOnly: true });
-      for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
-    });
-  }
+async function keepSlice(store: Store, changed: readonly Changed[]): Promise<void> {
+  await store.transact(async (tx) => {
+    let last = await newestNumber(tx);
+    for (const { before, record } of changed) {
+      if (before) tx.delete(COLLECTION, before.id, before.revision);
+      tx.put(COLLECTION, keyOf(++last), record, 0);
+    }
+    tx.put("meta", COLLECTION, { last });
+    const kept = await tx.list(COLLECTION, { limit: SHARED_INSIGHTS + changed.length, keysOnly: true });
+    for (const { id } of kept.slice(0, Math.max(0, kept.length - SHARED_INSIGHTS))) tx.delete(COLLECTION, id);
+  });
 }
 
-/** `meta/insights_shared`: the newest number, and how many changes had been closed when their outcomes were looked at. */
-interface Counters {
-  last: number;
-  closed?: number;
-}
-
-const counters = async (reads: Pick<Reads, "get">): Promise<Counters> =>
-  (await reads.get("meta", COLLECTION))?.value ?? { last: 0 };
+const newestNumber = async (reads: Pick<Reads, "get">): Promise<number> =>
+  (await reads.get("meta", COLLECTION))?.value.last ?? 0;
