@@ -1,7 +1,7 @@
 /** The co-evolution registry: what peers of the same product or product type have learnt. */
 import { addNotice } from "../follow/growth_log.ts";
 import type { LinkDeps } from "./deps.ts";
-import type { Store, Stored, Tx } from "../store/store.ts";
+import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
 import { relationOf, trustOf } from "./trust.ts";
@@ -59,7 +59,11 @@ export async function acceptInsights(
   const { kept, unrelated, refused } = acceptance;
   if (kept + unrelated + refused.length === 0) return acceptance;
   await store.transact(async (tx) => {
-    await count(tx, acceptance);
+    if (unrelated + refused.length > 0) {
+      const before = await notKept(tx);
+      const counted = { unrelated: before.unrelated + unrelated, refused: before.refused + refused.length };
+      tx.put("meta", COLLECTION, counted);
+    }
     if (kept === 0) return;
     await addNotice({ store }, tx, {
       at,
@@ -87,16 +91,14 @@ async function keepSlice(tx: Tx, told: readonly unknown[], peer: PeerIdentity, o
 }
 
 /** Kept insights, the last received first. */
-export async function listInsights(store: Store, limit = KEPT_INSIGHTS): Promise<Insight[]> {
-  const insights = (await allKept(store)).map(({ value }) => value);
-  return insights
-    .sort((a, b) => (a.received_at < b.received_at ? 1 : a.received_at > b.received_at ? -1 : 0))
-    .slice(0, limit);
-}
+export const listInsights = async (reads: Pick<Reads, "list">): Promise<Insight[]> =>
+  (await reads.list(COLLECTION, { limit: KEPT_INSIGHTS * 2 }))
+    .map(({ value }) => value)
+    .sort((a, b) => b.received_at.localeCompare(a.received_at));
 
 /** What was not kept so far. */
-export const notKept = async (store: Store): Promise<NotKept> =>
-  (await store.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
+export const notKept = async (reads: Pick<Reads, "get">): Promise<NotKept> =>
+  (await reads.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
 
 /** A peer speaks for itself only. */
 function misplaced(insight: SharedInsight, peer: PeerIdentity): string | undefined {
@@ -118,29 +120,17 @@ async function keep(tx: Tx, told: SharedInsight, own: Own): Promise<Taken> {
   return before ? "updated" : "kept";
 }
 
-async function count(tx: Tx, { unrelated, refused }: Acceptance): Promise<void> {
-  if (unrelated === 0 && refused.length === 0) return;
-  const before = (await tx.get("meta", COLLECTION))?.value ?? { unrelated: 0, refused: 0 };
-  tx.put("meta", COLLECTION, {
-    unrelated: before.unrelated + unrelated,
-    refused: before.refused + refused.length,
-  });
-}
-
-const allKept = (reader: Pick<Store | Tx, "list">): Promise<Stored<Insight>[]> =>
-  reader.list(COLLECTION, { limit: KEPT_INSIGHTS * 2 });
-
 /** Who holds most loses its oldest first, so that no peer pushes out the others. */
 async function forgetOldest(tx: Tx): Promise<void> {
-  const kept = (await allKept(tx)).map(({ value }) => value);
-  for (let surplus = kept.length - KEPT_INSIGHTS; surplus > 0; surplus--) {
+  const kept = await listInsights(tx);
+  while (kept.length > KEPT_INSIGHTS) {
     const counts = new Map<string, number>();
     for (const { peer_id } of kept) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
     const [largest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
-    const oldest = kept
-      .filter(({ peer_id }) => peer_id === largest)
-      .reduce((a, b) => (a.received_at <= b.received_at ? a : b));
-    tx.delete(COLLECTION, oldest.insight_id);
-    kept.splice(kept.indexOf(oldest), 1);
+    const [oldest] = kept.splice(
+      kept.findLastIndex(({ peer_id }) => peer_id === largest),
+      1,
+    );
+    tx.delete(COLLECTION, oldest!.insight_id);
   }
 }

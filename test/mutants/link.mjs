@@ -153,8 +153,8 @@ export const link = [
   {
     ...registry,
     name: "one peer pushes out what all others told",
-    find: ".filter(({ peer_id }) => peer_id === largest)",
-    replace: "",
+    find: "kept.findLastIndex(({ peer_id }) => peer_id === largest)",
+    replace: "kept.length - 1",
   },
   {
     name: "a peer of another product is trusted",
