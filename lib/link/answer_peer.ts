@@ -59,7 +59,7 @@ const ANSWERS: Record<Message, Answer> = {
   }),
 
   get_checkpoint: asking(checkpointQuery, async (deps, _peer, { from }) => {
-    const answer = await checkpointOf(deps, from ?? null);
+    const answer = await checkpointOf(deps, from);
     return answer ? ok(answer) : refusal(404, "no_log", "this node keeps no audit log");
   }),
 };

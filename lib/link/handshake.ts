@@ -2,15 +2,14 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../http/form.ts";
-import { FRAME, type Frame, frameOf, HEADER_BYTES, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
+import { FRAME, type Frame, frameOf, LENGTH_BYTES, UNPROVEN_LIMIT, Violation } from "./frames.ts";
 import { toBytes, toObject } from "./payload.ts";
 
-export const VERSION = 1;
-/** The length of a nonce, in bytes. */
-export const NONCE_BYTES = 32;
+const VERSION = 1;
+const NONCE_BYTES = 32;
 
 const name = line(200);
-const nullable = name.nullish().transform((text) => text ?? null);
+const nullable = name.nullable().default(null);
 
 /** Who an end of the link is; `product_id` is `null` where no product is governed. */
 export const peerIdentitySchema = z.object({
@@ -29,21 +28,21 @@ const helloSchema = challengeSchema.extend({ kid: z.string().max(64) });
 
 /** The client's opening frame. */
 export const helloFrame = (self: PeerIdentity, kid: string, nonce: Uint8Array): Uint8Array =>
-  frameOf(FRAME.hello, toBytes({ v: VERSION, kid, ...identityFields(self), nonce: bytesToHex(nonce) }));
+  frameOf(FRAME.hello, toBytes({ v: VERSION, kid, ...self, nonce: bytesToHex(nonce) }));
 
 /** The server's answer to it. */
 export const challengeFrame = (self: PeerIdentity, nonce: Uint8Array): Uint8Array =>
-  frameOf(FRAME.challenge, toBytes({ v: VERSION, ...identityFields(self), nonce: bytesToHex(nonce) }));
+  frameOf(FRAME.challenge, toBytes({ v: VERSION, ...self, nonce: bytesToHex(nonce) }));
 
 /** Reads a HELLO; a `Violation` when it is not one of this version. */
 export const readHello = (frame: Frame): { peer: PeerIdentity; kid: string } => {
   const { kid, ...hello } = read(frame, FRAME.hello, helloSchema);
-  return { peer: identityFields(hello), kid };
+  return { peer: peerIdentitySchema.parse(hello), kid };
 };
 
 /** Reads a CHALLENGE; a `Violation` when it is not one of this version. */
 export const readChallenge = (frame: Frame): PeerIdentity =>
-  identityFields(read(frame, FRAME.challenge, challengeSchema));
+  peerIdentitySchema.parse(read(frame, FRAME.challenge, challengeSchema));
 
 /** Reads a PROOF. */
 export function readProof(frame: Frame): Uint8Array {
@@ -56,27 +55,18 @@ export function readProof(frame: Frame): Uint8Array {
  * together over what an opening frame holds. The error's message names the field.
  */
 export function checkIdentity(self: PeerIdentity): void {
-  const parsed = peerIdentitySchema.safeParse(self);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`${issue!.path.join(".")} ${issue!.message}`);
-  }
+  const { error } = peerIdentitySchema.safeParse(self);
+  if (error) throw new Error(flawOf(error));
   const length = helloFrame(self, "0".repeat(8), new Uint8Array(NONCE_BYTES)).length - LENGTH_BYTES;
   if (length > UNPROVEN_LIMIT)
     throw new Error(`instance_id, product_id and product_type are ${length - UNPROVEN_LIMIT} bytes too long together`);
 }
 
-const identityFields = ({ peer_id, instance_id, product_id, product_type }: PeerIdentity): PeerIdentity => ({
-  peer_id,
-  instance_id,
-  product_id,
-  product_type,
-});
-
 function read<T>(frame: Frame, type: number, schema: z.ZodType<T>): T {
   if (frame.type !== type) throw new Violation(`a frame of type ${type} was due, not ${frame.type}`);
-  const parsed = schema.safeParse(toObject(frame.bytes.subarray(HEADER_BYTES)));
+  const parsed = schema.safeParse(toObject(frame.body));
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Violation(`the opening frame's ${issue!.path.join(".")} ${issue!.message}`);
+  throw new Violation(`the opening frame's ${flawOf(parsed.error)}`);
 }
+
+const flawOf = ({ issues: [first] }: z.ZodError): string => `${first!.path.join(".")} ${first!.message}`;

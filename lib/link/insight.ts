@@ -39,15 +39,10 @@ export const insightSchema = sharedInsightSchema.extend({
 });
 export type Insight = z.infer<typeof insightSchema>;
 
+type Facts = Pick<SharedInsight, "kind" | "target" | "kpi" | "expected_delta_k" | "realised_delta" | "verdict">;
+
 /** The only text of an insight: made of its own fields, at both ends, so that nobody's words travel. */
-export function summaryOf({
-  kind,
-  target,
-  kpi,
-  expected_delta_k,
-  realised_delta,
-  verdict,
-}: Pick<SharedInsight, "kind" | "target" | "kpi" | "expected_delta_k" | "realised_delta" | "verdict">): string {
+export function summaryOf({ kind, target, kpi, expected_delta_k, realised_delta, verdict }: Facts): string {
   const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
   return `${kind} on ${target}: ${figures} (${verdict})`;
 }

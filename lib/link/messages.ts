@@ -1,14 +1,14 @@
 /** The messages that travel, and what each asks and answers. */
 import * as z from "zod";
 
-export const MESSAGES = [
+/** The messages that a person may have sent too: they need no further input. */
+export const PLAIN_MESSAGES = [
   "query_product_identity",
   "query_product_evolution",
   "share_evolution_insight",
-  "query",
   "get_checkpoint",
 ] as const;
-export type Message = (typeof MESSAGES)[number];
+export type Message = (typeof PLAIN_MESSAGES)[number] | "query";
 
 /** The read endpoints that a peer may ask for, and nothing else. */
 export const READ_PATHS = [
@@ -39,14 +39,13 @@ export const evolutionAnswer = z.object({
   next: count,
   last: count,
 });
-export type EvolutionAnswer = z.infer<typeof evolutionAnswer>;
 
 export const shareQuery = z.object({ insights });
 
 export const pathQuery = z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") });
 
 /** `from`: the length of the log that the asker has kept. */
-export const checkpointQuery = z.object({ from: count.nullish() });
+export const checkpointQuery = z.object({ from: count.nullable().default(null) });
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -58,17 +57,9 @@ export const checkpointAnswer = z.object({
   origin: z.string().min(1).max(1000),
   length: count,
   head: hash,
-  head_at_from: hash.nullish().transform((text) => text ?? null),
-  checkpoint: z
-    .string()
-    .max(8192)
-    .nullish()
-    .transform((text) => text ?? null),
-  proof: z
-    .array(z.string().max(64))
-    .max(128)
-    .nullish()
-    .transform((hashes) => hashes ?? null),
+  head_at_from: hash.nullable().default(null),
+  checkpoint: z.string().max(8192).nullable().default(null),
+  proof: z.array(z.string().max(64)).max(128).nullable().default(null),
 });
 export type CheckpointAnswer = z.infer<typeof checkpointAnswer>;
 

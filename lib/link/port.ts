@@ -1,7 +1,7 @@
 /** What the rest of the service sees of the link. */
 import * as z from "zod";
 import type { Capability } from "../pulse/capability.ts";
-import { READ_PATHS } from "./messages.ts";
+import { PLAIN_MESSAGES, READ_PATHS } from "./messages.ts";
 import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";
 
@@ -65,11 +65,5 @@ export interface LinkPort {
 }
 
 /** What a person may ask peers: a read endpoint, or a message that needs no further input. */
-export const QUERIES = [
-  ...READ_PATHS,
-  "query_product_identity",
-  "query_product_evolution",
-  "share_evolution_insight",
-  "get_checkpoint",
-] as const;
+export const QUERIES = [...READ_PATHS, ...PLAIN_MESSAGES] as const;
 export type Query = (typeof QUERIES)[number];

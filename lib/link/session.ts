@@ -46,21 +46,7 @@ export interface SessionOptions {
 }
 
 /** One end of one connection. */
-export interface Session {
-  /** Whether the other end has named a secret that is shared; it may not have proved it yet. */
-  readonly greeted: boolean;
-  readonly established: boolean;
-  /** Bytes held of an unfinished frame. */
-  readonly held: number;
-  /** What the client sends first; nothing for a server. */
-  open(): Uint8Array[];
-  receive(chunk: Uint8Array): Step;
-  /** A request; a `RangeError` when it does not fit into a frame. */
-  request(id: number, message: string, body: unknown): Uint8Array;
-  /** An answer; one that does not fit into a frame becomes status 413. */
-  respond(id: number, status: number, body: unknown): Uint8Array;
-  ping(): Uint8Array;
-}
+export type Session = ReturnType<typeof session>;
 
 type Stage = (frame: Frame, step: Step) => Stage;
 type Seal = ReturnType<typeof sealer>;
@@ -69,7 +55,7 @@ const NOTHING = new Uint8Array();
 const LARGEST_PAYLOAD = PROVEN_LIMIT - SEAL_BYTES;
 
 /** An end before its first byte. */
-export function session({ role, self, keys, nonce, mac = portableMac }: SessionOptions): Session {
+export function session({ role, self, keys, nonce, mac = portableMac }: SessionOptions) {
   const reader = frameReader();
   const ownKey = keys[0]!;
   const hello = role === "client" ? helloFrame(self, ownKey.kid, nonce) : NOTHING;
@@ -124,30 +110,32 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
     };
   };
 
-  const inSession = (open: ReturnType<typeof opener>): Stage => {
-    const stage: Stage = (frame, step) => {
+  const inSession =
+    (open: ReturnType<typeof opener>): Stage =>
+    (frame, step) => {
       const payload = open(frame);
       if (frame.type === FRAME.ping) step.send.push(seal!(FRAME.pong, NOTHING));
       else step.events.push(eventOf(frame.type, payload));
-      return stage;
+      return inSession(open);
     };
-    return stage;
-  };
 
   let stage: Stage = role === "client" ? awaitChallenge : awaitHello;
 
   return {
+    /** Whether the other end has named a secret that is shared; it may not have proved it yet. */
     get greeted() {
       return greeted;
     },
     get established() {
       return seal !== undefined;
     },
+    /** Bytes held of an unfinished frame. */
     get held() {
       return reader.held;
     },
+    /** What the client sends first; nothing for a server. */
     open: () => (role === "client" ? [hello] : []),
-    receive(chunk) {
+    receive(chunk: Uint8Array): Step {
       const step: Step = { send: [], events: [] };
       if (over) return step;
       try {
@@ -164,7 +152,8 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
         return step;
       }
     },
-    request(id, message, body) {
+    /** A request; a `RangeError` when it does not fit into a frame. */
+    request(id: number, message: string, body: unknown): Uint8Array {
       const payload = toBytes({ id, message, body });
       if (payload.length > LARGEST_PAYLOAD)
         throw new RangeError(
@@ -172,11 +161,12 @@ export function session({ role, self, keys, nonce, mac = portableMac }: SessionO
         );
       return seal!(FRAME.request, payload);
     },
-    respond(id, status, body) {
+    /** An answer; one that does not fit into a frame becomes status 413. */
+    respond(id: number, status: number, body: unknown): Uint8Array {
       const payload = toBytes({ id, status, body });
       return seal!(FRAME.response, payload.length > LARGEST_PAYLOAD ? toBytes(tooLarge(id)) : payload);
     },
-    ping: () => seal!(FRAME.ping, NOTHING),
+    ping: (): Uint8Array => seal!(FRAME.ping, NOTHING),
   };
 }
 
