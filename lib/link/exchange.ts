@@ -15,18 +15,8 @@ export interface Contact {
   ask: Ask;
 }
 
-/** A node's dealings with its peers. */
-export interface Exchange {
-  /** Syncs with one peer; rejects when it does not answer. */
-  syncOne(contact: Contact): Promise<Synced>;
-  /** Brings the own insights up to date, then syncs with each peer. A peer that fails is reported, not thrown. */
-  syncAll(contacts: readonly Contact[]): Promise<SyncReport>;
-  /** Asks; a peer that does not answer becomes status 503 or 504. */
-  question(contact: Contact, what: Query): Promise<Answered>;
-}
-
 /** The dealings of the node `self`. */
-export function exchange(deps: FollowDeps, self: PeerIdentity): Exchange {
+export function exchange(deps: FollowDeps, self: PeerIdentity) {
   const { store, clock, log } = deps;
   const mutex = createKeyedMutex();
   const makeInsights = insightMaker(deps, self);
@@ -41,13 +31,8 @@ export function exchange(deps: FollowDeps, self: PeerIdentity): Exchange {
     } catch (error) {
       const known = error instanceof LinkError;
       if (!known) log.error("the sync with a peer failed", { peer_id, error: String(error) });
-      return {
-        peer_id,
-        ok: false,
-        kept: 0,
-        updated: 0,
-        error: known ? error.message : "it failed; the service's log has it",
-      };
+      const reason = known ? error.message : "it failed; the service's log has it";
+      return { peer_id, ok: false, kept: 0, updated: 0, error: reason };
     }
   };
 
@@ -57,12 +42,15 @@ export function exchange(deps: FollowDeps, self: PeerIdentity): Exchange {
   };
 
   return {
-    syncOne: (contact) => sync(contact, []),
-    async syncAll(contacts) {
+    /** Syncs with one peer; rejects when it does not answer. */
+    syncOne: (contact: Contact): Promise<Synced> => sync(contact, []),
+    /** Brings the own insights up to date, then syncs with each peer. A peer that fails is reported, not thrown. */
+    async syncAll(contacts: readonly Contact[]): Promise<SyncReport> {
       const changed = await mutex("insights", makeInsights);
       return { shared: changed.length, peers: await Promise.all(contacts.map((contact) => report(contact, changed))) };
     },
-    async question(contact, what) {
+    /** Asks; a peer that does not answer becomes status 503 or 504. */
+    async question(contact: Contact, what: Query): Promise<Answered> {
       try {
         if (what === "share_evolution_insight") return await share(contact);
         if (what.startsWith("/")) return await contact.ask("query", { path: what, method: "GET" });

@@ -1,4 +1,6 @@
 /** Learning from one peer: its insights since the last time, and whether its log still holds. */
+import type * as z from "zod";
+import type { Store } from "../store/store.ts";
 import type { LinkDeps } from "./deps.ts";
 import { addNotice } from "../follow/growth_log.ts";
 import type { PeerIdentity } from "./handshake.ts";
@@ -84,7 +86,7 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   const before = await peerRecord(store, peer.peer_id);
   const kept = before?.kept_log ?? null;
   const at = new Date(clock.now()).toISOString();
-  const judged = kept ? await judgeAgainst(kept, ask, at) : await judgeFirst(store, ask, at);
+  const judged = await judge(store, kept, ask, at);
   // Whoever was found out is not cleared by telling nothing.
   if (!judged || (before?.log === "rewritten" && judged.log === "unknown")) return;
   const isNews = judged.log !== before?.log || judged.reason !== before?.log_reason;
@@ -103,38 +105,23 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
 }
 
 /**
- * The first account of a peer's log; undefined where it keeps none. A new name does not make a log another one: where
- * somebody told of the same log before, it is held against that.
+ * Holds a peer's account of its log against what was kept; undefined where it keeps none. A new name does not make a log
+ * another one: where somebody told of the same log before, it is held against that.
  */
-async function judgeFirst(store: SyncDeps["store"], ask: Ask, at: string): Promise<Judgement | undefined> {
-  const answered = await ask("get_checkpoint", {});
-  if (answered.status === 404) return undefined;
-  if (answered.status !== 200) return untold(null);
+async function judge(store: Store, kept: KeptLog | null, ask: Ask, at: string): Promise<Judgement | undefined> {
+  const answered = await ask("get_checkpoint", kept ? { from: kept.length } : {});
+  if (answered.status === 404 && !kept) return undefined;
+  if (answered.status !== 200) return { log: "unknown", reason: "the peer gives no account of its log", keep: kept };
   const told = understood(answered, checkpointAnswer);
-  const earlier = await accountOf(store, told.origin);
-  if (!earlier) return judgeLog(null, told, at);
-  const judged = await judgeAgainst(earlier.kept, ask, at);
-  return judged.reason === null
-    ? judged
-    : { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} told of it` };
+  const earlier = kept ? undefined : await accountOf(store, told.origin);
+  if (!earlier) return judgeLog(kept, told, at);
+  const judged = await judge(store, earlier.kept, ask, at);
+  if (!judged?.reason) return judged;
+  return { ...judged, reason: `${judged.reason}, by what ${earlier.instance_id} told of it` };
 }
 
-async function judgeAgainst(kept: KeptLog, ask: Ask, at: string): Promise<Judgement> {
-  const answered = await ask("get_checkpoint", { from: kept.length });
-  return answered.status === 200 ? judgeLog(kept, understood(answered, checkpointAnswer), at) : untold(kept);
-}
-
-const untold = (keep: KeptLog | null): Judgement => ({
-  log: "unknown",
-  reason: "the peer gives no account of its log",
-  keep,
-});
-
-function understood<T>(
-  answered: Answered,
-  schema: { safeParse(body: unknown): { success: true; data: T } | { success: false } },
-): T {
-  const parsed = answered.status === 200 ? schema.safeParse(answered.body) : undefined;
+function understood<T>({ status, body }: Answered, schema: z.ZodType<T>): T {
+  const parsed = status === 200 ? schema.safeParse(body) : undefined;
   if (parsed?.success) return parsed.data;
-  throw new LinkError("peer_unreachable", `the peer's answer (status ${answered.status}) is not one of this protocol`);
+  throw new LinkError("peer_unreachable", `the peer's answer (status ${status}) is not one of this protocol`);
 }
