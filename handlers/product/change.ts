@@ -6,8 +6,7 @@ import { changeId } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
-import { evidenceSchema } from "../../lib/link/evidence.ts";
-import { changeEvidence } from "../../lib/link/view.ts";
+import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
 import { changeDetail } from "../../lib/pulse/changes.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 

@@ -5,7 +5,7 @@ import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 import { insightSchema, sharedInsightSchema } from "../../lib/link/insight.ts";
 import { peerRowSchema } from "../../lib/link/port.ts";
-import { coEvolutionView } from "../../lib/link/view.ts";
+import { coEvolutionView } from "../../lib/link/registry.ts";
 
 /** GET /api/product/co-evolution: what was learnt from peers, the last received first, and what this node told them. */
 export const coEvolution = endpoint(

@@ -3,7 +3,9 @@ import * as z from "zod";
 import type { Change } from "../governance/rules/change.ts";
 import { sameTarget } from "../governance/rules/names.ts";
 import { type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
+import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
+import { listInsights } from "./registry.ts";
 
 export const evidenceSchema = z.object({
   kpi: z.string(),
@@ -19,6 +21,10 @@ export const evidenceSchema = z.object({
   basis: z.literal("correlation"),
 });
 export type Evidence = z.infer<typeof evidenceSchema>;
+
+/** What peers saw after changes like this one, or `null`. */
+export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
+  change.kpi === null ? null : evidenceOf(change, await listInsights(store));
 
 /** The evidence on a change, or `null` without any: insights of the same kind and KPI, weighed by trust. */
 export function evidenceOf(

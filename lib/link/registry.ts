@@ -4,6 +4,7 @@ import type { LinkDeps } from "./deps.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { type Insight, type SharedInsight, sharedInsightSchema, summaryOf } from "./insight.ts";
+import { newestShared } from "./shared.ts";
 import { relationOf, trustOf } from "./trust.ts";
 
 declare module "../store/store.ts" {
@@ -95,6 +96,17 @@ export const listInsights = async (reads: Pick<Reads, "list">): Promise<Insight[
   (await reads.list(COLLECTION, { limit: KEPT_INSIGHTS * 2 }))
     .map(({ value }) => value)
     .sort((a, b) => b.received_at.localeCompare(a.received_at));
+
+/** The registry as it is read: its newest `limit` insights, the peers, and as many of the insights that this node shares. */
+export async function coEvolutionView({ store, link }: LinkDeps, limit: number) {
+  const insights = await listInsights(store);
+  return {
+    insights: insights.slice(0, limit),
+    peers: (await link?.peers()) ?? [],
+    shared: await newestShared(store, limit),
+    counts: { kept: insights.length, ...(await notKept(store)) },
+  };
+}
 
 /** What was not kept so far. */
 export const notKept = async (reads: Pick<Reads, "get">): Promise<NotKept> =>

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/governance/rules/change.ts";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
 import { acceptInsights, KEPT_INSIGHTS, listInsights, notKept } from "../../../lib/link/registry.ts";
-import { changeEvidence } from "../../../lib/link/view.ts";
+import { changeEvidence } from "../../../lib/link/evidence.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { identity } from "./ends.ts";
