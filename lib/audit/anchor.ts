@@ -10,6 +10,7 @@ import {
   lastCheckpoint,
   parseCheckpoint,
 } from "./checkpoint.ts";
+import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./verify.ts";
 
 declare module "../store/store.ts" {
@@ -136,8 +137,12 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const kept = note === null ? undefined : parseCheckpoint(note);
   if (note !== null && !kept)
     log.warn("the last line of the anchor is not a checkpoint; the log was not held against it");
-  const { breach } = kept ? await continuedHead(deps, head, kept) : {};
-  if (breach) return reportBreach({ integrity, log }, { ...breach, reason: `against the anchor: ${breach.reason}` });
+  try {
+    if (kept) await continuedHead(deps, head, kept);
+  } catch (error) {
+    if (!(error instanceof LogBroken)) throw error;
+    return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
+  }
   await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));
 }
 

@@ -2,12 +2,12 @@
  * Checkpoints: the C2SP `tlog-checkpoint` of the log's tree in a signed note. One is kept before it is served, and none
  * is made that does not continue the last.
  */
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
-import { RevisionConflict, StoreUnavailable, type Stored } from "../store/store.ts";
+import { StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
-import type { Breach } from "./integrity.ts";
-import { bytesOf, hexOf, rootOf } from "./merkle.ts";
+import { bytesOf, type Frontier, rootOf } from "./merkle.ts";
 import {
   base64Bytes,
   base64Of,
@@ -21,7 +21,7 @@ import {
   type VerifierKey,
 } from "./note.ts";
 import { rangeHash } from "./proofs.ts";
-import { type Grown, growTree, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
+import { broken, growTree, LogBroken, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./verify.ts";
 
 declare module "../store/store.ts" {
@@ -72,8 +72,6 @@ export interface KeptCheckpoint {
 /** A checkpoint with what it says. */
 export interface Checkpoint extends KeptCheckpoint, TreeHead {}
 
-const TRIES = 8;
-
 /** The checkpoint of the log as it is now: the last one if nothing has been added since, else a new one. */
 export function currentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
@@ -104,106 +102,89 @@ export function parseCheckpoint(note: string): TreeHead | undefined {
   const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
   const bytes = root === undefined ? undefined : base64Bytes(root);
   if (!origin || !length || !/^(?:0|[1-9]\d{0,14})$/.test(length) || bytes?.length !== 32) return undefined;
-  return extensions.includes("") ? undefined : { origin, length: Number(length), root: hexOf(bytes) };
+  return extensions.includes("") ? undefined : { origin, length: Number(length), root: bytesToHex(bytes) };
 }
 
 async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
-  for (let tries = 1; ; tries++) {
-    const log = await readHead(deps.store);
+  const { store, clock, sha256, checkpointSigner: signer } = deps;
+  for (;;) {
+    const log = await readHead(store);
     if (!log) throw new Error("a checkpoint needs an opened product runtime");
-    const stored = await deps.store.get("meta", "checkpoint");
+    const key = signer && { name: keyName(signer.name ?? log.origin), publicKey: signer.publicKey };
+    const stored = await store.get("meta", "checkpoint");
     const last = opened(stored);
-    if (stored && !last)
-      reportBreach(deps, { first_invalid: 1, reason: "the last checkpoint in the store is no checkpoint" });
-    const key = verifierKeyOf(deps, log.origin);
-    const next = await nextHead(deps, log, last, key);
+    const next = await nextHead(deps, log, stored, key).catch((error: unknown) => {
+      if (!(error instanceof LogBroken)) throw error;
+      reportBreach(deps, error.breach);
+    });
     if (!next) return lastBeforeBreach(deps, last);
-    const keyLine = key ? formatVerifierKey(key, deps.sha256) : null;
+    const keyLine = key ? formatVerifierKey(key, sha256) : null;
     if (last?.length === next.length && last.key === keyLine) return last;
     const note = await formCheckpoint(deps, next, key);
-    const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(deps.clock.now()).toISOString() };
-    try {
-      await deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0));
-      return { ...kept, ...next };
-    } catch (error) {
-      // Another process made one meanwhile; the next round continues from it.
-      if (!(error instanceof RevisionConflict) || tries === TRIES) throw error;
-    }
+    const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
+    // Where another process made one meanwhile, the next round continues from it.
+    const isKept = await store.transact(async (tx) => {
+      if ((await tx.get("meta", "checkpoint"))?.revision !== stored?.revision) return false;
+      tx.put("meta", "checkpoint", kept);
+      return true;
+    });
+    if (isKept) return { ...kept, ...next };
   }
 }
 
-const verifierKeyOf = ({ checkpointSigner: signer }: CheckpointDeps, origin: string): VerifierKey | undefined =>
-  signer && { name: keyName(signer.name ?? origin), publicKey: signer.publicKey };
-
-/** The tree head to sign next; undefined when the log is broken, which is reported if it was not known. */
+/** The tree head to sign next. Errors: `LogBroken`. */
 async function nextHead(
   deps: CheckpointDeps,
   log: ChainHead,
-  last: Checkpoint | undefined,
+  stored: Stored<KeptCheckpoint> | undefined,
   key: VerifierKey | undefined,
-): Promise<TreeHead | undefined> {
-  if (deps.integrity.breach) return undefined;
-  const unsigned = last && key && (await whyNotOurs(deps, last, key));
-  const { head, breach } = unsigned ? { breach: unsigned } : await continuedHead(deps, log, last);
-  if (breach) reportBreach(deps, breach);
-  return head;
+): Promise<TreeHead> {
+  const { integrity, sha256 } = deps;
+  if (integrity.breach) throw new LogBroken(integrity.breach);
+  const last = opened(stored);
+  if (stored && !last) throw broken(1, "the last checkpoint in the store is no checkpoint");
+  const isOurs = last && key && last.key === formatVerifierKey(key, sha256);
+  if (isOurs && !(await isSignedBy(parseNote(last.note)!, key, sha256)))
+    throw broken(last.length, "the last checkpoint in the store does not bear its signature");
+  return continuedHead(deps, log, last);
 }
 
-/** Why a checkpoint that was made under the key that signs now is not of that key. */
-async function whyNotOurs(deps: CheckpointDeps, last: Checkpoint, key: VerifierKey): Promise<Breach | undefined> {
-  const ownKey = last.key === formatVerifierKey(key, deps.sha256);
-  if (!ownKey || (await isSignedBy(parseNote(last.note)!, key, deps.sha256))) return undefined;
-  return { first_invalid: last.length, reason: "the last checkpoint in the store does not bear its signature" };
-}
-
-type Continued = { head: TreeHead; breach?: never } | { head?: never; breach: Breach };
-
-/** The log's tree head, which continues a checkpoint of it. */
+/** The log's tree head, which continues a checkpoint of it. Errors: `LogBroken`. */
 export async function continuedHead(
   deps: Pick<AuditDeps, "store" | "sha256" | "log">,
   { origin }: ChainHead,
   last: TreeHead | undefined,
-): Promise<Continued> {
-  const judged = async ({ tree, breach }: Grown): Promise<Continued & { doubtful?: boolean }> => {
-    if (!tree) return { breach };
-    const head = { origin: noteLine(origin), length: tree.length, root: rootOf(tree, deps.sha256) };
-    const shorter = last && whyNotWithin(last, head);
-    if (shorter) return { breach: shorter };
+): Promise<TreeHead> {
+  const { sha256 } = deps;
+  const fitting = async (tree: Frontier, misfit: (length: number) => Error): Promise<TreeHead> => {
+    const head = { origin: noteLine(origin), length: tree.length, root: rootOf(tree, sha256) };
+    if (last) requireWithin(last, head);
     // The frontier, too, is held against the tiles: a checkpoint must be of the tree that proofs are made from.
-    for (const known of last ? [last, head] : [head])
-      if ((await rootAt(deps, known.length)) !== known.root)
-        return {
-          breach: {
-            first_invalid: known.length,
-            reason: `the log does not continue its checkpoint of ${known.length} entries`,
-          },
-          doubtful: true,
-        };
-    return { head };
+    for (const { length, root } of last ? [last, head] : [head])
+      if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root) throw misfit(length);
+    return head;
   };
   try {
-    const first = await judged(await growTree(deps));
-    if (!first.doubtful) return first;
+    return await fitting(await growTree(deps), () => new TreeIncomplete("the audit tree does not fit"));
   } catch (error) {
     if (!(error instanceof TreeIncomplete)) throw error;
   }
   // The tree is derived: before the log is accused, it is made anew from the entries alone.
   deps.log.warn("the stored audit tree does not fit; it is grown anew from the log");
-  return judged(await regrowTree(deps));
+  return fitting(await regrowTree(deps), (length) =>
+    broken(length, `the log does not continue its checkpoint of ${length} entries`),
+  );
 }
 
-/** Why a checkpoint cannot be of an earlier state of the log, whatever its root is. */
-function whyNotWithin({ origin, length }: TreeHead, log: TreeHead): Breach | undefined {
-  if (origin !== log.origin) return { first_invalid: 1, reason: `the checkpoint is of another log, ${origin}` };
-  if (length <= log.length) return undefined;
-  return {
-    first_invalid: log.length + 1,
-    reason: `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
-  };
+/** A checkpoint that no earlier state of the log can have, whatever its root is, is a breach. */
+function requireWithin({ origin, length }: TreeHead, log: TreeHead): void {
+  if (origin !== log.origin) throw broken(1, `the checkpoint is of another log, ${origin}`);
+  if (length > log.length)
+    throw broken(
+      log.length + 1,
+      `the log has ${log.length} entries, and a checkpoint of ${length} was made: its tail was cut`,
+    );
 }
-
-const rootAt = (deps: Pick<AuditDeps, "store" | "sha256">, length: number): Promise<string> =>
-  rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256);
 
 /** A broken log gets no new checkpoint; the last one stays readable. */
 function lastBeforeBreach({ integrity }: CheckpointDeps, last: Checkpoint | undefined): Checkpoint {

@@ -32,6 +32,9 @@ export type AuditEntry = z.infer<typeof entrySchema>;
 
 export const FIRST_PREVIOUS_HASH = "0".repeat(64);
 
+/** In the order in which they are hashed. */
+const FIELDS = ["origin", "previous_hash", "id", "timestamp", "event_type", "change_id", "tenant", "detail"] as const;
+
 const encoder = new TextEncoder();
 const TAG = encoder.encode("countersign-audit/v1\n");
 
@@ -41,16 +44,7 @@ const TAG = encoder.encode("countersign-audit/v1\n");
  * apart: plain concatenation would let text move from one field to the next under the same hash.
  */
 export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha256): string {
-  const fields = [
-    entry.origin,
-    entry.previous_hash,
-    String(entry.id),
-    entry.timestamp,
-    entry.event_type,
-    entry.change_id,
-    entry.tenant,
-    entry.detail,
-  ];
+  const fields = FIELDS.map((field) => String(entry[field]));
   let worst = TAG.length;
   for (const field of fields) worst += 4 + field.length * 3;
   const bytes = new Uint8Array(worst);

@@ -1,6 +1,7 @@
 /** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Sha256 } from "../kit/platform.ts";
-import { bytesOf, hexOf } from "./merkle.ts";
+import { bytesOf } from "./merkle.ts";
 
 /** A signature line; `keyId` is 8 hex digits. */
 export interface NoteSignature {
@@ -63,7 +64,7 @@ export function parseNote(note: string): Note | undefined {
     const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
     const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
     if (name === undefined || !bytes || bytes.length < 5) return undefined;
-    signatures.push({ name, keyId: hexOf(bytes.slice(0, 4)), signature: bytes.slice(4) });
+    signatures.push({ name, keyId: bytesToHex(bytes.slice(0, 4)), signature: bytes.slice(4) });
   }
   return { text: note.slice(0, end + 1), signatures };
 }

@@ -12,25 +12,23 @@ export interface Range {
 export type NodeReader = (height: number, index: number) => Promise<string>;
 
 /** That the entry at `index` is in the tree of `length` leaves: the siblings on the way up, the leaf's own first. */
-export function inclusionRanges(index: number, length: number): Range[] {
-  const walk = (start: number, end: number): Range[] => {
-    if (end - start === 1) return [];
-    const middle = start + splitOf(end - start);
-    return index < middle
-      ? [...walk(start, middle), { start: middle, end }]
-      : [...walk(middle, end), { start, end: middle }];
-  };
-  return walk(0, length);
-}
+export const inclusionRanges = (index: number, length: number): Range[] =>
+  siblings(index, length, ({ start, end }) => (end - start === 1 ? [] : undefined));
 
 /** That the tree of `length` leaves continues the one of `from` leaves, 1 ≤ from ≤ length. */
-export function consistencyRanges(from: number, length: number): Range[] {
+export const consistencyRanges = (from: number, length: number): Range[] =>
+  siblings(from - 1, length, (range) => (range.end !== from ? undefined : range.start === 0 ? [] : [range]));
+
+/** What lies beside the way from the root down to the leaf at `index`, deepest first; the way ends where `end` gives what does. */
+function siblings(index: number, length: number, last: (range: Range) => Range[] | undefined): Range[] {
   const walk = (start: number, end: number): Range[] => {
-    if (from === end) return start === 0 ? [] : [{ start, end }];
     const middle = start + splitOf(end - start);
-    return from <= middle
-      ? [...walk(start, middle), { start: middle, end }]
-      : [...walk(middle, end), { start, end: middle }];
+    return (
+      last({ start, end }) ??
+      (index < middle
+        ? [...walk(start, middle), { start: middle, end }]
+        : [...walk(middle, end), { start, end: middle }])
+    );
   };
   return walk(0, length);
 }

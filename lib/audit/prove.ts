@@ -47,8 +47,7 @@ export async function withWholeTree<T>(
     return await prove();
   } catch (error) {
     if (!(error instanceof TreeIncomplete) || deps.integrity.breach) throw error;
-    const { breach } = await deps.mutex("checkpoint", () => regrowTree(deps));
-    if (breach) throw error;
+    await deps.mutex("checkpoint", () => regrowTree(deps));
     return prove();
   }
 }

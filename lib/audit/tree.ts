@@ -3,7 +3,7 @@
  * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
  */
 import type { AuditDeps } from "./deps.ts";
-import { RevisionConflict, type Store, type Stored } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
 import type { Breach } from "./integrity.ts";
@@ -22,7 +22,6 @@ declare module "../store/store.ts" {
 const TILE_HEIGHT = 6;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const SLICE = 1024;
-const TRIES = 8;
 
 /** `meta/merkle`: how far the tree has grown. */
 interface StoredTree extends Frontier {
@@ -33,8 +32,13 @@ interface StoredTree extends Frontier {
 /** `merkle/<tile>`: the roots of up to 64 neighbouring subtrees, lowest first. */
 type Tile = string[];
 
-/** The tree up to the log's end, or where the log does not continue what the tree was grown from. */
-export type Grown = { tree: Frontier; breach?: never } | { tree?: never; breach: Breach };
+/** The log does not continue what was made of it. */
+export class LogBroken extends Error {
+  override readonly name = "LogBroken";
+  constructor(readonly breach: Breach) {
+    super(breach.reason);
+  }
+}
 
 /** A part of the stored tree is missing. The log holds all that it was made from, so it can be grown anew. */
 export class TreeIncomplete extends Error {
@@ -44,42 +48,42 @@ export class TreeIncomplete extends Error {
 /** A tile's record id: its level (1: subtrees of 64 leaves) and its place among those of the level. */
 const tileKey = (level: number, place: number): string => `${level}/${entryKey(place)}`;
 
-/** Grows the stored tree up to the log's end, in slices, each one transaction; what is grown once is never made again. */
-export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Grown> {
-  for (let lost = 0; ;) {
+/**
+ * Grows the stored tree up to the log's end, in slices, each one transaction; what is grown once is never made again.
+ * Errors: `LogBroken`.
+ */
+export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
+  for (;;) {
     // The tree first: the log may grow between the two reads, and is never behind its tree.
     const stored = await store.get("meta", "merkle");
     const head = await readHead(store);
     const tree = stored?.value ?? { ...EMPTY_TREE, head: FIRST_PREVIOUS_HASH };
-    if (!head) return { tree };
+    if (!head) return tree;
     if (tree.length > head.length)
-      return broken(head.length + 1, `the log has ${head.length} entries and its tree ${tree.length}`);
-    if (tree.length === head.length)
-      return tree.head === head.head
-        ? { tree }
-        : broken(tree.length, "it is not the entry that the tree was grown from");
-    const grown = await growSlice(store, sha256, head, tree);
-    if ("breach" in grown) return grown;
-    try {
-      await store.transact((tx) => {
-        tx.put("meta", "merkle", grown.tree, stored?.revision ?? 0);
-        for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
-      });
-    } catch (error) {
-      // Another process grew it first; its tree is the same.
-      if (!(error instanceof RevisionConflict) || ++lost === TRIES) throw error;
+      throw broken(head.length + 1, `the log has ${head.length} entries and its tree ${tree.length}`);
+    if (tree.length === head.length) {
+      if (tree.head !== head.head) throw broken(tree.length, "it is not the entry that the tree was grown from");
+      return tree;
     }
+    const grown = await growSlice(store, sha256, head, tree);
+    await store.transact(async (tx) => {
+      // Another process may have grown it first; its tree is the same.
+      if ((await tx.get("meta", "merkle"))?.revision !== stored?.revision) return;
+      tx.put("meta", "merkle", grown.tree);
+      for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
+    });
     await new Promise((resolve) => setTimeout(resolve));
   }
 }
 
-/** Grows the tree from the first entry again; the parts that lie there are written over. */
-export async function regrowTree(deps: Pick<AuditDeps, "store" | "sha256">): Promise<Grown> {
+/** Grows the tree from the first entry again; the parts that lie there are written over. Errors: `LogBroken`. */
+export async function regrowTree(deps: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
   await deps.store.transact((tx) => tx.delete("meta", "merkle"));
   return growTree(deps);
 }
 
-const broken = (first_invalid: number, reason: string): { breach: Breach } => ({ breach: { first_invalid, reason } });
+/** The error of a log that does not hold at an entry. */
+export const broken = (first_invalid: number, reason: string): LogBroken => new LogBroken({ first_invalid, reason });
 
 /** The tree over the next slice of entries, each checked as it is taken in, and the tiles that changed. */
 async function growSlice(
@@ -87,7 +91,7 @@ async function growSlice(
   sha256: AuditDeps["sha256"],
   log: ChainHead,
   from: StoredTree,
-): Promise<{ tree: StoredTree; tiles: Map<string, Tile> } | { breach: Breach }> {
+): Promise<{ tree: StoredTree; tiles: Map<string, Tile> }> {
   const limit = Math.min(SLICE, log.length - from.length);
   const slice = await store.list("audit", { after: entryKey(from.length), limit });
   const completed: { level: number; place: number; root: string }[] = [];
@@ -98,14 +102,14 @@ async function growSlice(
       entry.origin === log.origin &&
       entry.previous_hash === tree.head &&
       entry.current_hash === entryHash(entry, sha256);
-    if (!follows) return broken(tree.length + 1, "it does not continue the entries that the tree was grown from");
+    if (!follows) throw broken(tree.length + 1, "it does not continue the entries that the tree was grown from");
     const grown = withLeaf(tree, entry.current_hash, sha256, (height, root) => {
       if (height > 0 && height % TILE_HEIGHT === 0)
         completed.push({ level: height / TILE_HEIGHT, place: entry.id / 2 ** height - 1, root });
     });
     tree = { ...grown, head: entry.current_hash };
   }
-  if (slice.length < limit) return broken(tree.length + 1, "the entry is missing or cannot be read");
+  if (slice.length < limit) throw broken(tree.length + 1, "the entry is missing or cannot be read");
   return { tree, tiles: await withRoots(store, completed) };
 }
 
@@ -125,7 +129,7 @@ async function withRoots(
 }
 
 async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
-  const stored: Stored<Tile> | undefined = await store.get("merkle", key);
+  const stored = await store.get("merkle", key);
   if (!stored) throw new TreeIncomplete(`the audit tree's tile ${key} is missing from the store`);
   return stored.value;
 }

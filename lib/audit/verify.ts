@@ -15,23 +15,12 @@ const FRESH_MS = 5000;
 const BEGINNING: Link = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
 
 /** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
-export function verifyChain(
-  deps: Pick<AuditDeps, "store" | "sha256" | "clock" | "integrity" | "log">,
-): Promise<Verified> {
+export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
   const { integrity } = deps;
-  integrity.running ??= pass(deps).finally(() => {
-    delete integrity.running;
-  });
-  return integrity.running;
+  return (integrity.running ??= pass(deps).finally(() => delete integrity.running));
 }
 
-async function pass({
-  store,
-  sha256,
-  clock,
-  integrity,
-  log,
-}: Pick<AuditDeps, "store" | "sha256" | "clock" | "integrity" | "log">): Promise<Verified> {
+async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
   const started = clock.now();
   const { last } = integrity;
   const age = last ? started - last.ended : Infinity;
@@ -52,10 +41,7 @@ export function reportBreach({ integrity, log }: Pick<AuditDeps, "integrity" | "
 }
 
 /** Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. */
-export async function verifyTail(
-  deps: Pick<AuditDeps, "store" | "sha256" | "integrity" | "log">,
-  count: number,
-): Promise<void> {
+export async function verifyTail(deps: Omit<AuditDeps, "ids" | "mutex" | "clock">, count: number): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;

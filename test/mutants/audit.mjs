@@ -15,13 +15,13 @@ export const audit = [
     find: "view.setUint32(end, written);",
     replace: "view.setUint32(end, 0);",
   },
-  { ...entry, name: "the hash does not cover the tenant", find: "    entry.tenant,\n", replace: "" },
-  { ...entry, name: "the hash does not cover the detail", find: "    entry.detail,\n", replace: "" },
+  { ...entry, name: "the hash does not cover the tenant", find: '"tenant", "detail"] as', replace: '"detail"] as' },
+  { ...entry, name: "the hash does not cover the detail", find: '"tenant", "detail"] as', replace: '"tenant"] as' },
   {
     ...entry,
     name: "the hash does not cover the hash before it",
-    find: "    entry.previous_hash,\n",
-    replace: "    FIRST_PREVIOUS_HASH,\n",
+    find: '"origin", "previous_hash", "id"',
+    replace: '"origin", "id"',
   },
   {
     ...chain,

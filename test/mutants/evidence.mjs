@@ -29,21 +29,20 @@ export const evidence = [
   {
     ...proofs,
     name: "an inclusion proof names its siblings in the wrong order",
-    find: "? [...walk(start, middle), { start: middle, end }]\n      : [...walk(middle, end), { start, end: middle }];\n  };\n  return walk(0, length);\n}\n\n/** That the tree",
-    replace:
-      "? [{ start: middle, end }, ...walk(start, middle)]\n      : [{ start, end: middle }, ...walk(middle, end)];\n  };\n  return walk(0, length);\n}\n\n/** That the tree",
+    find: "[...walk(start, middle), { start: middle, end }]",
+    replace: "[{ start: middle, end }, ...walk(start, middle)]",
   },
   {
     ...proofs,
     name: "a consistency proof leaves out the earlier tree's last part",
-    find: "if (from === end) return start === 0 ? [] : [{ start, end }];",
-    replace: "if (from === end) return [];",
+    find: "range.start === 0 ? [] : [range]",
+    replace: "[]",
   },
   {
     ...tree,
     name: "an entry that does not hold is taken into the tree",
-    find: "if (!follows) return broken",
-    replace: "if (false) return broken",
+    find: "if (!follows) throw broken",
+    replace: "if (false) throw broken",
   },
   {
     ...tree,
@@ -54,8 +53,8 @@ export const evidence = [
   {
     ...tree,
     name: "a log whose end is another than the tree grew from is no breach",
-    find: "return tree.head === head.head\n        ? { tree }",
-    replace: "return true\n        ? { tree }",
+    find: "if (tree.head !== head.head)",
+    replace: "if (false)",
   },
   {
     ...tree,
@@ -66,28 +65,27 @@ export const evidence = [
   {
     ...checkpoint,
     name: "a checkpoint is signed though the log does not continue the last one",
-    find: "if ((await rootAt(deps, known.length)) !== known.root)",
+    find: "if ((await rangeHash({ start: 0, end: length }, nodeReader(deps), sha256)) !== root)",
     replace: "if (false)",
     grave: true,
   },
   {
     ...checkpoint,
     name: "a last checkpoint that lost its signature is believed",
-    find: "if (!ownKey || (await isSignedBy(parseNote(last.note)!, key, deps.sha256))) return undefined;",
-    replace: "return undefined;",
+    find: "!(await isSignedBy(parseNote(last.note)!, key, sha256))",
+    replace: "false",
   },
   {
     ...checkpoint,
     name: "a broken log gets a new checkpoint",
-    find: "if (deps.integrity.breach) return undefined;",
+    find: "if (integrity.breach) throw new LogBroken(integrity.breach);",
     replace: "",
   },
   {
     ...checkpoint,
     name: "a checkpoint is answered before it is kept",
-    find: 'await deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0));',
-    replace:
-      'void deps.store.transact((tx) => tx.put("meta", "checkpoint", kept, stored?.revision ?? 0)).catch(() => {});',
+    find: "const isKept = await store.transact(async (tx) => {",
+    replace: "const isKept = true;\n    void store.transact(async (tx) => {",
   },
   {
     ...checkpoint,
@@ -165,8 +163,8 @@ export const evidence = [
   {
     ...maintain,
     name: "a log that was set back behind its anchor is served as sound",
-    find: "if (breach) return reportBreach({ integrity, log }, { ...breach, reason: `against the anchor: ${breach.reason}` });",
-    replace: "if (breach) return;",
+    find: "return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
+    replace: "return;",
     grave: true,
   },
 ];

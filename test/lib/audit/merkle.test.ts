@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { bytesOf, EMPTY_TREE, hexOf, rootOf, splitOf, withLeaf } from "../../../lib/audit/merkle.ts";
+import { bytesOf, EMPTY_TREE, rootOf, splitOf, withLeaf } from "../../../lib/audit/merkle.ts";
 import { rangeHash } from "../../../lib/audit/proofs.ts";
 import { growTree, nodeReader } from "../../../lib/audit/tree.ts";
 import { sha256 } from "../../../local/node_ports.ts";
@@ -54,7 +54,7 @@ test("splitOf is the greatest power of two below", () => {
 });
 
 test("hex and bytes", () => {
-  expect(hexOf(bytesOf("00ff10"))).toBe("00ff10");
+  expect(bytesOf("00ff10")).toEqual(Uint8Array.of(0, 255, 16));
   expect([...bytesOf("00ff10")]).toEqual([0, 255, 16]);
 });
 
@@ -62,7 +62,7 @@ test("the stored tree gives the root at every length it has passed, however it w
   const deps = await logOf(0);
   for (const entries of [1, 62, 1, 1, 130, 4096, 5, 700]) {
     await lengthen(deps, entries);
-    expect((await growTree(deps)).breach).toBeUndefined();
+    await growTree(deps);
   }
   const leaves = (await leavesOf(deps)).map(data);
   for (const length of [1, 2, 63, 64, 65, 128, 195, 4096, 4097, 4160, 4291, leaves.length]) {
@@ -118,7 +118,7 @@ test.each([
   await lengthen(deps, 20);
   const entry = (await deps.store.get("audit", entryKey(id)))!.value;
   await deps.store.transact((tx) => tx.put("audit", entryKey(id), edit(entry)));
-  expect((await growTree(deps)).breach).toMatchObject({ first_invalid: id });
+  await expect(growTree(deps)).rejects.toMatchObject({ breach: { first_invalid: id } });
 });
 
 test("a log shorter than its tree, another end, and a gap are breaches", async () => {
@@ -126,19 +126,19 @@ test("a log shorter than its tree, another end, and a gap are breaches", async (
   await growTree(cut);
   const head = (await cut.store.get("meta", "chain"))!.value;
   await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, length: 9 }));
-  expect((await growTree(cut)).breach).toMatchObject({ first_invalid: 10 });
+  await expect(growTree(cut)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
   await cut.store.transact((tx) => tx.put("meta", "chain", { ...head, head: "1".repeat(64) }));
-  expect((await growTree(cut)).breach).toMatchObject({ first_invalid: 10 });
+  await expect(growTree(cut)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 
   const gap = await logOf(10);
   await gap.store.transact((tx) => tx.delete("audit", entryKey(10)));
-  expect((await growTree(gap)).breach).toMatchObject({ first_invalid: 10 });
+  await expect(growTree(gap)).rejects.toMatchObject({ breach: { first_invalid: 10 } });
 });
 
 test("two processes that grow the tree at once make one tree", async () => {
   const deps = await logOf(2500);
   const both = await Promise.all([growTree(deps), growTree(deps), growTree(deps)]);
-  for (const { tree } of both) expect(tree).toMatchObject({ length: 2500 });
+  for (const tree of both) expect(tree).toMatchObject({ length: 2500 });
   const root = await rangeHash({ start: 0, end: 2500 }, nodeReader(deps), deps.sha256);
   expect(root).toBe(MTH((await leavesOf(deps)).map(data)).toString("hex"));
 });
