@@ -76,8 +76,8 @@ export const operations = [
   {
     ...operate,
     name: "a process that was held up changes the host after its time",
-    find: "() => clock.now() <= lastStart(lease.ends)",
-    replace: "() => true",
+    find: "deps.clock.now() <= lastStart(lease.ends)",
+    replace: "true || lease.ends",
     tests: leases,
   },
   {
@@ -134,14 +134,14 @@ export const operations = [
   },
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
-    file: "lib/governance/operation/recover.ts",
-    find: 'lease.operation === "apply" ? host === "applied" :',
-    replace: 'lease.operation === "apply" ? true :',
+    file: "lib/governance/operation/run_adapter.ts",
+    find: 'operation === "apply" ? host === "applied" :',
+    replace: 'operation === "apply" ? true :',
     tests: crash,
   },
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
-    file: "lib/governance/operation/recover.ts",
+    file: "lib/governance/operation/run_adapter.ts",
     find: 'host === "rolled_back" || host === "absent";',
     replace: 'host === "rolled_back";',
     tests: [...crash, ...leases],
@@ -156,15 +156,15 @@ export const operations = [
   {
     ...host,
     name: "an apply is believed without looking at the host",
-    find: 'if (state === "applied") return { ok: true, result };',
-    replace: "return { ok: true, result };",
+    find: "if (isDone(operation, host)) return { ok: true, result };",
+    replace: 'if (operation === "apply" || isDone(operation, host)) return { ok: true, result };',
     grave: true,
   },
   {
     ...host,
     name: "a rollback is believed without looking at the host",
-    find: 'if (state === "rolled_back" || state === "absent") return { ok: true, result };',
-    replace: "return { ok: true, result };",
+    find: "if (isDone(operation, host)) return { ok: true, result };",
+    replace: 'if (operation === "rollback" || isDone(operation, host)) return { ok: true, result };',
   },
   {
     ...host,

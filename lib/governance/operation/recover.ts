@@ -5,7 +5,7 @@ import type { Lease } from "../records.ts";
 import { governed } from "../transaction.ts";
 import { endLease, isAbandoned } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { stateOf } from "./run_adapter.ts";
+import { isDone, stateOf } from "./run_adapter.ts";
 
 const BATCH = 100;
 
@@ -14,11 +14,11 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
   const adapter = deps.product?.adapter;
   const change = (await deps.store.get("changes", lease.change_id))?.value.change;
   const host = adapter && change ? await stateOf(adapter, change) : "unknown";
-  const done = lease.operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
   await governed<void>({ deps }, async (transaction) => {
     const before = await transaction.change(lease.change_id);
     await endLease(transaction, lease);
-    if (done && adapter) await recordSuccess(transaction, before, lease, { name: adapter.name, result: host }, true);
+    if (adapter && isDone(lease.operation, host))
+      await recordSuccess(transaction, before, lease, { name: adapter.name, result: host }, true);
     else
       recordFailure(transaction, before, lease, {
         stage: "interrupted",

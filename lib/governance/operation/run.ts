@@ -15,7 +15,7 @@ import { begin, type Begun, done, type OperationInput } from "./begin.ts";
 import { endLease } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease } from "./recover.ts";
-import { applyToHost, type HostRun, lastStart, rollBackHost } from "./run_adapter.ts";
+import { type HostRun, lastStart, runOnHost } from "./run_adapter.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
@@ -30,7 +30,12 @@ export function runOperation(caller: Caller, input: OperationInput): Promise<Ans
       if (isAnswer(begun)) return begun;
       if (begun.step === "recover") await recoverLease(deps, begun.lease);
       else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun.record));
-      else return await record(caller, begun.lease, await runOnHost(deps, adapter!, begun));
+      else {
+        const { lease, record: before } = begun;
+        // The host is left alone once the lease is so near its end that another may be at work before this one is done.
+        const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
+        return record(caller, lease, await runOnHost(adapter!, before.change, input.operation, inTime));
+      }
     }
   });
 }
@@ -53,16 +58,6 @@ async function rehearse(adapter: ProductAdapter | undefined, { change }: ChangeR
 /** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */
 const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
   caller.idempotency ? governed<Answer>(caller, async () => rehearsal) : rehearsal;
-
-/** The host is left alone once the lease is so near its end that another may be at work before this one is done. */
-function runOnHost(
-  { clock }: Caller["deps"],
-  adapter: ProductAdapter,
-  { lease, record: { change } }: { lease: Lease; record: ChangeRecord },
-): Promise<HostRun> {
-  const run = lease.operation === "apply" ? applyToHost : rollBackHost;
-  return run(adapter, change, () => clock.now() <= lastStart(lease.ends));
-}
 
 /**
  * Records what the host answered, with more patience than a request has otherwise: the host has changed already. For the

@@ -2,6 +2,7 @@
 import { step, STEP_MS } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter } from "../adapters/port.ts";
 import type { Change } from "../rules/change.ts";
+import type { Operation } from "../rules/command.ts";
 
 /** A step that failed, and what the host shows after it. */
 export interface HostFailure {
@@ -16,75 +17,59 @@ export interface HostFailure {
 
 export type HostRun = { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure };
 
-/**
- * Whether the host may still be changed: a process that was held up may find that its time is over and that another has
- * taken the operation up.
- */
-export type InTime = () => boolean;
-
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
 export const lastStart = (end: number): number => end - STEP_MS;
 
-/** validate, apply, verify; when the apply or its verification fails, the adapter's rollback is tried. */
-export async function applyToHost(
-  adapter: ProductAdapter,
-  change: Change,
-  inTime: InTime = () => true,
-): Promise<HostRun> {
-  try {
-    const validation = await step((signal) => adapter.validate(change, signal));
-    if (!validation.ok) return failed("validate", validation.reason, await stateOf(adapter, change), true);
-  } catch (error) {
-    return failed("validate", textOf(error), await stateOf(adapter, change));
-  }
-  if (!inTime()) return heldUp(adapter, change);
-  let result: AdapterResult;
-  try {
-    result = await step((signal) => adapter.apply(change, signal));
-  } catch (error) {
-    return failed("apply", textOf(error), await undo(adapter, change, inTime));
-  }
-  const state = await stateOf(adapter, change);
-  if (state === "applied") return { ok: true, result };
-  return failed("verify", `after apply the host shows ${state}`, await undo(adapter, change, inTime));
-}
-
-/** rollback, verify. */
-export async function rollBackHost(
-  adapter: ProductAdapter,
-  change: Change,
-  inTime: InTime = () => true,
-): Promise<HostRun> {
-  if (!inTime()) return heldUp(adapter, change);
-  let result: AdapterResult;
-  try {
-    result = await step((signal) => adapter.rollback(change, signal));
-  } catch (error) {
-    return failed("rollback", textOf(error), await stateOf(adapter, change));
-  }
-  const state = await stateOf(adapter, change);
-  if (state === "rolled_back" || state === "absent") return { ok: true, result };
-  return failed("verify", `after rollback the host shows ${state}`, state);
-}
+/** Whether the host shows an operation as done; a rollback is also where nothing is left of the change. */
+export const isDone = (operation: Operation, host: HostState): boolean =>
+  operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
 
 /** What the host shows of a change; `unknown` when it cannot say. */
 export async function stateOf(adapter: ProductAdapter, change: Change): Promise<HostState> {
   return step((signal) => adapter.verify(change, signal)).catch(() => "unknown" as const);
 }
 
-async function undo(adapter: ProductAdapter, change: Change, inTime: InTime): Promise<HostState> {
-  const before = await stateOf(adapter, change);
-  if (before === "absent" || before === "rolled_back" || !inTime()) return before;
-  await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);
-  return stateOf(adapter, change);
+/**
+ * validate, apply, verify; when the apply or its verification fails, the adapter's rollback is tried. Or rollback, verify.
+ * `inTime`: whether the host may still be changed. A process that was held up may find that its time is over and that
+ * another has taken the operation up.
+ */
+export async function runOnHost(
+  adapter: ProductAdapter,
+  change: Change,
+  operation: Operation,
+  inTime: () => boolean = () => true,
+): Promise<HostRun> {
+  const look = (): Promise<HostState> => stateOf(adapter, change);
+  const undo = async (): Promise<HostState> => {
+    const host = await look();
+    if (operation === "rollback" || isDone("rollback", host) || !inTime()) return host;
+    await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);
+    return look();
+  };
+  if (operation === "apply")
+    try {
+      const validation = await step((signal) => adapter.validate(change, signal));
+      if (!validation.ok) return failed("validate", validation.reason, await look(), true);
+    } catch (error) {
+      return failed("validate", textOf(error), await look());
+    }
+  if (!inTime())
+    return failed(
+      "interrupted",
+      "the service was held up, and its time for this was over; ask for it again",
+      await look(),
+    );
+  let result: AdapterResult;
+  try {
+    result = await step((signal) => adapter[operation](change, signal));
+  } catch (error) {
+    return failed(operation, textOf(error), await undo());
+  }
+  const host = await look();
+  if (isDone(operation, host)) return { ok: true, result };
+  return failed("verify", `after ${operation} the host shows ${host}`, operation === "apply" ? await undo() : host);
 }
-
-const heldUp = async (adapter: ProductAdapter, change: Change): Promise<HostRun> =>
-  failed(
-    "interrupted",
-    "the service was held up, and its time for this was over; ask for it again",
-    await stateOf(adapter, change),
-  );
 
 const failed = (stage: HostFailure["stage"], error: string, host: HostState, rejected?: true): HostRun => ({
   ok: false,

@@ -1,7 +1,7 @@
 /** Each step has 10 s. Time is the timers', not the tests'. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Change } from "../../../../lib/governance/rules/change.ts";
-import { applyToHost, rollBackHost } from "../../../../lib/governance/operation/run_adapter.ts";
+import { runOnHost } from "../../../../lib/governance/operation/run_adapter.ts";
 import { step } from "../../../../lib/kit/time_limit.ts";
 import { hangs, scriptedAdapter, type Script } from "../../../support/scripted_adapter.ts";
 
@@ -41,16 +41,16 @@ test("a step is told to stop when its time is over, and is not waited for", asyn
 });
 
 test.each([
-  ["validate", applyToHost, "validate", "absent", 10],
-  ["apply", applyToHost, "apply", "absent", 10],
-  ["verify", applyToHost, "verify", "unknown", 30],
-  ["rollback", rollBackHost, "rollback", "applied", 10],
-  ["verify", rollBackHost, "verify", "unknown", 10],
-] as const)("%s that never answers fails %o after its time", async (silent, run, stage, host, seconds) => {
+  ["validate", "apply", "validate", "absent", 10],
+  ["apply", "apply", "apply", "absent", 10],
+  ["verify", "apply", "verify", "unknown", 30],
+  ["rollback", "rollback", "rollback", "applied", 10],
+  ["verify", "rollback", "verify", "unknown", 10],
+] as const)("%s that never answers fails the %s after its time", async (silent, operation, stage, host, seconds) => {
   const adapter = scriptedAdapter();
-  if (run === rollBackHost) adapter.host.set(change.change_id, "applied");
+  if (operation === "rollback") adapter.host.set(change.change_id, "applied");
   adapter.on(silent, hangs);
-  const [result, took] = await elapsed(run(adapter, change));
+  const [result, took] = await elapsed(runOnHost(adapter, change, operation));
   expect(result).toMatchObject({ ok: false, failure: { stage, host } });
   expect(took).toBe(seconds);
 });
@@ -62,7 +62,7 @@ test("an apply that is late but obeys its signal is undone", async () => {
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   };
   adapter.on("apply", obedient);
-  const [result] = await elapsed(applyToHost(adapter, change));
+  const [result] = await elapsed(runOnHost(adapter, change, "apply"));
   expect(result).toMatchObject({
     ok: false,
     failure: { stage: "apply", host: "rolled_back", error: "no answer within 10 s" },
@@ -76,14 +76,17 @@ test("an adapter that throws before it returns a promise fails like any other", 
       throw new Error("at once");
     },
   };
-  expect((await elapsed(applyToHost(adapter, change)))[0]).toMatchObject({ ok: false, failure: { error: "at once" } });
+  expect((await elapsed(runOnHost(adapter, change, "apply")))[0]).toMatchObject({
+    ok: false,
+    failure: { error: "at once" },
+  });
 });
 
 test("an error text is well-formed and bounded, whatever was thrown", async () => {
   for (const thrown of [new Error(`\ud800${"x".repeat(5000)}`), "text", undefined]) {
     const adapter = scriptedAdapter();
     adapter.on("apply", () => Promise.reject(thrown));
-    const [result] = await elapsed(applyToHost(adapter, change));
+    const [result] = await elapsed(runOnHost(adapter, change, "apply"));
     const { error } = (result as { failure: { error: string } }).failure;
     expect(error.isWellFormed()).toBe(true);
     expect(error.length).toBeLessThanOrEqual(1000);
