@@ -5,7 +5,8 @@
 import type { Reads } from "../store/store.ts";
 import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
 import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import { isModels, levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
+import { proposerKindOf } from "../governance/rules/actor.ts";
+import { levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
 import { targetKey } from "../governance/records.ts";
 import type { Entry } from "./facts.ts";
 import type { Follower, Following } from "./follower.ts";
@@ -135,7 +136,7 @@ export const tally: Follower<State> = {
 };
 
 function keepDraft({ tx }: Following<State>, { change_id, tenant, timestamp, facts }: Entry): void {
-  if (!isModels({ proposer: facts.proposer ?? null })) return;
+  if (proposerKindOf(facts.proposer ?? null) !== "model") return;
   tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
 }
 

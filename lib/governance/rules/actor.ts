@@ -24,8 +24,9 @@ export const serviceItself = (actor: string | null = null): Actor => ({ actor, a
 export type ProposerKind = "person" | "agent" | "model" | "peer" | "unknown";
 
 /** A model and a peer by what their names begin with, a person where the proxy says so. */
-export function proposerKindOf(proposer: string | null, { authenticated }: Actor): ProposerKind {
-  if (proposer !== null && /^llm:/i.test(proposer)) return "model";
-  if (proposer !== null && /^peer:/i.test(proposer)) return "peer";
-  return proposer !== null && authenticated === "proxy" ? "person" : "unknown";
+export function proposerKindOf(proposer: string | null, actor?: Actor): ProposerKind {
+  if (proposer === null) return "unknown";
+  if (/^llm:/i.test(proposer)) return "model";
+  if (/^peer:/i.test(proposer)) return "peer";
+  return actor?.authenticated === "proxy" ? "person" : "unknown";
 }

@@ -1,4 +1,5 @@
 /** Levels of autonomy, after arXiv 2506.12469: the higher, the less a human had to do with what was decided. */
+import { proposerKindOf } from "./actor.ts";
 import type { Change } from "./change.ts";
 
 export const LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
@@ -21,19 +22,13 @@ export interface ModelDraft {
   at: string;
 }
 
-/** Whether a model proposed this change. */
-export const isModels = (change: Pick<Change, "proposer">): boolean => change.proposer?.startsWith("llm:") ?? false;
-
-/** Whether a program proposed this change for a peer: it names itself `peer:` and the peer's instance. */
-const isPeers = (change: Pick<Change, "proposer">): boolean => /^peer:/i.test(change.proposer ?? "");
-
 /** The level of a decision, by who proposed, who decided, and the newest draft of a model on the same place. */
 export function levelOf(
   change: Pick<Change, "proposer" | "approver" | "created_at">,
   draft: ModelDraft | undefined,
 ): Level {
   if (change.approver?.startsWith("policy:")) return "L4";
-  if (isModels(change) || isPeers(change)) return "L3";
+  if (["model", "peer"].includes(proposerKindOf(change.proposer))) return "L3";
   const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;
   return since >= 0 && since <= EDIT_MS ? "L2" : "L1";
 }
