@@ -42,15 +42,12 @@ export function effectOf(state: KpiState, intent: Intent): Effect {
 
 function partOf(kpi: string, state: KpiState, intent: Intent): EffectPart {
   const { value, at } = state.values[kpi]!;
-  const goal = goalOf(kpi, state, intent);
-  if (!goal)
-    return { kpi, value, at, baseline: 0, target: null, weight: null, attainment: null, reason: "its baseline is 0" };
-  const { baseline, target, weight } = goal;
+  const { baseline = 0, target = null, weight = null } = goalOf(kpi, state, intent) ?? {};
+  const part = { kpi, value, at, baseline, target, weight, attainment: null };
+  if (target === null) return { ...part, reason: "its baseline is 0" };
   const floor = 2 * baseline - target;
-  if (target === floor)
-    return { kpi, value, at, baseline, target, weight, attainment: null, reason: "its target is its baseline" };
+  if (target === floor) return { ...part, reason: "its target is its baseline" };
   const attainment = Math.min(1, Math.max(0, (value - floor) / (target - floor)));
-  if (!Number.isFinite(attainment))
-    return { kpi, value, at, baseline, target, weight, attainment: null, reason: "its numbers are too large" };
-  return { kpi, value, at, baseline, target, weight, attainment, reason: null };
+  if (!Number.isFinite(attainment)) return { ...part, reason: "its numbers are too large" };
+  return { ...part, attainment, reason: null };
 }

@@ -142,13 +142,14 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
     throw error;
   }
   const schema = strict ? intentSchema : manifestSchema;
-  const parsed = schema.safeParse(withoutUnknown(stated, (field) => !strict || field.startsWith("x-")));
+  const known = withoutUnknown(stated, (field) => !strict || field.startsWith("x-"));
+  const parsed = schema.safeParse(known, { reportInput: true });
   // A field that nobody reads may be any other, but not one that is meant to be a rule.
   const slips = strict ? Object.keys(Object(stated)).filter((field) => isSlip(field, FIELDS)) : [];
   if (!parsed.success || slips.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
-      const absent = issue.code === "invalid_type" && !hasPath(stated, issue.path);
+      const absent = issue.code === "invalid_type" && issue.input === undefined;
       return `${field} ${absent ? "is required" : issue.message}`;
     });
     if (slips.length > 0) rules.unshift(`the product intent ${unknown(slips, FIELDS)}`);
@@ -170,15 +171,6 @@ function withoutUnknown(stated: unknown, mayBeUnknown: (field: string) => boolea
 
 const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce((within, key) => (within as Record<PropertyKey, unknown>)[key], value);
-
-function hasPath(value: unknown, path: readonly PropertyKey[]): boolean {
-  let at = value;
-  for (const key of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return false;
-    at = (at as Record<PropertyKey, unknown>)[key];
-  }
-  return true;
-}
 
 /** The KPIs a feed may name under this intent. */
 export const kpiNames = (intent: Pick<Intent, "kpis">): string[] => [

@@ -1,18 +1,12 @@
 /** The intent's rules, each a pure question. */
 import { AppError } from "../../kit/errors.ts";
-import { type Approval, type Change, type Kind, type Risk, RISKS, type Tier } from "./change.ts";
+import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
+import type { ProposeInput } from "./command.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
 
 /** What a proposer states about a change's reach; absent is "not stated". */
-export interface Claimed {
-  kind: Kind;
-  target: string;
-  tier?: Tier | undefined;
-  affected_users?: number | undefined;
-  risk?: Risk | undefined;
-  reversible?: boolean | undefined;
-}
+type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
 
 /** The tier a proposal gets: minor only where the intent covers everything the proposer itself stated. */
 export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Tier {
