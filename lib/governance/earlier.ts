@@ -2,7 +2,6 @@
 import type { Store, Tx } from "../store/store.ts";
 import { foldEntries } from "./history.ts";
 import type { Change } from "./rules/change.ts";
-import type { Operation } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
@@ -15,18 +14,6 @@ export interface EarlierRecord {
   audit: readonly number[];
   applied?: undefined;
   guardrail?: GuardrailEvidence;
-}
-
-/** What a lease was before. */
-export interface EarlierClaim {
-  change_id: string;
-  operation: Operation;
-  owner: string;
-  number: number;
-  at: string;
-  ends: number;
-  by?: string;
-  evidence?: GuardrailEvidence;
 }
 
 /** A record as it is kept now: what it lacks is told by its entries. */

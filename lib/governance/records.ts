@@ -1,6 +1,7 @@
 /** What governance keeps in the store, by collection. */
+import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
-import type { EarlierClaim, EarlierRecord } from "./earlier.ts";
+import type { EarlierRecord } from "./earlier.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
@@ -13,7 +14,7 @@ declare module "../store/store.ts" {
   interface Collections {
     changes: ChangeRecord | EarlierRecord;
     /** Of versions before 0.2; leases since. */
-    claims: EarlierClaim;
+    claims: Omit<Lease, keyof Actor> & { by?: string };
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     leases: Lease;
@@ -33,10 +34,17 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `leases/<change_id>`: the durable intention to run the adapter, and who asked for it. */
-export interface Lease extends Actor {
-  change_id: string;
+/** An operation that was asked for, by whom, and why. */
+export interface Asked extends Actor {
   operation: Operation;
+  note?: string | undefined;
+  /** What a guardrail saw. */
+  evidence?: GuardrailEvidence | undefined;
+}
+
+/** `leases/<change_id>`: the durable intention to run the adapter. */
+export interface Lease extends Asked {
+  change_id: string;
   /** The process that runs it. */
   owner: string;
   /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */
@@ -44,15 +52,19 @@ export interface Lease extends Actor {
   at: string;
   /** Milliseconds since the epoch; afterwards anybody may recover it. */
   ends: number;
-  note?: string | undefined;
-  /** What a guardrail saw. */
-  evidence?: GuardrailEvidence | undefined;
 }
 
 /** How many there were on a UTC day; only the newest day is kept. */
 export interface DayCount {
   day: string;
   count: number;
+}
+
+/** A change's record as it lies there; 404 `change_not_found`. */
+export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | EarlierRecord> {
+  const found = (await reads.get("changes", changeId))?.value;
+  if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
+  return found;
 }
 
 type Place = Pick<Change, "target" | "tenant_id">;

@@ -10,7 +10,7 @@ import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
-import { targetKey } from "./records.ts";
+import { findChange, targetKey } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
@@ -19,24 +19,7 @@ import { decide, evolve } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** What a governed decision may use. */
-export interface Transaction {
-  tx: Tx;
-  product: ProductRuntime;
-  sha256: GovernanceDeps["sha256"];
-  /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
-  now: number;
-  at: string;
-  /** The chain's length before it. */
-  length: number;
-  /** The id that the next appended entry will have. */
-  nextEntryId(): number;
-  /** Appends to the chain. */
-  append(event: AuditEvent): Json<AuditEntry>;
-  /** A change's record; 404 `change_not_found`. */
-  change(changeId: string): Promise<ChangeRecord>;
-  /** Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. */
-  enact(before: ChangeRecord | undefined, command: Command, actor: Actor): Enacted;
-}
+export type Transaction = ReturnType<typeof begin>["transaction"];
 
 /** What a command led to; the texts are made once, for store and answer alike. */
 export interface Enacted {
@@ -82,7 +65,7 @@ function begin(
   { sha256, ids }: GovernanceDeps,
   product: ProductRuntime,
   { head: opened, coming, now }: { head: ChainHead; coming: ComingIntoForce | undefined; now: number },
-): { transaction: Transaction; commit: () => void } {
+) {
   const at = stamp(opened, now);
   let head = opened;
   let due = coming;
@@ -101,38 +84,36 @@ function begin(
     return chain(event);
   };
 
-  const enact: Transaction["enact"] = (before, command, { actor, authenticated }) => {
-    const { intent, manifest_hash } = product;
-    const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
-    const { event_type, detail, content } = decide(before?.change, command, context);
-    const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
-    const entry = append({ event_type, change_id, tenant: tenant_id, detail });
-    const state = evolve(before, { ...entry.value, detail });
-    if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
-    const change = json(changeOf(state, content));
-    const record = frozen({ ...state, change: change.value });
-    tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
-    if (isLive(before?.change) !== isLive(record.change)) moveLive(tx, record.change);
-    return { record, change, entry };
-  };
-
-  const change = async (changeId: string): Promise<ChangeRecord> => {
-    const stored = await tx.get("changes", changeId);
-    if (!stored) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
-    return upgraded(tx, stored.value);
-  };
-
-  const transaction: Transaction = {
+  const transaction = {
     tx,
     product,
     sha256,
+    /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
     now,
     at,
+    /** The chain's length before it. */
     length: opened.length,
-    nextEntryId: () => head.length + (due?.event ? 2 : 1),
+    /** The id that the next appended entry will have. */
+    nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
+    /** Appends to the chain. */
     append,
-    change,
-    enact,
+    /** A change's record; 404 `change_not_found`. */
+    change: async (changeId: string): Promise<ChangeRecord> => upgraded(tx, await findChange(tx, changeId)),
+    /** Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. */
+    enact(before: ChangeRecord | undefined, command: Command, { actor, authenticated }: Actor): Enacted {
+      const { intent, manifest_hash } = product;
+      const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
+      const { event_type, detail, content } = decide(before?.change, command, context);
+      const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
+      const entry = append({ event_type, change_id, tenant: tenant_id, detail });
+      const state = evolve(before, { ...entry.value, detail });
+      if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
+      const change = json(changeOf(state, content));
+      const record = frozen({ ...state, change: change.value });
+      tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
+      if (isLive(before?.change) !== isLive(record.change)) moveLive(tx, record.change);
+      return { record, change, entry };
+    },
   };
   const commit = (): void => {
     if (head !== opened) tx.put("meta", "chain", head);

@@ -1,22 +1,14 @@
 /** What is read of one change, and of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
 import { type AuditPage, auditPage, type AuditQuery, entriesOf } from "../audit/page.ts";
-import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { expireDue } from "./expire_due.ts";
-import { liveOn } from "./records.ts";
+import { expireDue } from "./record_decision.ts";
+import type { EarlierRecord } from "./earlier.ts";
+import { findChange, liveOn } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
+import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/state_machine.ts";
-
-/** A change's record; 404 `change_not_found`. */
-export async function findChange({ store }: GovernanceDeps, changeId: string) {
-  const found = (await store.get("changes", changeId))?.value;
-  if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
-  return found;
-}
-
-type Found = Awaited<ReturnType<typeof findChange>>;
 
 /** One change with its entries, what may be asked of it, and what stands in its way; 404 `change_not_found`. */
 export async function changeView(
@@ -24,7 +16,7 @@ export async function changeView(
   changeId: string,
 ): Promise<Change & { audit_entries: AuditEntry[]; allowed_actions: string[]; gates: Gate[] }> {
   await quietly(deps, expireDue(deps, [changeId]));
-  const record = await findChange(deps, changeId);
+  const record = await findChange(deps.store, changeId);
   return {
     ...record.change,
     audit_entries: await entriesOf(deps.store, record.audit),
@@ -43,7 +35,10 @@ export async function logPage(
 }
 
 /** The gates of a change as they stand now. */
-export async function gatesNow({ store, product }: GovernanceDeps, record: Found): Promise<Gate[]> {
+export async function gatesNow(
+  { store, product }: GovernanceDeps,
+  record: ChangeRecord | EarlierRecord,
+): Promise<Gate[]> {
   const { change } = record;
   const { change_id } = change;
   const [conflicts, lease, mark] = await Promise.all([

@@ -5,24 +5,19 @@ import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
 import { expireIfDue } from "../record_decision.ts";
-import type { Lease } from "../records.ts";
-import type { Operation } from "../rules/command.ts";
-import type { GuardrailEvidence } from "../rules/guardrail.ts";
+import type { Asked, Lease } from "../records.ts";
+import type { Actor } from "../rules/actor.ts";
 import { type ChangeRecord, differences } from "../rules/record.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
-import { type Asked, recordFailure, recordSuccess } from "./record_result.ts";
+import { recordFailure, recordSuccess } from "./record_result.ts";
 
 /** What is asked of a change. */
-export interface OperationInput {
+export interface OperationInput extends Omit<Asked, keyof Actor> {
   change_id: string;
-  operation: Operation;
   /** The name that who asks gives itself. */
   actor?: string | undefined;
-  note?: string | undefined;
-  /** What a guardrail saw. */
-  evidence?: GuardrailEvidence | undefined;
   /** Checks and asks the adapter, and changes nothing. */
   dry_run?: boolean | undefined;
 }

@@ -3,22 +3,10 @@ import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { AdapterResult } from "../adapters/port.ts";
 import { watch } from "../guardrail.ts";
-import { targetKey } from "../records.ts";
-import type { Actor } from "../rules/actor.ts";
-import type { Change } from "../rules/change.ts";
-import type { Operation } from "../rules/command.ts";
-import type { GuardrailEvidence } from "../rules/guardrail.ts";
+import { type Asked, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
-
-/** Which operation was asked for, by whom, and why. */
-export interface Asked extends Actor {
-  operation: Operation;
-  note?: string | undefined;
-  /** What a guardrail saw. */
-  evidence?: GuardrailEvidence | undefined;
-}
 
 /** What an adapter did, and which it was. */
 export type NamedResult = AdapterResult & { name: string };
@@ -37,6 +25,7 @@ export async function recordSuccess(
   adapter: NamedResult | null,
   interrupted = false,
 ): Promise<Enacted> {
+  const { tx } = transaction;
   const { operation } = asked;
   const circumstance = {
     adapter: adapter && shownOf(adapter),
@@ -45,8 +34,18 @@ export async function recordSuccess(
     ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
   };
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);
-  if (operation === "apply") own(transaction, enacted.record);
-  else await disown(transaction, enacted.record);
+  const { change, applied } = enacted.record;
+  const { change_id } = change;
+  // In the order of their apply: the last of a target owns it.
+  const place = applied && targetKey(change) + entryKey(applied.entry);
+  if (operation === "apply") {
+    tx.put("owners", place!, change_id);
+    watch(transaction, enacted.record);
+  } else {
+    if (place) tx.delete("owners", place);
+    for (const collection of ["drift", "guardrail_due"] as const)
+      if (await tx.get(collection, change_id)) tx.delete(collection, change_id);
+  }
   return enacted;
 }
 
@@ -80,19 +79,3 @@ async function factsOf({ tx, sha256 }: Transaction, previous: AdapterResult["pre
     return { kpis };
   }
 }
-
-function own(transaction: Transaction, record: ChangeRecord): void {
-  const { change, applied } = record;
-  transaction.tx.put("owners", ownerKey(change, applied!.entry), change.change_id);
-  watch(transaction, record);
-}
-
-async function disown({ tx }: Transaction, { change, applied }: ChangeRecord): Promise<void> {
-  const { change_id } = change;
-  if (applied) tx.delete("owners", ownerKey(change, applied.entry));
-  for (const collection of ["drift", "guardrail_due"] as const)
-    if (await tx.get(collection, change_id)) tx.delete(collection, change_id);
-}
-
-/** Applied changes by target, in the order of their apply: the last of a target owns it. */
-const ownerKey = (change: Change, appliedEntry: number): string => targetKey(change) + entryKey(appliedEntry);
