@@ -37,7 +37,7 @@ export const consent = [
   },
   {
     name: "due changes are not denied by themselves",
-    file: "lib/governance/expire_due.ts",
+    file: "lib/governance/record_decision.ts",
     find: "if (due.length > 0) expired += await expireAll(deps, due);",
     replace: "",
     tests: ["test/lib/governance/expire_due.test.ts"],
@@ -53,15 +53,15 @@ export const consent = [
   {
     name: "a gate shows a pass where the apply will be refused",
     file: "lib/governance/rules/gates.ts",
-    find: 'state: standing >= needed ? "pass" : "block",',
-    replace: 'state: "pass",',
+    find: 'standing >= needed ? "pass" : "block",',
+    replace: '"pass",',
     tests: ["test/lib/governance/today.test.ts"],
   },
   {
     name: "a forbidden target is no gate",
     file: "lib/governance/rules/gates.ts",
-    find: 'state: forbidden ? "block" : "pass",',
-    replace: 'state: "pass",',
+    find: 'add("forbidden_target", "block",',
+    replace: 'add("forbidden_target", "pass",',
     tests: ["test/lib/governance/today.test.ts"],
   },
 ];

@@ -27,44 +27,29 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(change: Change, { policy, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
   const gates: Gate[] = [];
-  const live = change.status === "pending_consent" || change.status === "approved";
-  if (live) {
-    gates.push(consentGate(change, policy));
-    const forbidden = matchesAny(change.target, policy.forbidden_targets);
-    gates.push({
-      gate: "forbidden_target",
-      state: forbidden ? "block" : "pass",
-      message: forbidden
-        ? `${change.target} is under the intent's forbidden_targets`
-        : "the intent does not forbid this target",
-    });
+  const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
+  const { status, target, required_approvers: needed } = change;
+  if (status === "pending_consent" || status === "approved") {
+    const standing = standingApprovals(change, policy).length;
+    if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
+    else
+      add(
+        "consent",
+        standing >= needed ? "pass" : "block",
+        `${standing} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
+      );
+    if (matchesAny(target, policy.forbidden_targets))
+      add("forbidden_target", "block", `${target} is under the intent's forbidden_targets`);
+    else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
-      gates.push({
-        gate: "target_conflict",
-        state: "warn",
-        message: `other live changes on this target: ${conflicts.join(", ")}`,
-      });
-    if (!change.reversible)
-      gates.push({ gate: "reversible", state: "warn", message: "the proposer says it cannot be undone" });
+      add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
+    if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
-  if (under_operation)
-    gates.push({ gate: "operation", state: "block", message: "an operation on the host is under way" });
-  if (guardrail)
-    gates.push({
-      gate: "guardrail",
-      state: "warn",
-      message: `${guardrail.kpi} is worse by ${guardrail.regression} than at the apply; the intent allows ${guardrail.max_regression}`,
-    });
+  if (under_operation) add("operation", "block", "an operation on the host is under way");
+  if (guardrail) {
+    const { kpi, regression, max_regression } = guardrail;
+    const allowed = `the intent allows ${max_regression}`;
+    add("guardrail", "warn", `${kpi} is worse by ${regression} than at the apply; ${allowed}`);
+  }
   return gates;
-}
-
-function consentGate(change: Change, policy: Policy): Gate {
-  const needed = change.required_approvers;
-  if (needed === 0) return { gate: "consent", state: "pass", message: "a minor change: the intent's own consent" };
-  const standing = standingApprovals(change, policy).length;
-  return {
-    gate: "consent",
-    state: standing >= needed ? "pass" : "block",
-    message: `${standing} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
-  };
 }

@@ -49,20 +49,13 @@ export interface OutcomeRecord {
 
 /** What is kept when a change is applied. */
 export function openOutcome(
-  change: Pick<Change, "change_id" | "kpi" | "expected_delta_k">,
+  { change_id, kpi, expected_delta_k }: Pick<Change, "change_id" | "kpi" | "expected_delta_k">,
   kpis: KpiState,
   applied: { at: string; entry: number },
 ): OutcomeRecord {
-  return {
-    change_id: change.change_id,
-    kpi: change.kpi,
-    applied_at: applied.at,
-    applied_entry: applied.entry,
-    expected_delta_k: change.expected_delta_k,
-    baseline: kpis.values[change.kpi ?? ""]?.value ?? null,
-    verdict: null,
-    final: null,
-  };
+  const baseline = kpis.values[kpi ?? ""]?.value ?? null;
+  const opened = { change_id, kpi, applied_at: applied.at, applied_entry: applied.entry, expected_delta_k, baseline };
+  return { ...opened, verdict: null, final: null };
 }
 
 /** The moment at which time closes the outcome of what was applied then. */
