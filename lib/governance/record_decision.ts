@@ -20,6 +20,9 @@ export interface DecisionInput {
   note?: string | undefined;
 }
 
+/** Each expiry is three writes: within what a transaction may hold. */
+const SLICE = 15;
+
 /** Records a decision and answers with it and its entry. */
 export function recordDecision(
   call: Call<GovernanceDeps>,
@@ -53,3 +56,25 @@ export function expireIfDue(transaction: Transaction, before: ChangeRecord): App
     { change_id: change.change_id, current_status: change.status, allowed: allowedActions(change.status) },
   );
 }
+
+/** Denies those of these changes whose time is over, and returns how many; nothing is written when none is due. */
+export async function expireDue(deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> {
+  const { policy } = deps.product!.intent;
+  if (policy.consent_ttl_hours === undefined) return 0;
+  let expired = 0;
+  for (let start = 0; start < changeIds.length; start += SLICE) {
+    const records = await deps.store.getMany("changes", changeIds.slice(start, start + SLICE));
+    const due = records.flatMap((stored) =>
+      stored && isExpired(stored.value.change, policy, deps.clock.now()) ? [stored.id] : [],
+    );
+    if (due.length > 0) expired += await expireAll(deps, due);
+  }
+  return expired;
+}
+
+const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>
+  governed<number>({ deps }, async (transaction) => {
+    let expired = 0;
+    for (const changeId of changeIds) if (expireIfDue(transaction, await transaction.change(changeId))) expired++;
+    return expired;
+  }) as Promise<number>;

@@ -2,30 +2,21 @@
 import type { GovernanceDeps } from "./deps.ts";
 import { entryKey, readHead } from "../audit/chain.ts";
 import { FIRST_PREVIOUS_HASH } from "../audit/entry.ts";
-import { reconcile, type StateReport } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
 import type { Verified } from "../audit/integrity.ts";
 import { verifyChain } from "../audit/verify.ts";
 
 /** What somebody kept of the log: its length at some time, and `current_hash` of the entry that was last then. */
-export interface Kept {
+interface Kept {
   expected_length?: number | undefined;
   expected_head?: string | undefined;
 }
 
-/** What verification found; `state` tells how the stored changes compare with what the log says of them. */
-export interface VerifyReport {
-  valid: boolean;
-  length: number;
-  head: string;
-  /** `null` also where the chain holds and only the changes differ from it. */
-  first_invalid: number | null;
-  reason: string | null;
-  not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
-  state: StateReport | null;
-}
-
-/** Verifies the log against what was kept of it, then the stored changes against the log. */
-export async function verifyReport(deps: GovernanceDeps, kept: Kept): Promise<VerifyReport> {
+/**
+ * Verifies the log against what was kept of it, then the stored changes against the log. `first_invalid` is `null` also where
+ * the chain holds and only the changes differ from it; `state` tells how they compare.
+ */
+export async function verifyReport(deps: GovernanceDeps, kept: Kept) {
   const chain = await chainAgainst(deps, kept);
   if (!chain.valid) return { ...chain, not_checked: [...chain.not_checked, "state_mismatch"], state: null };
   const state = await reconcile(deps);

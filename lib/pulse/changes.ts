@@ -3,7 +3,7 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
-import { expireDue } from "../governance/expire_due.ts";
+import { expireDue } from "../governance/record_decision.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";

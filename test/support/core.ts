@@ -10,7 +10,7 @@ import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.
 import { rollback } from "../../handlers/product/rollback.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
-import { expireDue } from "../../lib/governance/expire_due.ts";
+import { expireDue } from "../../lib/governance/record_decision.ts";
 import { rollBackCondemned } from "../../lib/governance/guardrail_rollback.ts";
 import { recoverAbandoned } from "../../lib/governance/operation/recover.ts";
 import { changeView } from "../../lib/governance/views.ts";
