@@ -7,7 +7,7 @@ import type { AuditDeps } from "./deps.ts";
 import { AppError } from "../kit/errors.ts";
 import { StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
-import { bytesOf, type Frontier, rootOf } from "./merkle.ts";
+import { bytesOf, type Frontier, rangeHash, rootOf } from "./merkle.ts";
 import {
   base64Bytes,
   base64Of,
@@ -20,7 +20,6 @@ import {
   parseNote,
   type VerifierKey,
 } from "./note.ts";
-import { rangeHash } from "./proofs.ts";
 import { broken, growTree, LogBroken, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 import { reportBreach } from "./verify.ts";
 

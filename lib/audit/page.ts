@@ -26,46 +26,36 @@ export interface AuditPage {
   origin: string;
 }
 
-/** The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. */
+/**
+ * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. Without a filter the page
+ * is read; with one, at most 5,000 entries are looked at.
+ */
 export async function auditPage(store: Store, query: AuditQuery): Promise<AuditPage> {
-  const head = await readHead(store);
-  if (!head) return { entries: [], next: null, length: 0, head: "", origin: "" };
-  const found = query.ids ? await among(store, query, query.ids) : await scan(store, query, head.length);
-  const newestFirst = query.order === "desc";
-  const entries = found.entries.sort((a, b) => (newestFirst ? b.id - a.id : a.id - b.id));
-  return { entries, next: found.next, length: head.length, head: head.head, origin: head.origin };
-}
-
-interface Found {
-  entries: AuditEntry[];
-  next: number | null;
-}
-
-/** Without a filter the page is read; with one, at most 5,000 entries are looked at. */
-async function scan(store: Store, query: AuditQuery, length: number): Promise<Found> {
-  const forward = query.after !== undefined;
+  const chain = await readHead(store);
+  if (!chain) return { entries: [], next: null, length: 0, head: "", origin: "" };
+  const { origin, length, head } = chain;
+  const { limit, ids, after, before = Infinity } = query;
+  const forward = after !== undefined;
   const filtered = query.tenant !== undefined || query.event_type !== undefined;
-  const looked = filtered ? SCANNED_A_PAGE : query.limit;
-  const end = Math.min(query.before ?? Infinity, length + 1);
-  const from = forward ? entryKey(query.after!) : entryKey(end);
-  const page = await store.list("audit", { after: from, limit: looked, reverse: !forward });
-  const matching = page.map(({ value }) => value).filter((entry) => entry.id < end && matches(entry, query));
-  const entries = matching.slice(0, query.limit);
-  const last = matching.length > query.limit ? entries.at(-1)!.id : page.at(-1)?.value.id;
-  const more = last !== undefined && page.length > 0 && (forward ? last + 1 < end : last > 1);
-  return { entries, next: more ? last : null };
+  const looked = filtered ? SCANNED_A_PAGE : limit;
+  const end = Math.min(before, length + 1);
+  const page = ids ? await among(store, ids, query, looked) : await list(store, after ?? end, !forward, looked);
+  const matching = page.filter((entry) => entry.id < end && matches(entry, query));
+  const entries = matching.slice(0, limit);
+  const last = matching.length > limit ? entries.at(-1)!.id : page.at(-1)?.id;
+  const isLeft = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
+  const more = last !== undefined && (ids ? ids.some(isLeft) : isLeft(forward ? last + 1 : 1));
+  const newestFirst = query.order === "desc";
+  entries.sort((a, b) => (newestFirst ? b.id - a.id : a.id - b.id));
+  return { entries, next: more ? last : null, length, head, origin };
 }
 
-async function among(store: Store, query: AuditQuery, all: readonly number[]): Promise<Found> {
-  const forward = query.after !== undefined;
-  const ids = all.filter((id) => id > (query.after ?? 0) && id < (query.before ?? Infinity));
-  const chosen = forward ? ids.slice(0, query.limit) : ids.slice(-query.limit);
-  const entries = await entriesOf(store, chosen);
-  const rest = ids.length > chosen.length;
-  return {
-    entries: entries.filter((entry) => matches(entry, query)),
-    next: rest ? (forward ? chosen.at(-1)! : chosen[0]!) : null,
-  };
+const list = async (store: Store, after: number, reverse: boolean, limit: number): Promise<AuditEntry[]> =>
+  (await store.list("audit", { after: entryKey(after), limit, reverse })).map(({ value }) => value);
+
+function among(store: Store, ids: readonly number[], { after, before }: AuditQuery, limit: number) {
+  const within = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
+  return entriesOf(store, after === undefined ? within.slice(-limit).reverse() : within.slice(0, limit));
 }
 
 /** The entries with these ids, in their order. */

@@ -7,8 +7,7 @@ import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
 import type { Breach } from "./integrity.ts";
-import { EMPTY_TREE, type Frontier, leafHash, nodeHash, withLeaf } from "./merkle.ts";
-import type { NodeReader } from "./proofs.ts";
+import { EMPTY_TREE, type Frontier, leafHash, nodeHash, type NodeReader, withLeaf } from "./merkle.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

@@ -188,7 +188,7 @@ export const audit = [
   {
     ...page,
     name: "a filtered page that found nothing ends the search",
-    find: "const more = last !== undefined && page.length > 0 &&",
+    find: "const more = last !== undefined &&",
     replace: "const more = last !== undefined && matching.length > 0 &&",
     tests: ["test/lib/audit/page.test.ts"],
   },

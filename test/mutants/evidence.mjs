@@ -1,7 +1,7 @@
 /** The tree over the log: proofs, checkpoints, signed notes, and what an anchor is for. */
 
 const merkle = { file: "lib/audit/merkle.ts", tests: ["test/lib/audit/merkle.test.ts"] };
-const proofs = { file: "lib/audit/proofs.ts", tests: ["test/lib/audit/proofs.test.ts"] };
+const proofs = { file: "lib/audit/merkle.ts", tests: ["test/lib/audit/proofs.test.ts"] };
 const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts"] };
 const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
 const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { currentCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { consistencyRanges, inclusionRanges, type NodeReader, proofHashes } from "../../../lib/audit/proofs.ts";
+import { consistencyRanges, inclusionRanges, type NodeReader, proofHashes } from "../../../lib/audit/merkle.ts";
 import { auditProof } from "../../../handlers/product/audit_proof.ts";
 import type { TestDeps } from "../../support/deps.ts";
 import { get } from "../../support/requests.ts";
