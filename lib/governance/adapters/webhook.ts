@@ -1,10 +1,11 @@
 /** Carries changes to a host product over HTTP: one signed request for each step. */
+import * as z from "zod";
 import type { Clock } from "../../kit/platform.ts";
 import { cappedText } from "../../kit/capped_text.ts";
+import { once } from "../../kit/once.ts";
 import { keyOf, signatureOf } from "../../kit/webhook_signature.ts";
 import type { ProductAdapter } from "./port.ts";
 import type { Change } from "../rules/change.ts";
-import { type AnswerOf, type Operation, parseAnswer } from "./webhook_answers.ts";
 
 /** Where the host product listens, and how the two know each other. */
 export interface WebhookAdapterOptions {
@@ -25,6 +26,38 @@ const ANSWER_LIMIT = 64 * 1024;
 const PAUSES = [100, 400, 1600];
 /** What a proxy in front of the host product answers when it has lost it, or when it is overrun. */
 const PASSING = [429, 502, 503, 504];
+
+/** What a host product may answer to each operation; further members are left out. */
+const answers = once(() => ({
+  validate: z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), preview: z.unknown().optional() }),
+    z.object({ ok: z.literal(false), reason: z.string().min(1).max(1000) }),
+  ]),
+  apply: result().extend({ previous: z.object({ value: z.unknown() }).nullable().optional() }),
+  rollback: result(),
+  verify: z.object({ state: z.enum(["applied", "rolled_back", "absent", "unknown"]) }),
+}));
+const result = () => z.object({ result: z.string().min(1).max(100), detail: z.unknown().optional() });
+
+type Answers = ReturnType<typeof answers>;
+
+/** The four operations of the port. */
+type Operation = keyof Answers;
+type AnswerOf<O extends Operation> = z.infer<Answers[O]>;
+
+/** Reads an answer; throws an error that says what is wrong with it. */
+function parseAnswer<O extends Operation>(operation: O, text: string): AnswerOf<O> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Error(`the host product's answer to ${operation} is not JSON`);
+  }
+  const parsed = answers()[operation].safeParse(json);
+  if (parsed.success) return parsed.data as AnswerOf<O>;
+  const flaws = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${message}`).join("; ");
+  throw new Error(`the host product's answer to ${operation} is not as agreed: ${flaws}`);
+}
 
 const timer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
