@@ -92,12 +92,7 @@ async function anchorNewest(
   // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
   const checkpoint = anchor && !integrity.breach && (await lastCheckpoint({ store }));
   if (!checkpoint) return;
-  const before = (await store.get("meta", "anchor"))?.value ?? {
-    length: 0,
-    note: "",
-    at: "",
-    last_error: null,
-  };
+  const before = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
   const { note, length } = checkpoint;
   const now = clock.now();
   const waits = before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now);
@@ -132,7 +127,9 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
   const head = await readHead(store);
   if (!anchor || !head || integrity.breach) return;
-  const note = await lastNote(deps, anchor);
+  const note = await anchor.last().catch((error: unknown) => {
+    log.warn("the anchor cannot be read; the log was not held against it", { error: String(error) });
+  });
   if (note === undefined) return;
   const kept = note === null ? undefined : parseCheckpoint(note);
   if (note !== null && !kept)
@@ -151,13 +148,4 @@ async function forgetAnchored(store: CheckpointDeps["store"], note: string | nul
   const before = (await store.get("meta", "anchor"))?.value;
   if (!before || before.note === "" || before.note === note) return;
   await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));
-}
-
-async function lastNote({ log }: CheckpointDeps, anchor: CheckpointAnchor): Promise<string | null | undefined> {
-  try {
-    return await anchor.last();
-  } catch (error) {
-    log.warn("the anchor cannot be read; the log was not held against it", { error: String(error) });
-    return undefined;
-  }
 }

@@ -64,11 +64,7 @@ export async function checkDrift(deps: GovernanceDeps): Promise<DriftCheck | und
     if (!owner) break;
     await deps.mutex(owner.changeId, () => judge(deps, owner.changeId));
   }
-  const check: DriftCheck = {
-    checked_at: new Date(deps.clock.now()).toISOString(),
-    checked,
-    cursor,
-  };
+  const check: DriftCheck = { checked_at: new Date(deps.clock.now()).toISOString(), checked, cursor };
   await deps.store.transact((tx) => tx.put("meta", "drift", check));
   return check;
 }
@@ -110,14 +106,11 @@ async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
 }
 
 /** What the host shows; undefined when it cannot be asked, which is no evidence of drift. */
-async function askHost({ product, log }: GovernanceDeps, change: Change): Promise<HostState | undefined> {
-  try {
-    return await step((signal) => product!.adapter!.verify(change, signal));
-  } catch (error) {
+const askHost = ({ product, log }: GovernanceDeps, change: Change): Promise<HostState | undefined> =>
+  step((signal) => product!.adapter!.verify(change, signal)).catch((error: unknown) => {
     log.warn("the host could not be asked for drift", { change_id: change.change_id, error: String(error) });
     return undefined;
-  }
-}
+  });
 
 /** The episodes under way, and when the last check was. */
 export async function driftReport({ store }: GovernanceDeps): Promise<z.infer<typeof driftSchema>> {

@@ -36,7 +36,6 @@ export interface StateReport {
   unsettled: number;
 }
 
-/** What the comparison needs. */
 type Reconciling = Pick<GovernanceDeps, "store" | "sha256" | "clock" | "integrity">;
 
 /** Compares every change with the log, in slices, never twice at once; a young answer is given again. */

@@ -70,11 +70,8 @@ async function record(caller: Caller, lease: Lease, run: HostRun, rounds = ROUND
     if (error instanceof StoreBusy && rounds > 1) return record(caller, lease, run, rounds - 1);
     if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;
     const { change_id, operation } = lease;
-    caller.deps.log.error("the result of an operation could not be written", {
-      change_id,
-      operation,
-      error: String(error),
-    });
+    const told = { change_id, operation, error: String(error) };
+    caller.deps.log.error("the result of an operation could not be written", told);
     throw new AppError(
       "store_unavailable",
       `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`,
