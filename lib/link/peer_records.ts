@@ -1,4 +1,5 @@
-/** What the store keeps of each peer, so that a restart knows whom it met and what it has of them. */
+/** What the store keeps of this node's name and of each peer, so that a restart knows whom it met and what it has of them. */
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Store, Tx } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import type { KeptLog, LogState } from "./peer_log.ts";
@@ -6,6 +7,9 @@ import type { KeptLog, LogState } from "./peer_log.ts";
 declare module "../store/store.ts" {
   interface Collections {
     peers: PeerRecord;
+  }
+  interface Meta {
+    peer_id: { peer_id: string };
   }
 }
 
@@ -60,4 +64,15 @@ export async function savePeer(tx: Tx, seen: PeerIdentity & Partial<PeerRecord>)
   if (all.length <= KEPT_PEERS) return;
   const others = all.filter(({ id }) => id !== seen.peer_id);
   tx.delete(COLLECTION, others.reduce((a, b) => (a.value.last_seen_at <= b.value.last_seen_at ? a : b)).id);
+}
+
+/** The node's name on the link: random, made once and kept with the store, so that two nodes with default names stay two. */
+export function openPeerId(store: Store): Promise<string> {
+  return store.transact(async (tx) => {
+    const kept = (await tx.get("meta", "peer_id"))?.value.peer_id;
+    if (kept) return kept;
+    const peer_id = bytesToHex(crypto.getRandomValues(new Uint8Array(16)));
+    tx.put("meta", "peer_id", { peer_id }, 0);
+    return peer_id;
+  });
 }
