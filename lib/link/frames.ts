@@ -38,20 +38,10 @@ export function writeHeader(bytes: Uint8Array, type: number): void {
 }
 
 /** Cuts a stream of bytes into frames. Holds one unfinished frame at most. */
-export interface FrameReader {
-  /** How many bytes of an unfinished frame have room here. */
-  readonly held: number;
-  /** Hands over the next bytes; what was handed over before must have been read. */
-  push(chunk: Uint8Array): void;
-  /**
-   * The next whole frame, if there is one. A length outside 1 to `limit` is a `Violation` as soon as its four bytes are
-   * there, before any room is made for it.
-   */
-  next(limit: number): Frame | undefined;
-}
+export type FrameReader = ReturnType<typeof frameReader>;
 
 /** A reader at the start of a stream. */
-export function frameReader(): FrameReader {
+export function frameReader() {
   /** Room for what is being read: a length first, then the whole frame that it announces. */
   let room = new Uint8Array(LENGTH_BYTES);
   let filled = 0;
@@ -66,11 +56,17 @@ export function frameReader(): FrameReader {
   };
 
   return {
+    /** How many bytes of an unfinished frame have room here. */
     get held() {
       return room.length > LENGTH_BYTES ? room.length : filled;
     },
-    push: (bytes) => void (chunk = bytes),
-    next(limit) {
+    /** Hands over the next bytes; what was handed over before must have been read. */
+    push: (bytes: Uint8Array): void => void (chunk = bytes),
+    /**
+     * The next whole frame, if there is one. A length outside 1 to `limit` is a `Violation` as soon as its four bytes are
+     * there, before any room is made for it.
+     */
+    next(limit: number): Frame | undefined {
       if (!isFull()) return undefined;
       if (room.length === LENGTH_BYTES) {
         const length = new DataView(room.buffer).getUint32(0);
