@@ -8,7 +8,7 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { MemoryDeps } from "./deps.ts";
+import type { FollowDeps } from "../follow/deps.ts";
 import { IMPORTANCE, type Recalled } from "./memories.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
 
@@ -32,7 +32,7 @@ interface Kept {
 const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
-export async function recall(deps: MemoryDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
+export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
   const { index, sources } = await caughtUp(deps);
   const hits = index.search({ ...search, now: deps.clock.now() });
   const found = await Promise.all(
@@ -47,7 +47,7 @@ export async function recall(deps: MemoryDeps, search: Omit<Search, "now">): Pro
   return found.filter((memory) => memory !== undefined);
 }
 
-async function caughtUp(deps: MemoryDeps): Promise<{ index: SearchIndex; sources: Sources }> {
+async function caughtUp(deps: FollowDeps): Promise<{ index: SearchIndex; sources: Sources }> {
   let state = kept.get(deps.store);
   if (!state) {
     const none = () => ({ ids: [], last: "" });
@@ -64,7 +64,7 @@ async function caughtUp(deps: MemoryDeps): Promise<{ index: SearchIndex; sources
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function catchUp(deps: MemoryDeps, { index, read }: Kept): Promise<Sources> {
+async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources> {
   const sources = await sourcesNow(deps);
   for (const name of MEMORY_SOURCES) {
     const { reads, newest } = sources[name];
@@ -86,7 +86,7 @@ async function catchUp(deps: MemoryDeps, { index, read }: Kept): Promise<Sources
   return sources;
 }
 
-async function sourcesNow(deps: MemoryDeps): Promise<Sources> {
+async function sourcesNow(deps: FollowDeps): Promise<Sources> {
   const [ofEntries, ofOutcomes, own] = await Promise.all([
     reading(deps, memories),
     reading(deps, outcomes),
