@@ -86,18 +86,13 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     reading(deps, waiting),
     link?.peers(),
   ]);
-  const { effect, memory, reliability, need, kpis } = figures;
+  const { effect, reliability, need, kpis, values } = figures;
   const goals = product ? goalsOf(kpis, product.intent) : [];
   const of = (counter: Counter): number => total[counter] ?? 0;
   const fed = (figure: (last: { value: number; at: string }) => number) =>
     by("kpi", Object.fromEntries(Object.entries(kpis.values).map(([kpi, last]) => [kpi, figure(last)])));
   return {
-    countersign_dimension_ratio: by("dimension", {
-      E: effect.value,
-      M: memory.value,
-      R: reliability.value,
-      N: need.value,
-    }),
+    countersign_dimension_ratio: by("dimension", values),
     countersign_reliability_low_ratio: known(reliability.interval?.low),
     countersign_reliability_high_ratio: known(reliability.interval?.high),
     countersign_kpi_value: fed(({ value }) => value),

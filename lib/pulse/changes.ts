@@ -100,7 +100,8 @@ const SHOWN = [
   "approvals",
 ] as const satisfies readonly (keyof Change)[];
 
-const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
+/** An object's members with these names. */
+export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
   Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
 
 /** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */

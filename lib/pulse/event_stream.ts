@@ -28,7 +28,6 @@ export function eventStream(
   const gone = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
-  let started = false;
 
   /** What to send next: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
@@ -47,27 +46,20 @@ export function eventStream(
     return undefined;
   };
 
-  /** A stream that fails is not cancelled, but its reader is gone all the same. */
-  const nextOrEnd = async (): Promise<string | undefined> => {
-    try {
-      return await next();
-    } catch (error) {
-      onEnd();
-      throw error;
-    }
-  };
-
   return new ReadableStream(
     {
+      // Before anything happens: until then the reader would not even see the headers.
+      start: (controller) => controller.enqueue(encoder.encode("retry: 3000\n\n")),
       async pull(controller) {
-        // The first piece goes out at once: until then the reader would not even see the headers.
-        const text = started ? await nextOrEnd() : "retry: 3000\n\n";
-        started = true;
-        if (text !== undefined) controller.enqueue(encoder.encode(text));
-        else if (!gone.signal.aborted) {
-          onEnd();
-          controller.close();
+        let text: string | undefined;
+        try {
+          text = await next();
+        } finally {
+          // A stream that fails is not cancelled, but its reader is gone all the same.
+          if (text === undefined && !gone.signal.aborted) onEnd();
         }
+        if (text !== undefined) controller.enqueue(encoder.encode(text));
+        else if (!gone.signal.aborted) controller.close();
       },
       cancel() {
         onEnd();

@@ -21,6 +21,8 @@ export interface Figures {
   memory: Memory;
   reliability: Reliability;
   need: Need;
+  /** The value of each. */
+  values: { E: number | null; M: number | null; R: number | null; N: number };
 }
 
 /** Works the dimensions out, from small records only. */
@@ -38,5 +40,7 @@ export async function figuresOf(deps: PulseDeps): Promise<Figures> {
   const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
   const memory = memoryOf(state.gaps, sumWithin(days, window), window);
   const reliability = reliabilityOf(sumWithin(days, recent), recent);
-  return { kpis, effect, memory, reliability, need: await needOf(deps, effect) };
+  const need = await needOf(deps, effect);
+  const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
+  return { kpis, effect, memory, reliability, need, values };
 }

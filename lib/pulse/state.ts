@@ -55,13 +55,10 @@ export async function stateView(deps: PulseDeps): Promise<State> {
     taskCounts(store),
     store.get("meta", "chat_provenance"),
   ]);
-  const { kpis, effect, memory, reliability, need } = figures;
+  const { kpis, effect, memory, reliability, need, values } = figures;
   return {
     tick,
-    E: effect.value,
-    M: memory.value,
-    R: reliability.value,
-    N: need.value,
+    ...values,
     dimensions: { E: effect, M: memory, R: reliability, N: need },
     goals: product ? goalsOf(kpis, product.intent) : [],
     provenance: { chat: chat?.value ?? null },

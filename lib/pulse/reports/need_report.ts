@@ -23,15 +23,19 @@ export async function needReport(deps: PulseDeps, { need, effect }: Figures): Pr
   return page(
     "## Need: what is overdue",
     `N is ${share(need.value)}: of ${need.open} open items, ${need.at_least ? "at least " : ""}${need.overdue} are overdue.`,
-    table(
-      ["item", "open", "overdue"],
-      need.items.map(({ item, open, overdue }) => [item, open, overdue]),
-    ),
+    openItems(need),
     items.length > 0 ? "Overdue:" : "Nothing is overdue.",
     list(items.slice(0, SHOWN * 2)),
     "Computed from pending changes, open tasks, drift, the age of the KPIs and the state of the audit chain.",
   );
 }
+
+/** What is open, as a table; `undefined` when nothing is. */
+export const openItems = ({ items }: Figures["need"]): string | undefined =>
+  table(
+    ["item", "open", "overdue"],
+    items.map(({ item, open, overdue }) => [item, open, overdue]),
+  );
 
 const age = ({ clock }: PulseDeps, since: string): string =>
   `${Math.floor((clock.now() - Date.parse(since)) / HOUR_MS)} h`;
