@@ -10,6 +10,7 @@ import { totalTally } from "../follow/tallies.ts";
 import type { Counter } from "../follow/tally.ts";
 import { waiting } from "../follow/waiting.ts";
 import { STATUSES } from "../governance/rules/change.ts";
+import { VERDICTS } from "../governance/rules/outcome.ts";
 import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
 import { goalsOf } from "./goals.ts";
@@ -118,7 +119,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     countersign_drift_episodes_total: known(of("drift_episodes")),
     countersign_outcomes_closed_total: by(
       "verdict",
-      counted(["met", "missed", "regressed", "inconclusive"], (verdict) => of(`verdict_${verdict}`)),
+      counted(VERDICTS, (verdict) => of(`verdict_${verdict}`)),
     ),
     countersign_kpi_feeds_total: known(of("kpi_feeds")),
     countersign_open_items: need.items.flatMap(({ item, open }) => known(open, { item })),

@@ -3,6 +3,7 @@ import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
 import { RECORD_ITEMS, recordOf } from "../../follow/record_keeping.ts";
 import type { Change } from "../../governance/rules/change.ts";
+import { VERDICTS } from "../../governance/rules/outcome.ts";
 import type { PulseDeps } from "../deps.ts";
 import type { Figures } from "../figures.ts";
 import { code, list, page, share, table } from "../reports/markdown.ts";
@@ -11,7 +12,6 @@ import type { Dimension } from "../tasks.ts";
 
 const LOOKED_AT = 200;
 const ROWS = 20;
-const VERDICTS = ["met", "missed", "regressed", "inconclusive"] as const;
 
 /** What the changes applied last teach about each dimension. */
 export async function lessonsOf(deps: PulseDeps, { values, need }: Figures): Promise<Record<Dimension, string>> {
