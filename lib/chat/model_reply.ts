@@ -23,7 +23,7 @@ export interface Question {
 }
 
 /** What the model answered, or why it did not; what it drafted is told in both cases. */
-export type ModelReply = { drafted: Drafted[] } & (
+type ModelReply = { drafted: Drafted[] } & (
   { text: string; citations: Citation[]; memories: Recalled[] } | { failed: string }
 );
 
