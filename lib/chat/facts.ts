@@ -8,7 +8,7 @@ import type { Change } from "../governance/rules/change.ts";
 import { driftReport } from "../governance/drift.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
-import { factsIn } from "../follow/facts.ts";
+import { factsIn } from "../follow/entries.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting as waitingFollower } from "../follow/waiting.ts";
 import { approvals, changeDetail, changePage } from "../pulse/changes.ts";

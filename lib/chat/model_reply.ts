@@ -5,7 +5,7 @@ import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
 import { type Citation, type Turn, turnsBefore } from "./history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
-import type { Recalled } from "../memory/memories.ts";
+import type { Recalled } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
 import { type Drafted, toolbox } from "./tools.ts";
 

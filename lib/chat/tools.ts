@@ -14,8 +14,7 @@ import { changePage } from "../pulse/changes.ts";
 import { OPEN_DRAFTS, submitDraft } from "../governance/submit_proposal.ts";
 import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Toolbox } from "../llm/port.ts";
-import type { Recalled } from "../memory/memories.ts";
-import { recall } from "../memory/recall.ts";
+import { recall, type Recalled } from "../memory/recall.ts";
 
 const RESULT_LIMIT = 16_000;
 

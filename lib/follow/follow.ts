@@ -72,20 +72,13 @@ export async function rebuild(deps: FollowDeps): Promise<Record<string, number>>
   return Object.fromEntries(FOLLOWERS.map(({ name }, index) => [name, cursors[index]?.value.entry ?? 0]));
 }
 
-/** Times in milliseconds. */
-export interface FollowTimes {
-  /** So that what is written in a burst is followed together. */
-  pause: number;
-  /** A store that other processes write to is looked at this often. */
-  poll: number;
-}
-
-export const FOLLOW_TIMES: FollowTimes = { pause: 100, poll: 30_000 };
-
-/** Follows the log as this process commits to it, until it is stopped. */
+/**
+ * Follows the log as this process commits to it, until it is stopped. Times in milliseconds: `pause`, so that what is written
+ * in a burst is followed together; `poll`, as often as a store is looked at that other processes write to.
+ */
 export function keepFollowing(
   deps: FollowDeps & { commits?: CommitSignal | undefined },
-  { pause, poll }: FollowTimes = FOLLOW_TIMES,
+  { pause, poll } = { pause: 100, poll: 30_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
   const never = createCommitSignal();

@@ -1,6 +1,6 @@
 /** What a follower is: a fold over the audit log that keeps what it makes. */
 import type { Collection, Tx } from "../store/store.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import type { Source } from "./source.ts";
 
 declare module "../store/store.ts" {

@@ -1,5 +1,5 @@
 /** What is remembered of entries: a sentence a decision or operation, and one a day of KPIs. */
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 import { addMemory, type Memory, type MemoryKind } from "./memory_row.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";

@@ -8,6 +8,9 @@ declare module "../store/store.ts" {
     outcome_memories: Memory;
     memories: Memory;
   }
+  interface Meta {
+    memories: Ring;
+  }
 }
 
 export const MEMORY_KINDS = ["decision", "outcome", "rollback", "feedback", "kpi", "chat", "insight"] as const;
@@ -40,4 +43,10 @@ export async function addMemory(
 ): Promise<Required<Ring>> {
   const kept = { ...memory, text: memory.text.slice(0, LONGEST).toWellFormed() };
   return (await push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) })).ring;
+}
+
+/** Remembers what no entry tells of, in the transaction of what it is about. */
+export async function remember(tx: Tx, memory: Memory): Promise<void> {
+  const ring = (await tx.get("meta", "memories"))?.value;
+  tx.put("meta", "memories", await addMemory(tx, "memories", ring, memory));
 }

@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from "../governance/rules/outcome.ts";
 import type { FollowDeps } from "./deps.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow } from "./growth_row.ts";
 import { named } from "./memories.ts";

@@ -9,7 +9,7 @@ import { isModels, type Level, levelOf, type ModelDraft } from "../governance/ru
 import type { Resolution } from "../governance/rules/change.ts";
 import type { Verdict } from "../governance/rules/outcome.ts";
 import { targetKey } from "../governance/records.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {

@@ -2,15 +2,38 @@
  * Finds memories. Each process keeps an index of its own, built when it is first asked and caught up before each search
  * by what was remembered since, so that what another instance remembers is found too.
  */
+import * as z from "zod";
 import { memories } from "../follow/memories.ts";
-import { MEMORY_SOURCES, type MemorySource } from "../follow/memory_row.ts";
+import { MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySource } from "../follow/memory_row.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { FollowDeps } from "../follow/deps.ts";
-import { IMPORTANCE, type Recalled } from "./memories.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
+
+/** A memory as it is found. */
+export const recalledSchema = z.object({
+  id: z.string(),
+  kind: z.enum(MEMORY_KINDS),
+  text: z.string(),
+  at: z.string(),
+  /** How well it fits; for comparing within one answer. */
+  score: z.number(),
+  ref: z.string().nullable(),
+});
+export type Recalled = z.infer<typeof recalledSchema>;
+
+/** How much more a kind matters than another, 0 to 1. */
+const IMPORTANCE: Record<MemoryKind, number> = {
+  decision: 1,
+  outcome: 1,
+  rollback: 1,
+  feedback: 0.8,
+  insight: 0.7,
+  kpi: 0.4,
+  chat: 0.2,
+};
 
 const PAGE = 500;
 

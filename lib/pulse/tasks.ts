@@ -104,16 +104,11 @@ export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts):
   return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
 }
 
-/** What a human asks for. */
-export interface TaskInput {
-  title: string;
-  description: string;
-  required_dimension: string | null;
-  priority: Priority;
-}
-
 /** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
-export async function submitTask({ store, clock, ids }: PulseDeps, input: TaskInput): Promise<Task> {
+export async function submitTask(
+  { store, clock, ids }: PulseDeps,
+  input: Pick<Task, "title" | "description" | "required_dimension" | "priority">,
+): Promise<Task> {
   const now = clock.now();
   const task: Task = {
     task_id: `tsk_${ids.uuid(now)}`,
