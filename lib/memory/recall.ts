@@ -48,15 +48,21 @@ interface Kept {
   index: SearchIndex;
   /** Of each source, the ids in the index and the newest id that was read. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
-  /** The reading that was asked for last; the next begins when it ends, so that it sees all that is durable by then. */
-  reading: Promise<unknown>;
 }
 
 const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
 export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
-  const { index, sources } = await caughtUp(deps);
+  let state = kept.get(deps.store);
+  if (!state) {
+    const none = () => ({ ids: [], last: "" });
+    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
+    kept.set(deps.store, (state = { index: searchIndex(), read }));
+  }
+  const { index } = state;
+  // One after the other: each sees all that is durable when it begins.
+  const sources = await deps.mutex("recall", () => catchUp(deps, state));
   const hits = index.search({ ...search, now: deps.clock.now() });
   const found = await Promise.all(
     hits.map(async ({ id, score }): Promise<Recalled | undefined> => {
@@ -68,19 +74,6 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
     }),
   );
   return found.filter((memory) => memory !== undefined);
-}
-
-async function caughtUp(deps: FollowDeps): Promise<{ index: SearchIndex; sources: Sources }> {
-  let state = kept.get(deps.store);
-  if (!state) {
-    const none = () => ({ ids: [], last: "" });
-    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
-    kept.set(deps.store, (state = { index: searchIndex(), read, reading: Promise.resolve() }));
-  }
-  const readOn = () => catchUp(deps, state);
-  const reading = state.reading.then(readOn, readOn);
-  state.reading = reading;
-  return { index: state.index, sources: await reading };
 }
 
 /**

@@ -13,7 +13,6 @@ import { STATUSES } from "../governance/rules/change.ts";
 import { VERDICTS } from "../governance/rules/outcome.ts";
 import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
-import { goalsOf } from "./goals.ts";
 import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
 import { countsOf } from "./trend.ts";
 
@@ -87,8 +86,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     reading(deps, waiting),
     link?.peers(),
   ]);
-  const { effect, reliability, need, kpis, values } = figures;
-  const goals = product ? goalsOf(kpis, product.intent) : [];
+  const { effect, reliability, need, kpis, goals, values } = figures;
   const of = (counter: Counter): number => total[counter] ?? 0;
   const fed = (figure: (last: { value: number; at: string }) => number) =>
     by("kpi", Object.fromEntries(Object.entries(kpis.values).map(([kpi, last]) => [kpi, figure(last)])));

@@ -6,8 +6,8 @@ import type { Change } from "../../governance/rules/change.ts";
 import { VERDICTS } from "../../governance/rules/outcome.ts";
 import type { PulseDeps } from "../deps.ts";
 import type { Figures } from "../figures.ts";
-import { code, list, page, share, table } from "../reports/markdown.ts";
-import { openItems } from "../reports/need_report.ts";
+import { code, list, page, share, table } from "../markdown.ts";
+import { openItems } from "../reports.ts";
 import type { Dimension } from "../tasks.ts";
 
 const LOOKED_AT = 200;

@@ -1,8 +1,7 @@
 import type { PulseDeps } from "../deps.ts";
 import type { Week } from "../../kit/days.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
-import { goalsOf } from "../goals.ts";
-import { code, list, page, share, table } from "../reports/markdown.ts";
+import { code, list, page, share, table } from "../markdown.ts";
 import { tallyDays } from "../../follow/tallies.ts";
 import { sum, type Tally } from "../../follow/tally.ts";
 import { DIMENSIONS } from "../tasks.ts";
@@ -12,6 +11,9 @@ import { countsOf } from "../trend.ts";
 export async function weeklyReport(deps: PulseDeps, week: Week, figures: Figures): Promise<string> {
   const tally = sum([...(await tallyDays(deps, week)).values()]);
   const { memory, reliability } = figures;
+  const goals = figures.goals.map(({ kpi, baseline, target, current, status }) => {
+    return [code(kpi), baseline, target, current ?? "no data", status];
+  });
   return page(
     `# Week ${week.name} (${week.from} to ${week.to})`,
     `Written ${new Date(deps.clock.now()).toISOString()}.`,
@@ -23,18 +25,7 @@ export async function weeklyReport(deps: PulseDeps, week: Week, figures: Figures
     table(["", "before the week", "at its end", "now"], await valueRows(deps, week, figures)),
     `M looks back from ${memory.from}, R ${RELIABILITY_DAYS} days from ${reliability.from}.`,
     "## Goals",
-    deps.product
-      ? table(
-          ["KPI", "baseline", "target", "current", "status"],
-          goalsOf(figures.kpis, deps.product.intent).map(({ kpi, baseline, target, current, status }) => [
-            code(kpi),
-            baseline,
-            target,
-            current ?? "no data",
-            status,
-          ]),
-        )
-      : undefined,
+    table(["KPI", "baseline", "target", "current", "status"], goals),
     "Computed from the daily counts kept with the audit log, and the values as cycles found them.",
   );
 }
