@@ -8,7 +8,7 @@ import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
 import { addTurn, type Citation, type Turn } from "./history.ts";
-import { remember } from "../follow/memory_row.ts";
+import { remember } from "../follow/memories.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
 import { queryTerms, textTerms } from "../memory/tokens.ts";

@@ -1,20 +1,16 @@
 /** Entries as followers read them. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Change, Resolution, Status } from "../governance/rules/change.ts";
-import { eventOf } from "../governance/rules/event.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { type Detail, eventOf } from "../governance/rules/event.ts";
 import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
 import type { Store } from "../store/store.ts";
 
 /** What an entry's detail says, as far as followers read it. What an older version left out is absent. */
-export interface Facts {
-  status?: Status;
+interface Facts extends Detail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
   target?: string;
-  decision?: "approved" | Resolution;
-  approver?: string;
-  note?: string | null;
   progress?: string;
   stage?: string;
   error?: string;

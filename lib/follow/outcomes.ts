@@ -11,15 +11,12 @@ import {
   outcomeOf,
   type OutcomeRecord,
 } from "../governance/rules/outcome.ts";
-import type { FollowDeps } from "./deps.ts";
+import { type FollowDeps, type Follower, type Following, MOST_A_STEP, type ToldChange } from "./follower.ts";
 import type { Entry } from "./entries.ts";
-import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow } from "./growth_row.ts";
-import { named } from "./memories.ts";
-import { addMemory } from "./memory_row.ts";
+import { addMemory, named } from "./memories.ts";
 import { closingTally, type Gap, newestGaps } from "./record_keeping.ts";
 import { push, type Ring, seqAt } from "./ring.ts";
-import type { ToldChange } from "./source.ts";
 import { bump, type Tally } from "./tally.ts";
 
 declare module "../store/store.ts" {

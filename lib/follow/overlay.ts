@@ -28,11 +28,11 @@ export const nothing: Reads = {
 /** Lays writes over what lies below; what lies below stays as it is. */
 export function overlay(below: Reads): Overlay {
   const kept = new Map<Collection, Map<string, Written>>();
-  const write = ({ collection, id, json }: Written): void => {
-    if (!kept.has(collection)) kept.set(collection, new Map());
-    kept.get(collection)!.set(id, { collection, id, json });
+  const write = (one: Written): void => {
+    const own = kept.get(one.collection);
+    if (own) own.set(one.id, one);
+    else kept.set(one.collection, new Map([[one.id, one]]));
   };
-  const written = (): Written[] => [...kept.values()].flatMap((own) => [...own.values()]);
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection);
@@ -65,7 +65,7 @@ export function overlay(below: Reads): Overlay {
     get size() {
       return [...kept.values()].reduce((sum, own) => sum + own.size, 0);
     },
-    written,
+    written: () => [...kept.values()].flatMap((own) => [...own.values()]),
   };
 }
 

@@ -1,9 +1,8 @@
 /** What followers would have stored by now, read without storing it. */
 import { readHead } from "../audit/chain.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
-import type { Cursor, Follower } from "./follower.ts";
 import { nothing, overlay } from "./overlay.ts";
 
 /** A read folds no more entries than this. */

@@ -3,9 +3,8 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { storeSlice } from "./catch_up.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
-import type { Cursor, Follower } from "./follower.ts";
 
 const PAGE = 500;
 const MOST_NAMED = 100;

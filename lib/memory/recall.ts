@@ -3,13 +3,12 @@
  * by what was remembered since, so that what another instance remembers is found too.
  */
 import * as z from "zod";
-import { memories } from "../follow/memories.ts";
-import { MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySource } from "../follow/memory_row.ts";
+import { memories, MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySource } from "../follow/memories.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { FollowDeps } from "../follow/deps.ts";
+import type { FollowDeps } from "../follow/follower.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
 
 /** A memory as it is found. */

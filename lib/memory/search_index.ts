@@ -40,23 +40,17 @@ export interface Search {
   ignored?: ReadonlySet<string>;
 }
 
-/** Full-text search over documents that come at one end and mostly go at the other. */
-export interface SearchIndex {
-  readonly size: number;
-  add(document: Document): void;
-  drop(id: string): void;
-  /** The best documents, best first; of equal ones the later. */
-  search(search: Search): Hit[];
-}
-
 /** A document with its terms in place of its text. */
 interface Row extends Omit<Document, "text"> {
   /** How often it holds each of its terms. */
   counts: ReadonlyMap<string, number>;
 }
 
+/** Full-text search over documents that come at one end and mostly go at the other. */
+export type SearchIndex = ReturnType<typeof searchIndex>;
+
 /** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
-export function searchIndex(): SearchIndex {
+export function searchIndex() {
   let rows: Row[] = [];
   /** How many terms each row has, 0 once it is dropped. */
   let lengths: number[] = [];
@@ -104,10 +98,10 @@ export function searchIndex(): SearchIndex {
   };
 
   return {
-    get size() {
+    get size(): number {
       return rowOf.size;
     },
-    add({ text, ...document }) {
+    add({ text, ...document }: Document): void {
       const terms = textTerms(text);
       if (rowOf.has(document.id) || terms.length === 0) return;
       const counts = new Map<string, number>();
@@ -115,7 +109,7 @@ export function searchIndex(): SearchIndex {
       insert({ ...document, counts }, terms.length);
       totalLength += terms.length;
     },
-    drop(id) {
+    drop(id: string): void {
       const row = rowOf.get(id);
       if (row === undefined) return;
       totalLength -= lengths[row]!;
@@ -123,7 +117,8 @@ export function searchIndex(): SearchIndex {
       rowOf.delete(id);
       if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
     },
-    search({ query, limit, now, coverage = 0, ignored }) {
+    /** The best documents, best first; of equal ones the later. */
+    search({ query, limit, now, coverage = 0, ignored }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MOST_TERMS);

@@ -5,24 +5,19 @@ import { cursorText, type EventCursor, eventsAfter, type PulseEvent } from "./ev
 
 const BATCH = 100;
 
-/** Times in milliseconds. */
-export interface StreamTimes {
-  /** A comment is sent when nothing else was for this long, so that proxies keep the connection. */
-  heartbeat: number;
-  /** A store that other processes write to is looked at this often. */
-  poll: number;
-  /** After this the reader is sent away, and comes back with its cursor. */
-  lifetime: number;
-}
-
-export const STREAM_TIMES: StreamTimes = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
+/**
+ * Times in milliseconds. A comment is sent when nothing else was for `heartbeat`, so that proxies keep the connection; a store
+ * that other processes write to is looked at every `poll`; after `lifetime` the reader is sent away, and comes back with its
+ * cursor.
+ */
+const TIMES = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
 
 /** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
 export function eventStream(
   { store, commits = createCommitSignal() }: { store: Store; commits?: CommitSignal | undefined },
   from: EventCursor,
   onEnd: () => void = () => {},
-  { heartbeat, poll, lifetime }: StreamTimes = STREAM_TIMES,
+  { heartbeat, poll, lifetime } = TIMES,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const gone = new AbortController();

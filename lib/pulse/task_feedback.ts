@@ -1,7 +1,7 @@
 import { addNotice } from "../follow/growth_log.ts";
 import { sameName } from "../governance/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
-import { remember } from "../follow/memory_row.ts";
+import { remember } from "../follow/memories.ts";
 import type { PulseDeps } from "./deps.ts";
 import { type Feedback, ratingSum, saveTask, taskIn } from "./tasks.ts";
 

@@ -221,11 +221,8 @@ export async function taskPage(
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
-  const places = await store.list("tasks_order", {
-    prefix,
-    after: from > prefix ? from : prefix,
-    limit: query.limit + 1,
-  });
+  const after = from > prefix ? from : prefix;
+  const places = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
   const ids = places.slice(0, query.limit).map(({ value }) => value);
   const records = await store.getMany("tasks", ids);
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memory_row.ts";
+import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memories.ts";
 import { ringKey } from "../../../lib/follow/ring.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
