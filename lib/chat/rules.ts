@@ -118,14 +118,12 @@ async function tellFailures(deps: PulseDeps, say: Phrases): Promise<RulesReply> 
   const { failures: failed, drift } = await failures(deps);
   const told = [...failed.map(say.failure), ...drift.map(say.drift)];
   const ofFailures = failed.flatMap(({ audit_id, change_id }) => [
-    ...cite("audit", [audit_id]),
-    ...cite("change", [change_id]),
+    { kind: "audit", id: String(audit_id) },
+    { kind: "change", id: change_id },
   ]);
   const ofDrift = drift.map(({ change_id }) => change_id);
-  return {
-    text: told.length > 0 ? lines(told) : say.noFailures,
-    citations: [...ofFailures, ...cite("change", ofDrift)],
-  };
+  const citations = [...ofFailures, ...cite("change", ofDrift)];
+  return { text: told.length > 0 ? lines(told) : say.noFailures, citations };
 }
 
 function fromMemory(memories: readonly Recalled[], say: Phrases): RulesReply | undefined {

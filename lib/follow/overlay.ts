@@ -29,9 +29,8 @@ export const nothing: Reads = {
 export function overlay(below: Reads): Overlay {
   const kept = new Map<Collection, Map<string, Written>>();
   const write = (one: Written): void => {
-    const own = kept.get(one.collection);
-    if (own) own.set(one.id, one);
-    else kept.set(one.collection, new Map([[one.id, one]]));
+    if (!kept.has(one.collection)) kept.set(one.collection, new Map());
+    kept.get(one.collection)!.set(one.id, one);
   };
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {

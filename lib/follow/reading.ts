@@ -66,7 +66,10 @@ async function foldUnseen<S>(
 }
 
 const readingOf = <S>({ get, getMany, list }: Reads, { entry, state }: Cursor<S>, length: number): Reading<S> => ({
-  ...{ get, getMany, list, state },
+  get,
+  getMany,
+  list,
+  state,
   as_of: entry,
   behind: length - entry,
 });

@@ -53,15 +53,17 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
   };
 }
 
-const UNKNOWN = {
+const erased = (change_id: string): ToldChange => ({
+  change_id,
+  tenant_id: "erased",
+  target: "erased",
+  summary: "erased",
+  rationale: "",
   proposer: null,
+  created_at: "",
   kpi: null,
   expected_delta_k: null,
   approver: null,
   approval_note: null,
   approvals: [],
-};
-const erased = (change_id: string): ToldChange => ({
-  ...UNKNOWN,
-  ...{ change_id, tenant_id: "erased", target: "erased", summary: "erased", rationale: "", created_at: "" },
 });

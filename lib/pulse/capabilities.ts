@@ -15,14 +15,15 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
-  const broken = breach ? `entry ${breach.first_invalid}: ${breach.reason}` : null;
   const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
     capability("product_runtime", "product", off, intent),
     product?.adapter
       ? working("product_adapter", "product", failure ?? null)
       : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
-    breach ? working("audit_chain", "audit", broken) : capability("audit_chain", "audit", off, intent),
+    breach
+      ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
+      : capability("audit_chain", "audit", off, intent),
     anchor
       ? working("audit_anchor", "audit", unanchored ?? null)
       : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
