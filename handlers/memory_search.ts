@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
-import { recalledSchema } from "../lib/memory/memories.ts";
-import { recall } from "../lib/memory/recall.ts";
+import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";

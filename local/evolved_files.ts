@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeFolder } from "./make_folder.ts";
-import type { EvolvedFile, EvolvedFiles, EvolvedKind } from "../lib/pulse/ports.ts";
+import type { EvolvedFile, EvolvedFiles } from "../lib/pulse/deps.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** Not followed if it is a link, and not waited for if it is a pipe. */
@@ -80,9 +80,9 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
 }
 
 /** What the service names its files; others in the folder are shown, and left alone. */
-function kindOf(name: string): EvolvedKind {
+function kindOf(name: string): EvolvedFile["kind"] {
   const kind = /^(retrospective|report|lessons)-.+\.md$/.exec(name)?.[1];
-  return (kind as EvolvedKind | undefined) ?? "other";
+  return (kind as EvolvedFile["kind"] | undefined) ?? "other";
 }
 
 /** A rename replaces a link by the file instead of writing through it. */

@@ -1,7 +1,7 @@
 /** Figures of this process and its HTTP server, for Prometheus. They begin anew with every start. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Declaration, Handler } from "../lib/http/endpoint.ts";
-import type { Metrics } from "../lib/pulse/ports.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
 
 /** Gauges of prom-client whose names end as a counter's must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -9,8 +9,8 @@ const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total",
 /** In seconds: a durable write takes a few milliseconds, an adapter up to ten seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** The `Metrics` port of a Node process, and what measures its requests. */
-export interface ProcessMetrics extends Metrics {
+/** The `metrics` of a Node process, and what measures its requests. */
+export interface ProcessMetrics extends NonNullable<PulseDeps["metrics"]> {
   /** The same handler, measured. */
   measured(handler: Handler): Handler;
 }

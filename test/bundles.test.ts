@@ -114,9 +114,16 @@ describe("large parts that few handlers need are in those alone", () => {
     expect(holding(named(lambda, "lambda"), clients)).toEqual(asking);
   });
 
+  test("of the client of Prometheus the registry, which needs no Node, where metrics are shown", () => {
+    const client = /^node_modules\/prom-client\//;
+    expect(holding(named(edge, "edge"), client)).toEqual(["metrics", ...WHOLE].sort());
+    expect(holding(named(lambda, "lambda"), client)).toEqual(["metrics", "functions/read", ...IN_LAMBDA].sort());
+    const beyond = /^node_modules\/prom-client\/(?!lib\/(?:registry|util)\.js$)/;
+    expect([...holding(named(edge, "edge"), beyond), ...holding(named(lambda, "lambda"), beyond)]).toEqual([]);
+  });
+
   test("a store of another host, the local program, the tests", () => {
-    const foreign =
-      /^(?:lib\/store\/(?:postgres|durable_object)|local\/|test\/|node_modules\/(?:pg|lowdb|prom-client)\/)/;
+    const foreign = /^(?:lib\/store\/(?:postgres|durable_object)|local\/|test\/|node_modules\/(?:pg|lowdb)\/)/;
     expect(holding(named(edge, "edge"), foreign)).toEqual([]);
     expect(holding(named(lambda, "lambda"), foreign)).toEqual([]);
   });

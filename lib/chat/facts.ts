@@ -1,13 +1,14 @@
 /** What the records say now: the ground of every answer, with or without a language model. */
 import { readHead } from "../audit/chain.ts";
-import type { AuditEntry, EventType } from "../audit/entry.ts";
+import type { EventType } from "../audit/entry.ts";
 import { auditPage } from "../audit/page.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { driftReport, type DriftEpisode } from "../governance/drift.ts";
+import { driftReport } from "../governance/drift.ts";
 import { NO_KPIS } from "../governance/rules/kpi.ts";
 import { type Effect, effectOf } from "../governance/rules/effect.ts";
+import { factsIn } from "../follow/entries.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting as waitingFollower } from "../follow/waiting.ts";
 import { approvals, changeDetail, changePage } from "../pulse/changes.ts";
@@ -52,43 +53,22 @@ export async function kpiStanding({ store, product }: PulseDeps): Promise<Effect
   return effectOf(kpis, product!.intent);
 }
 
-/** One failed operation or episode of drift, from its audit entry. */
-export interface Failure {
-  audit_id: number;
-  event_type: EventType;
-  change_id: string;
-  at: string;
-  stage: string | null;
-  error: string | null;
-  /** What the host showed of the change. */
-  host: string | null;
-}
-
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
-export async function failures(deps: PulseDeps): Promise<{ failures: Failure[]; drift: DriftEpisode[] }> {
+export async function failures(deps: PulseDeps) {
   const { entries } = await auditPage(deps.store, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
+  const failed = entries.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
   return {
-    failures: entries
-      .filter(({ event_type }) => FAILURES.includes(event_type))
-      .slice(0, LISTED)
-      .map(failureOf),
+    failures: failed.map(factsIn).map(({ id, event_type, change_id, timestamp, facts }) => {
+      const { stage = null, error = null, host = null } = facts;
+      return { audit_id: id, event_type, change_id, at: timestamp, stage, error, host };
+    }),
     drift: [...drifted, ...missing].slice(0, LISTED),
   };
 }
 
-function failureOf({ id, event_type, change_id, timestamp, detail }: AuditEntry): Failure {
-  const { stage = null, error = null, host = null } = parsed(detail);
-  return { audit_id: id, event_type, change_id, at: timestamp, stage, error, host };
-}
-
-function parsed(detail: string): Partial<Pick<Failure, "stage" | "error" | "host">> {
-  try {
-    return JSON.parse(detail) as object;
-  } catch {
-    return {};
-  }
-}
+/** One failed operation or episode of drift, from its audit entry; `host` is what the host showed of the change. */
+export type Failure = Awaited<ReturnType<typeof failures>>["failures"][number];
 
 /** The change with this id, or `undefined`. */
 export async function changeById(deps: PulseDeps, changeId: string): Promise<ChangeDetail | undefined> {

@@ -50,38 +50,34 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
   return made(ring.seq);
 }
 
-/** Which messages: the newest, or those before a message id. */
-export interface TurnQuery {
-  limit: number;
-  before?: string | undefined;
-  conversation_id?: string | undefined;
-}
-
-/** Messages in the order they were written; `next` is the `before` of the page before this one, or `null`. */
-export async function turnsBefore(store: Store, query: TurnQuery): Promise<{ turns: Turn[]; next: string | null }> {
+/**
+ * Messages in the order they were written: the newest, or those before a message id. `next` is the `before` of the page
+ * before this one, or `null`.
+ */
+export async function turnsBefore(
+  store: Store,
+  query: { limit: number; before?: string | undefined; conversation_id?: string | undefined },
+): Promise<{ turns: Turn[]; next: string | null }> {
   const before = /^msg_(\d{16})$/.exec(query.before ?? "")?.[1];
   if (query.before !== undefined && before === undefined) throw invalidField("before", "must be a message id, msg_…");
-  const options = { limit: query.limit + 1, before };
-  const newestFirst =
+  const newestFirst = { limit: query.limit + 1, reverse: true };
+  const found =
     query.conversation_id === undefined
-      ? await store.list("chat", { ...(before ? { after: before } : {}), limit: options.limit, reverse: true })
-      : await ofConversation(store, query.conversation_id, options);
-  const turns = newestFirst.slice(0, query.limit).map(({ value }) => value);
-  const next = newestFirst.length > query.limit ? turns.at(-1)!.message_id : null;
+      ? await store.list("chat", { ...newestFirst, ...(before && { after: before }) })
+      : await ofConversation(store, query.conversation_id, before, newestFirst);
+  const turns = found.slice(0, query.limit).map(({ value }) => value);
+  const next = found.length > query.limit ? turns.at(-1)!.message_id : null;
   return { turns: turns.reverse(), next };
 }
 
 async function ofConversation(
   store: Store,
   conversation: string,
-  { limit, before }: { limit: number; before: string | undefined },
+  before = "\uffff",
+  newestFirst: { limit: number; reverse: boolean },
 ): Promise<Stored<Turn>[]> {
-  const prefix = placeOf(conversation, "");
-  const after = placeOf(conversation, before ?? "\uffff");
-  const places = await store.list("chat_places", { prefix, after, limit, reverse: true, keysOnly: true });
-  const found = await store.getMany(
-    "chat",
-    places.map(({ id }) => id.slice(-16)),
-  );
-  return found.filter((turn) => turn !== undefined);
+  const [prefix, after] = [placeOf(conversation, ""), placeOf(conversation, before)];
+  const places = await store.list("chat_places", { ...newestFirst, prefix, after, keysOnly: true });
+  const keys = places.map(({ id }) => id.slice(-16));
+  return (await store.getMany("chat", keys)).filter((turn) => turn !== undefined);
 }

@@ -5,7 +5,7 @@ import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
 import { type Citation, type Turn, turnsBefore } from "./history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
-import type { Recalled } from "../memory/memories.ts";
+import type { Recalled } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
 import { type Drafted, toolbox } from "./tools.ts";
 
@@ -23,7 +23,7 @@ export interface Question {
 }
 
 /** What the model answered, or why it did not; what it drafted is told in both cases. */
-export type ModelReply = { drafted: Drafted[] } & (
+type ModelReply = { drafted: Drafted[] } & (
   { text: string; citations: Citation[]; memories: Recalled[] } | { failed: string }
 );
 
@@ -47,7 +47,7 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   const messages = promptMessages({ message: asked.text, author: asked.author }, fence, data, turns);
   try {
     const text = await converse(llm, systemPrompt(fence), messages, tools);
-    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, text, drafted) };
+    return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, text, drafted, memories) };
   } catch (error) {
     const failed = error instanceof LlmFailed ? error.message : "it failed";
     deps.log.warn("the language model failed", { model: llm.model, reason: failed, error: (error as Error).name });
@@ -68,19 +68,22 @@ const distinct = (memories: readonly Recalled[]): Recalled[] => [
   ...new Map(memories.map((memory) => [memory.id, memory])).values(),
 ];
 
-/** The records that a text names and that exist: a model may name what does not. */
-async function citedIn({ store }: PulseDeps, text: string, drafted: readonly Drafted[]): Promise<Citation[]> {
+/** The records that a text names and that exist, and the memories that were shown: a model may name what does not exist. */
+async function citedIn(
+  { store }: PulseDeps,
+  text: string,
+  drafted: readonly Drafted[],
+  memories: readonly Recalled[],
+): Promise<Citation[]> {
   const named = [...text.matchAll(/chg_[0-9a-f-]{36}|mem_\d{16}/g)].map(([id]) => id);
   const drafts = drafted.flatMap(({ change_id }) => change_id ?? []);
   const ids = [...new Set([...named, ...drafts])].slice(0, CITED);
-  const records = await Promise.all(
-    ids.map(async (id): Promise<Citation[]> => {
-      const memory = id.startsWith("mem_");
-      const exists = await (memory ? store.get("memories", id.slice(4)) : store.get("changes", id));
-      return exists ? [{ kind: memory ? "memory" : "change", id }] : [];
-    }),
-  );
+  const changes = await store.getMany("changes", ids);
+  const records = ids.flatMap((id, index) => {
+    if (memories.some((memory) => memory.id === id)) return { kind: "memory", id };
+    return changes[index] ? { kind: "change", id } : [];
+  });
   const kpis = Object.keys(((await store.get("kpi", "latest"))?.value ?? NO_KPIS).values);
   const fed = kpis.filter((kpi) => text.includes(kpi)).map((id) => ({ kind: "kpi", id }));
-  return [...records.flat(), ...fed];
+  return [...records, ...fed];
 }

@@ -3,7 +3,7 @@ import type { Change } from "../governance/rules/change.ts";
 import type { DriftEpisode } from "../governance/drift.ts";
 import type { EffectPart } from "../governance/rules/effect.ts";
 import type { ChangeDetail, Failure, Overview, Waiting } from "./facts.ts";
-import type { Recalled } from "../memory/memories.ts";
+import type { Recalled } from "../memory/recall.ts";
 
 type Status = Change["status"];
 type Product = NonNullable<Overview["product"]>;

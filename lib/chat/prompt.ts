@@ -1,7 +1,7 @@
 /** What a language model is told. Records and memories are data: quoted, fenced, and never a part of the instructions. */
 import type { Turn } from "./history.ts";
 import type { LlmMessage } from "../llm/port.ts";
-import type { Recalled } from "../memory/memories.ts";
+import type { Recalled } from "../memory/recall.ts";
 
 const LONGEST_TURN = 2000;
 const SNAPSHOT_LIMIT = 24_000;

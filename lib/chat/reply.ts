@@ -7,11 +7,11 @@ import { requirePerson } from "../governance/caller.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
-import { withoutEchoes } from "./novelty.ts";
-import { addTurn, type Turn } from "./history.ts";
-import { type Recalled, recalledSchema, remember } from "../memory/memories.ts";
+import { addTurn, type Citation, type Turn } from "./history.ts";
+import { remember } from "../follow/memories.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
-import { recall } from "../memory/recall.ts";
+import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
+import { queryTerms, textTerms } from "../memory/tokens.ts";
 import { answerByRules, phrasesFor } from "./rules.ts";
 import { type Drafted, draftedSchema } from "./tools.ts";
 import { QUESTION_TERMS } from "./topics.ts";
@@ -42,15 +42,6 @@ export const chatAnswer = z.object({
 });
 export type ChatAnswer = z.infer<typeof chatAnswer>;
 
-/** `meta/chat_provenance`: what the latest reply was made of. */
-export interface ChatProvenance {
-  injected: boolean;
-  reply_id: string;
-  memory_ids: string[];
-  mode: "rules" | "llm";
-  at: string;
-}
-
 const MAIN = "main";
 const RECALLED = 5;
 /** How many memories are looked through: few, then more where a question has been asked over and over. */
@@ -69,29 +60,26 @@ export async function converseWith(
   const recalled = memory ? await think(deps, input.message) : [];
   const asked = await keepMessage(deps, { ...input, author, memory });
   const tick = await quickCycle(deps);
-  const question: Question = { asked, memory, mayWrite: mayWrite(call), memories: recalled };
-  const reply = await replyTo(deps, question);
+  const reply = await replyTo(deps, { asked, memory, mayWrite: mayWrite(call), memories: recalled });
   const kept = await keepReply(deps, asked, reply);
   const { message_id: id, text, at, citations = [] } = kept;
   const { mode, memories, drafted: drafts } = reply;
-  return {
-    answer: {
-      message_id: asked.message_id,
-      reply: { id, text, mode, citations, at },
-      injected: memories.length > 0,
-      memories,
-      drafts,
-      tick,
-    },
-    turns: [asked, kept],
+  const answer = {
+    message_id: asked.message_id,
+    reply: { id, text, mode, citations, at },
+    injected: memories.length > 0,
+    memories,
+    drafts,
+    tick,
   };
+  return { answer, turns: [asked, kept] };
 }
 
 /** A reply before it is kept. */
 interface Reply {
   text: string;
   mode: "rules" | "llm";
-  citations: { kind: string; id: string }[];
+  citations: Citation[];
   memories: Recalled[];
   drafted: Drafted[];
 }
@@ -99,18 +87,13 @@ interface Reply {
 /** The model's answer, or, without one and where it fails, the rules' own. What it drafted before it failed is told. */
 async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
   const { asked, memories } = question;
-  const rules = () => answerByRules(deps, asked.text, memories);
-  if (!deps.llm) return { ...(await rules()), mode: "rules", memories, drafted: [] };
-  const answered = await answerByModel(deps, deps.llm, question);
-  if (!("failed" in answered)) return { ...answered, mode: "llm" };
-  const { text, citations } = await rules();
-  return {
-    text: `${phrasesFor(asked.text).modelFailed(answered.failed)}\n${text}`,
-    mode: "rules",
-    citations,
-    memories,
-    drafted: answered.drafted,
-  };
+  const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
+  if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
+  const { text, citations } = await answerByRules(deps, asked.text, memories);
+  const ofRules = { mode: "rules", citations, memories } as const;
+  if (!answered) return { ...ofRules, text, drafted: [] };
+  const failed = phrasesFor(asked.text).modelFailed(answered.failed);
+  return { ...ofRules, text: `${failed}\n${text}`, drafted: answered.drafted };
 }
 
 /** With a trusted proxy the author is the person it names, and no other. */
@@ -132,37 +115,40 @@ function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
   }
 }
 
+/** The memories that fit; not what was asked before in the same words, which is remembered too, but answers nothing. */
 async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
   const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS };
+  const known = new Set([...textTerms(message), ...QUESTION_TERMS]);
   let news: Recalled[] = [];
   for (const limit of LOOKED_THROUGH) {
     const found = await recall(deps, { ...search, limit });
-    news = (await withoutEchoes(deps.store, message, found)).slice(0, RECALLED);
-    if (news.length === RECALLED || found.length < limit) break;
+    const said = await Promise.all(found.map((memory) => saidIn(deps.store, memory)));
+    news = found.filter((_, index) => {
+      const text = said[index];
+      return text === undefined || queryTerms(text).some((term) => !known.has(term));
+    });
+    if (news.length >= RECALLED || found.length < limit) break;
   }
-  return news;
+  return news.slice(0, RECALLED);
+}
+
+/** The words of a remembered message, without its author; undefined for every other memory. */
+async function saidIn(store: PulseDeps["store"], { kind, ref, text }: Recalled): Promise<string | undefined> {
+  if (kind !== "chat") return undefined;
+  const turn = ref === null ? undefined : await store.get("chat", ref.slice("msg_".length));
+  return turn?.value.text ?? text;
 }
 
 function keepMessage(
   { store, clock }: PulseDeps,
-  {
-    message,
-    author,
-    conversation_id,
-    memory,
-  }: Omit<Message, "author" | "memory"> & { author: string | null; memory: boolean },
+  message: { message: string; author: string | null; conversation_id?: string | undefined; memory: boolean },
 ): Promise<Turn> {
+  const { message: text, author, conversation_id = MAIN, memory } = message;
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
-    const turn = await addTurn(tx, {
-      role: "user",
-      author,
-      conversation_id: conversation_id ?? MAIN,
-      text: message,
-      at,
-    });
-    const text = author === null ? message : `${author}: ${message}`;
-    if (memory) await remember(tx, { kind: "chat", text, at, ref: turn.message_id });
+    const turn = await addTurn(tx, { role: "user", author, conversation_id, text, at });
+    const told = author === null ? text : `${author}: ${text}`;
+    if (memory) await remember(tx, { kind: "chat", text: told, at, ref: turn.message_id });
     return turn;
   });
 }
@@ -172,14 +158,9 @@ function keepReply({ store, clock }: PulseDeps, { conversation_id }: Turn, reply
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
     const turn = await addTurn(tx, { role: "assistant", author: null, conversation_id, text, at, mode, citations });
-    const provenance: ChatProvenance = {
-      injected: memories.length > 0,
-      reply_id: turn.message_id,
-      memory_ids: memories.map(({ id }) => id),
-      mode,
-      at,
-    };
-    tx.put("meta", "chat_provenance", provenance);
+    const memory_ids = memories.map(({ id }) => id);
+    const injected = memory_ids.length > 0;
+    tx.put("meta", "chat_provenance", { injected, reply_id: turn.message_id, memory_ids, mode, at });
     return turn;
   });
 }

@@ -6,15 +6,15 @@ import * as z from "zod";
 import { logPage } from "../governance/views.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { AppError } from "../kit/errors.ts";
-import { changeId, freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
-import { STATUSES } from "../governance/rules/change.ts";
+import { changeId, finiteNumber, flag, freeText, line, parseInput, target, wholeNumber, word } from "../http/form.ts";
+import { KINDS, RISKS, STATUSES } from "../governance/rules/change.ts";
+import { kpiNames } from "../governance/rules/intent.ts";
+import type { ProductRuntime } from "../governance/runtime.ts";
 import { changePage } from "../pulse/changes.ts";
-import { OPEN_DRAFTS } from "../governance/submit_proposal.ts";
-import { type Asked, draftSchema, fileDraft } from "./draft.ts";
+import { OPEN_DRAFTS, submitDraft } from "../governance/submit_proposal.ts";
 import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Toolbox } from "../llm/port.ts";
-import type { Recalled } from "../memory/memories.ts";
-import { recall } from "../memory/recall.ts";
+import { recall, type Recalled } from "../memory/recall.ts";
 
 const RESULT_LIMIT = 16_000;
 
@@ -30,9 +30,10 @@ export const draftedSchema = z.object({
 export type Drafted = z.infer<typeof draftedSchema>;
 
 /** For whom the tools work. */
-export interface ToolContext {
+interface ToolContext {
   deps: PulseDeps;
-  asked: Asked;
+  /** The model, who asked it, and in which message. */
+  asked: { model: string; by: string | null; message_id: string };
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
   /** Whether memory may be searched. */
@@ -51,13 +52,11 @@ interface Tool<S extends z.ZodType = z.ZodType> {
 
 const tool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;
 
-const READING: Record<string, Tool> = {
-  get_status: tool({
-    description: "State, counts of changes, intent, adapter, drift and audit log.",
-    input: z.strictObject({}),
-    run: (_, { deps }) => overview(deps),
-  }),
-};
+const GET_STATUS = tool({
+  description: "State, counts of changes, intent, adapter, drift and audit log.",
+  input: z.strictObject({}),
+  run: (_, { deps }) => overview(deps),
+});
 
 const PRODUCT: Record<string, Tool> = {
   list_pending: tool({
@@ -92,19 +91,17 @@ const PRODUCT: Record<string, Tool> = {
   }),
 };
 
-const MEMORY: Record<string, Tool> = {
-  search_memory: tool({
-    description: "Memories of decisions, outcomes, rollbacks, feedback, KPIs, chat and insights.",
-    input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
-    run: async (search, { deps, recalled }) => {
-      const found = await recall(deps, search);
-      recalled.push(...found);
-      return found;
-    },
-  }),
-};
+const SEARCH_MEMORY = tool({
+  description: "Memories of decisions, outcomes, rollbacks, feedback, KPIs, chat and insights.",
+  input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
+  run: async (search, { deps, recalled }) => {
+    const found = await recall(deps, search);
+    recalled.push(...found);
+    return found;
+  },
+});
 
-const suggestTask = tool({
+const SUGGEST_TASK = tool({
   description: "Suggests a task for the person to submit; nothing is stored.",
   input: z.strictObject({
     title: line(200),
@@ -114,29 +111,38 @@ const suggestTask = tool({
   }),
   run: async (task, { drafted }) => {
     if (drafted.filter(({ kind }) => kind === "task").length >= OPEN_DRAFTS) return "enough tasks are suggested";
-    drafted.push({
-      kind: "task",
-      stored: false,
-      change_id: null,
-      reason: "a suggestion; submit it yourself",
-      content: task,
-    });
+    const reason = "a suggestion; submit it yourself";
+    drafted.push({ kind: "task", stored: false, change_id: null, reason, content: task });
     return "suggested to the person; not stored";
   },
 });
 
-const draftChange = (deps: PulseDeps): Tool =>
+/** No tier: a draft is never minor. No proposer: it is the model. */
+const draftChange = ({ intent }: ProductRuntime): Tool =>
   tool({
     description: "Files a proposal that waits for people's consent. It applies nothing.",
-    input: draftSchema(deps.product!),
-    run: async (input, { asked, mayWrite, drafted }) => {
+    input: z.strictObject({
+      tenant_id: line(200),
+      kind: word(KINDS),
+      target,
+      summary: line(500),
+      rationale: freeText(4000),
+      expected_delta_k: finiteNumber.optional(),
+      affected_users: wholeNumber(0).optional(),
+      reversible: flag.optional(),
+      risk: word(RISKS).optional(),
+      value: z.unknown().optional(),
+      kpi: word(kpiNames(intent) as [string, ...string[]]).optional(),
+    }),
+    run: async (input, { deps, asked: { model, by, message_id }, mayWrite, drafted }) => {
       if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
       if (!mayWrite) {
         const reason = "not stored: this request carries no authority to write";
         drafted.push({ kind: "change", stored: false, change_id: null, reason, content: input });
         return reason;
       }
-      const filed = await fileDraft(deps, input, asked);
+      const proposal = { ...input, proposer: `llm:${model.slice(0, 190)}` } as const;
+      const filed = await submitDraft(deps, proposal, { asked_by: by, message_id });
       if ("open" in filed)
         return `not stored: ${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`;
       const { change_id, status } = filed;
@@ -147,17 +153,20 @@ const draftChange = (deps: PulseDeps): Tool =>
 
 /** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
 export function toolbox(context: ToolContext): Toolbox {
-  const { deps, memory } = context;
+  const { memory, deps } = context;
   const tools = new Map<string, Tool>(
     Object.entries({
-      ...READING,
-      ...(deps.product ? { ...PRODUCT, draft_change: draftChange(deps) } : {}),
-      ...(memory ? MEMORY : {}),
-      suggest_task: suggestTask,
+      get_status: GET_STATUS,
+      ...(deps.product && { ...PRODUCT, draft_change: draftChange(deps.product) }),
+      ...(memory && { search_memory: SEARCH_MEMORY }),
+      suggest_task: SUGGEST_TASK,
     }),
   );
   return {
-    specs: [...tools].map(([name, { description, input }]) => ({ name, description, parameters: parametersOf(input) })),
+    specs: [...tools].map(([name, { description, input }]) => {
+      const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
+      return { name, description, parameters };
+    }),
     async use({ name, input }) {
       const found = tools.get(name);
       if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
@@ -170,9 +179,4 @@ export function toolbox(context: ToolContext): Toolbox {
       }
     },
   };
-}
-
-function parametersOf(input: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
-  return schema;
 }

@@ -4,10 +4,9 @@
  */
 import { readHead } from "../audit/chain.ts";
 import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored } from "../store/store.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import { fold } from "./fold.ts";
-import type { Cursor, Follower, Retired } from "./follower.ts";
 import { overlay, type Written } from "./overlay.ts";
 
 const ENTRIES = 500;

@@ -1,7 +1,39 @@
-/** Reads entries for followers: those that stand at the same place share what one of them has read. */
+/** Entries as followers read them. */
 import { entryKey } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { type Detail, eventOf } from "../governance/rules/event.ts";
+import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
 import type { Store } from "../store/store.ts";
-import { type Entry, factsIn } from "./facts.ts";
+
+/** What an entry's detail says, as far as followers read it. What an older version left out is absent. */
+interface Facts extends Detail {
+  manifest_hash?: string;
+  proposer?: Change["proposer"];
+  target?: string;
+  progress?: string;
+  stage?: string;
+  error?: string;
+  host?: string;
+  state?: string;
+  by?: string;
+  adapter?: object | null;
+  values?: Record<string, number>;
+  E?: number | null;
+  tripped?: (GuardrailEvidence & { change_id: string })[];
+  code?: string;
+  /** Refusals of a day that have no entry of their own. */
+  count?: number;
+  day?: string;
+}
+
+/** An entry with its detail read. */
+export interface Entry extends AuditEntry {
+  facts: Facts;
+}
+
+/** Reads an entry. */
+export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: eventOf(entry).detail as Facts });
 
 /** Entries after an id, in their order: some at least and `limit` at most. */
 export type EntryReader = (after: number, limit: number) => Promise<Entry[]>;
@@ -9,22 +41,21 @@ export type EntryReader = (after: number, limit: number) => Promise<Entry[]>;
 const READ = 64;
 const KEPT = 4;
 
-/** A reader over a store; an entry that is missing is an error, since nothing can be followed beyond it. */
+/**
+ * A reader over a store: followers that stand at the same place share what one of them has read. An entry that is missing is
+ * an error, since nothing can be followed beyond it.
+ */
 export function entryReader(store: Store): EntryReader {
-  const recent: { after: number; entries: Promise<Entry[]>; length: number }[] = [];
+  const recent: { after: number; entries: Promise<Entry[]> }[] = [];
   return async (after, limit) => {
     if (limit === 0) return [];
-    let run = recent.find(
-      (known) => known.after === after || (known.after < after && after < known.after + known.length),
-    );
+    let run = recent.find((known) => known.after === after);
     if (!run) {
-      run = { after, entries: read(store, after, Math.min(limit, READ)), length: 0 };
+      run = { after, entries: read(store, after, Math.min(limit, READ)) };
       recent.unshift(run);
       recent.length = Math.min(recent.length, KEPT);
     }
-    const entries = await run.entries;
-    run.length = entries.length;
-    return entries.slice(after - run.after, after - run.after + limit);
+    return (await run.entries).slice(0, limit);
   };
 }
 

@@ -1,9 +1,8 @@
 /** Folds a follower over the log, in memory. */
 import { entryKey } from "../audit/chain.ts";
 import type { Store } from "../store/store.ts";
-import type { FollowDeps } from "./deps.ts";
+import { type Cursor, type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
-import { type Cursor, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import type { Overlay } from "./overlay.ts";
 import { sourceOf } from "./source.ts";
 

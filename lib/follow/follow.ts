@@ -3,9 +3,8 @@ import { readHead } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
 import { beginning, catchUp } from "./catch_up.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { FollowDeps, Follower } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
-import type { Follower } from "./follower.ts";
 import { growth } from "./growth.ts";
 import { memories } from "./memories.ts";
 import { outcomes } from "./outcomes.ts";
@@ -72,20 +71,13 @@ export async function rebuild(deps: FollowDeps): Promise<Record<string, number>>
   return Object.fromEntries(FOLLOWERS.map(({ name }, index) => [name, cursors[index]?.value.entry ?? 0]));
 }
 
-/** Times in milliseconds. */
-export interface FollowTimes {
-  /** So that what is written in a burst is followed together. */
-  pause: number;
-  /** A store that other processes write to is looked at this often. */
-  poll: number;
-}
-
-export const FOLLOW_TIMES: FollowTimes = { pause: 100, poll: 30_000 };
-
-/** Follows the log as this process commits to it, until it is stopped. */
+/**
+ * Follows the log as this process commits to it, until it is stopped. Times in milliseconds: `pause`, so that what is written
+ * in a burst is followed together; `poll`, as often as a store is looked at that other processes write to.
+ */
 export function keepFollowing(
   deps: FollowDeps & { commits?: CommitSignal | undefined },
-  { pause, poll }: FollowTimes = FOLLOW_TIMES,
+  { pause, poll } = { pause: 100, poll: 30_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
   const never = createCommitSignal();

@@ -1,7 +1,9 @@
 /** What a follower is: a fold over the audit log that keeps what it makes. */
+import type { GovernanceDeps } from "../governance/deps.ts";
+import type { Change } from "../governance/rules/change.ts";
+import type { Intent } from "../governance/rules/intent.ts";
 import type { Collection, Tx } from "../store/store.ts";
-import type { Entry } from "./facts.ts";
-import type { Source } from "./source.ts";
+import type { Entry } from "./entries.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -9,6 +11,9 @@ declare module "../store/store.ts" {
     sightings: { at: string };
   }
 }
+
+/** What following the log needs. */
+export type FollowDeps = Pick<GovernanceDeps, "store" | "clock" | "sha256" | "log" | "mutex" | "product">;
 
 /** No entry, and no step of one, makes a follower write more records than this. */
 export const MOST_A_STEP = 16;
@@ -34,6 +39,23 @@ export interface Follower<S = unknown> {
   elapse?(on: Following<S>, until: string): Promise<boolean>;
 }
 
+/** The part of a change that stays as it is, and who decided on it, once that is final. */
+export type ToldChange = Pick<
+  Change,
+  | "change_id"
+  | "tenant_id"
+  | "target"
+  | "summary"
+  | "rationale"
+  | "proposer"
+  | "created_at"
+  | "kpi"
+  | "expected_delta_k"
+  | "approver"
+  | "approval_note"
+  | "approvals"
+>;
+
 /** A collection, one record of it, or those of its records that a question is true of. */
 export interface Retired {
   collection: string;
@@ -41,8 +63,14 @@ export interface Retired {
   where?: (value: unknown) => boolean;
 }
 
-/** What a follower works with. */
-export interface Following<S> extends Source {
+/** What a follower works with, beside the entry. */
+export interface Following<S> {
+  /** A change; "erased" where it is gone. */
+  change(changeId: string): Promise<ToldChange>;
+  /** The KPIs of a manifest that was in force; today's where it was not kept. */
+  kpisOf(manifestHash: string | null): Promise<Pick<Intent, "kpis">>;
+  /** The cycle in which an entry was written. */
+  tickAt(entry: number): Promise<number>;
   /** Its own collections. */
   readonly tx: Tx;
   /** Its small state, kept with its cursor; to be replaced, not changed. */

@@ -1,6 +1,6 @@
 /** The rows of the growth log that come of entries. */
 import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { addRow, type Notice } from "./growth_row.ts";
 import type { Ring } from "./ring.ts";

@@ -1,7 +1,7 @@
 /** The growth log as it is read: rows made of entries and of outcomes, and notices of what has no entry. */
 import { readHead } from "../audit/chain.ts";
 import type { Reads, Tx } from "../store/store.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { FollowDeps } from "./follower.ts";
 import { growth } from "./growth.ts";
 import { addRow, type GrowthRow, kindKey, type Notice, type RowSource, SOURCES } from "./growth_row.ts";
 import { outcomes } from "./outcomes.ts";

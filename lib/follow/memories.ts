@@ -1,9 +1,51 @@
-/** What is remembered of entries: a sentence a decision or operation, and one a day of KPIs. */
-import type { Entry } from "./facts.ts";
-import type { Follower, Following } from "./follower.ts";
-import { addMemory, type Memory, type MemoryKind } from "./memory_row.ts";
-import { type Ring, ringKey, seqAt } from "./ring.ts";
-import type { ToldChange } from "./source.ts";
+/** What the service lived through, in sentences: of entries one a decision or operation, and one a day of KPIs. */
+import type { Tx } from "../store/store.ts";
+import type { Entry } from "./entries.ts";
+import type { Follower, Following, ToldChange } from "./follower.ts";
+import { push, type Ring, ringKey, seqAt } from "./ring.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    record_memories: Memory;
+    outcome_memories: Memory;
+    memories: Memory;
+  }
+  interface Meta {
+    memories: Ring;
+  }
+}
+
+export const MEMORY_KINDS = ["decision", "outcome", "rollback", "feedback", "kpi", "chat", "insight"] as const;
+export type MemoryKind = (typeof MEMORY_KINDS)[number];
+
+/** Where memories lie: made of entries, made of outcomes, or of neither. */
+export const MEMORY_SOURCES = ["record_memories", "outcome_memories", "memories"] as const;
+export type MemorySource = (typeof MEMORY_SOURCES)[number];
+
+/** The oldest memories of a source go first. */
+export const MEMORIES_KEPT = 20_000;
+
+const LONGEST = 2000;
+
+/** `ref` names the record it is about. */
+export interface Memory {
+  kind: MemoryKind;
+  text: string;
+  at: string;
+  ref: string | null;
+}
+
+/** Adds a memory, a long one by its beginning, and resolves with the ring then. */
+export async function addMemory(
+  tx: Tx,
+  source: MemorySource,
+  ring: Ring | undefined,
+  memory: Memory,
+  least?: number,
+): Promise<Required<Ring>> {
+  const kept = { ...memory, text: memory.text.slice(0, LONGEST).toWellFormed() };
+  return (await push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) })).ring;
+}
 
 interface State {
   memories: Required<Ring>;
@@ -27,7 +69,7 @@ export const memories: Follower<State> = {
     const told = toldBy(entry);
     if (!told) return undefined;
     const text = `${named(await on.change(entry.change_id))}: ${told.text}`;
-    return remember(on, { kind: told.kind, text, at: entry.timestamp, ref: entry.change_id });
+    return keep(on, { kind: told.kind, text, at: entry.timestamp, ref: entry.change_id });
   },
 };
 
@@ -56,7 +98,7 @@ function toldBy({ event_type, facts }: Entry): Pick<Memory, "kind" | "text"> | u
   }
 }
 
-async function remember(on: Following<State>, memory: Memory): Promise<void> {
+async function keep(on: Following<State>, memory: Memory): Promise<void> {
   const least = seqAt(on.position);
   on.state = { ...on.state, memories: await addMemory(on.tx, "record_memories", on.state.memories, memory, least) };
 }
@@ -73,6 +115,12 @@ async function rememberKpis(on: Following<State>, { timestamp: at, facts }: Entr
   }
   const told = Object.entries(values).map(([kpi, value]) => `${kpi} ${value}`);
   const effect = facts.E == null ? "" : `; E ${Number(facts.E.toFixed(3))}`;
-  await remember(on, { kind: "kpi", text: `KPIs of ${day}: ${told.join(", ")}${effect}`, at, ref: day });
+  await keep(on, { kind: "kpi", text: `KPIs of ${day}: ${told.join(", ")}${effect}`, at, ref: day });
   on.state = { ...on.state, fed: { day, values, seq: on.state.memories.seq } };
+}
+
+/** Remembers what no entry tells of, in the transaction of what it is about. */
+export async function remember(tx: Tx, memory: Memory): Promise<void> {
+  const ring = (await tx.get("meta", "memories"))?.value;
+  tx.put("meta", "memories", await addMemory(tx, "memories", ring, memory));
 }

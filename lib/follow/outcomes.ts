@@ -10,17 +10,13 @@ import {
   type Outcome,
   outcomeOf,
   type OutcomeRecord,
-  type Verdict,
 } from "../governance/rules/outcome.ts";
-import type { FollowDeps } from "./deps.ts";
-import type { Entry } from "./facts.ts";
-import { type Follower, type Following, MOST_A_STEP } from "./follower.ts";
+import { type FollowDeps, type Follower, type Following, MOST_A_STEP, type ToldChange } from "./follower.ts";
+import type { Entry } from "./entries.ts";
 import { addRow } from "./growth_row.ts";
-import { named } from "./memories.ts";
-import { addMemory } from "./memory_row.ts";
+import { addMemory, named } from "./memories.ts";
 import { closingTally, type Gap, newestGaps } from "./record_keeping.ts";
 import { push, type Ring, seqAt } from "./ring.ts";
-import type { ToldChange } from "./source.ts";
 import { bump, type Tally } from "./tally.ts";
 
 declare module "../store/store.ts" {
@@ -120,13 +116,12 @@ export async function judgedMeanwhile(
   { store }: Pick<FollowDeps, "store">,
   run: () => Promise<void>,
 ): Promise<{ closed: number; new_verdicts: number }> {
-  const soFar = async () =>
-    (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State | undefined;
-  const before = await soFar();
+  const soFar = async () => (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State;
+  const before: State | undefined = await soFar();
   await run();
-  const after = await soFar();
-  const grown = (count: "timed_out" | "verdicts"): number => (after ? after[count] - (before?.[count] ?? 0) : 0);
-  return { closed: grown("timed_out"), new_verdicts: grown("verdicts") };
+  const after: State = (await soFar()) ?? before ?? outcomes.start;
+  const { timed_out, verdicts } = before ?? outcomes.start;
+  return { closed: after.timed_out - timed_out, new_verdicts: after.verdicts - verdicts };
 }
 
 const openKey = ({ applied_at, change_id }: OutcomeRecord): string => `${applied_at}:${change_id}`;
@@ -152,18 +147,18 @@ async function judge(on: Following<State>, { id, timestamp: at, facts }: Entry, 
   const intent = await on.kpisOf(on.state.manifest);
   for (let after = step; ;) {
     const page = await on.tx.list("outcomes_open", { after, limit: PAGE });
-    const concerned = page.filter(({ value }) => value.kpi !== null && Object.hasOwn(fed, value.kpi));
-    const records = await on.tx.getMany(
-      "outcomes",
-      concerned.map(({ id }) => changeAt(id)),
-    );
-    for (const [index, { id: place }] of concerned.entries()) {
+    const places = page.flatMap(({ id, value: { kpi } }) => (kpi !== null && Object.hasOwn(fed, kpi) ? id : []));
+    const records = await on.tx.getMany("outcomes", places.map(changeAt));
+    for (const [index, place] of places.entries()) {
       const record = records[index]!.value;
       const outcome = outcomeOf(record, on.state.kpis, intent, at);
       if (outcome.verdict !== "inconclusive" && outcome.verdict !== record.verdict) {
         if (!on.room(VERDICT_WRITES)) return after;
         on.tx.put("outcomes", record.change_id, { ...record, verdict: outcome.verdict });
-        await tell(on, outcome, newsOf(outcome, record.verdict), movementOf(outcome), at);
+        const title = record.verdict
+          ? `The outcome of ${record.change_id} went from ${record.verdict} to ${outcome.verdict}`
+          : `The first verdict on ${record.change_id} is ${outcome.verdict}`;
+        await tell(on, outcome, title, movementOf(outcome), at);
         on.state = { ...on.state, verdicts: on.state.verdicts + 1 };
       }
       after = place;
@@ -172,11 +167,6 @@ async function judge(on: Following<State>, { id, timestamp: at, facts }: Entry, 
     after = page.at(-1)!.id;
   }
 }
-
-const newsOf = ({ change_id, verdict }: Outcome, told: Verdict | null): string =>
-  told
-    ? `The outcome of ${change_id} went from ${told} to ${verdict}`
-    : `The first verdict on ${change_id} is ${verdict}`;
 
 async function rolledBack(on: Following<State>, { change_id, timestamp }: Entry): Promise<void> {
   const record = (await on.tx.get("outcomes", change_id))?.value;
@@ -217,13 +207,7 @@ async function keepClosed(on: Following<State>, change_id: string): Promise<void
   on.state = { ...on.state, closed: ring };
 }
 
-async function tell(
-  on: Following<State>,
-  { change_id }: Outcome,
-  title: string,
-  detail: string,
-  at: string,
-): Promise<void> {
+async function tell(on: Following<State>, { change_id }: Outcome, title: string, detail: string, at: string) {
   const place = { position: on.position, tick: await on.tickAt(on.position) };
   const notice = { at, kind: "outcome", title, detail, ref: change_id };
   on.state = { ...on.state, rows: await addRow(on.tx, "outcome_rows", on.state.rows, place, notice) };

@@ -28,11 +28,10 @@ export const nothing: Reads = {
 /** Lays writes over what lies below; what lies below stays as it is. */
 export function overlay(below: Reads): Overlay {
   const kept = new Map<Collection, Map<string, Written>>();
-  const write = ({ collection, id, json }: Written): void => {
-    if (!kept.has(collection)) kept.set(collection, new Map());
-    kept.get(collection)!.set(id, { collection, id, json });
+  const write = (one: Written): void => {
+    if (!kept.has(one.collection)) kept.set(one.collection, new Map());
+    kept.get(one.collection)!.set(one.id, one);
   };
-  const written = (): Written[] => [...kept.values()].flatMap((own) => [...own.values()]);
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection);
@@ -65,7 +64,7 @@ export function overlay(below: Reads): Overlay {
     get size() {
       return [...kept.values()].reduce((sum, own) => sum + own.size, 0);
     },
-    written,
+    written: () => [...kept.values()].flatMap((own) => [...own.values()]),
   };
 }
 

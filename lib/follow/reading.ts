@@ -1,9 +1,8 @@
 /** What followers would have stored by now, read without storing it. */
-import { type ChainHead, readHead } from "../audit/chain.ts";
+import { readHead } from "../audit/chain.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
-import type { Cursor, Follower } from "./follower.ts";
 import { nothing, overlay } from "./overlay.ts";
 
 /** A read folds no more entries than this. */
@@ -26,30 +25,25 @@ interface Known {
 const known = new WeakMap<Store, Map<string, Known>>();
 
 /** The records of a follower with the entries that it has not stored yet, up to a thousand. Writes nothing. */
-export async function reading<S>(deps: FollowDeps, follower: Follower<S>): Promise<Reading<S>> {
+export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries = TRIES): Promise<Reading<S>> {
   const { store } = deps;
+  const [head, stored] = await Promise.all([readHead(store), store.get("cursors", follower.name)]);
+  const length = head?.length ?? 0;
+  const fresh = !stored || stored.value.clearing || stored.value.entry > length;
+  const cursor = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
+  const base = fresh ? nothing : store;
+  // Whoever stores faster than this reads is not far behind.
+  if ((cursor.entry === length && cursor.step === "") || tries === 0) return readingOf(base, cursor, length);
+  const revision = stored?.revision ?? 0;
   let ofStore = known.get(store);
   if (!ofStore) known.set(store, (ofStore = new Map()));
-  for (let tries = 1; ; tries++) {
-    const [head, stored] = await Promise.all([readHead(store), store.get("cursors", follower.name)]);
-    const length = head?.length ?? 0;
-    const fresh = !stored || stored.value.clearing || stored.value.entry > length;
-    const cursor = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
-    const base = fresh ? nothing : store;
-    if (cursor.entry === length && cursor.step === "") return readingOf(base, cursor, length);
-    const revision = stored?.revision ?? 0;
-    let kept = ofStore.get(follower.name);
-    if (kept?.head !== head!.head || kept.revision !== revision) {
-      kept = { head: head!.head, revision, reading: foldUnseen(deps, follower, cursor, base, head!, revision) };
-      ofStore.set(follower.name, kept);
-      kept.reading.catch(() => ofStore.delete(follower.name));
-    }
-    const read = (await kept.reading) as Reading<S> | undefined;
-    if (read) return read;
-    ofStore.delete(follower.name);
-    // Whoever stores faster than this reads is not far behind.
-    if (tries === TRIES) return readingOf(base, cursor, length);
+  let kept = ofStore.get(follower.name);
+  if (kept?.head !== head!.head || kept.revision !== revision) {
+    kept = { head: head!.head, revision, reading: foldUnseen(deps, follower, cursor, base, length, revision) };
+    ofStore.set(follower.name, kept);
+    kept.reading.catch(() => ofStore.delete(follower.name));
   }
+  return ((await kept.reading) as Reading<S> | undefined) ?? reading(deps, follower, tries - 1);
 }
 
 /** Undefined when slices were stored meanwhile: what was read may be of before and of after. */
@@ -58,17 +52,17 @@ async function foldUnseen<S>(
   follower: Follower<S>,
   from: Cursor<S>,
   base: Reads,
-  { length }: ChainHead,
+  head: number,
   revision: number,
 ): Promise<Reading<S> | undefined> {
   const tx = overlay(base);
   let cursor = from;
   for (let full = true; full && cursor.entry - from.entry < UNSEEN;) {
     const entries = UNSEEN - (cursor.entry - from.entry);
-    ({ cursor, full } = await fold(deps, follower, cursor, tx, { head: length, entries }));
+    ({ cursor, full } = await fold(deps, follower, cursor, tx, { head, entries }));
   }
   if (((await deps.store.get("cursors", follower.name))?.revision ?? 0) !== revision) return undefined;
-  return readingOf(tx, cursor, length);
+  return readingOf(tx, cursor, head);
 }
 
 const readingOf = <S>({ get, getMany, list }: Reads, { entry, state }: Cursor<S>, length: number): Reading<S> => ({

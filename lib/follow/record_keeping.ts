@@ -3,7 +3,7 @@ import * as z from "zod";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../governance/rules/actor.ts";
 import type { Outcome } from "../governance/rules/outcome.ts";
 import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
-import type { ToldChange } from "./source.ts";
+import type { ToldChange } from "./follower.ts";
 import type { Tally } from "./tally.ts";
 
 export const RECORD_ITEMS = ["rationale", "decider", "note", "verdict"] as const;
@@ -90,12 +90,7 @@ export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Me
     closed,
     expected,
     present,
-    missing: {
-      rationale: tally.missing_rationale ?? 0,
-      decider: tally.missing_decider ?? 0,
-      note: tally.missing_note ?? 0,
-      verdict: tally.missing_verdict ?? 0,
-    },
+    missing: Object.fromEntries(RECORD_ITEMS.map((item) => [item, tally[`missing_${item}`] ?? 0])) as Memory["missing"],
     gaps: gaps.filter(({ closed_at }) => closed_at >= window.from).reverse(),
   };
 }

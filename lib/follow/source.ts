@@ -1,9 +1,8 @@
 /** What followers derive from beside the entries: what does not change any more once an entry speaks of it. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { Change } from "../governance/rules/change.ts";
 import { type Intent, keptIntent } from "../governance/rules/intent.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { FollowDeps, Following, ToldChange } from "./follower.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -12,34 +11,9 @@ declare module "../store/store.ts" {
   }
 }
 
-/** The part of a change that stays as it is, and who decided on it, once that is final. */
-export type ToldChange = Pick<
-  Change,
-  | "change_id"
-  | "tenant_id"
-  | "target"
-  | "summary"
-  | "rationale"
-  | "proposer"
-  | "created_at"
-  | "kpi"
-  | "expected_delta_k"
-  | "approver"
-  | "approval_note"
-  | "approvals"
->;
-
-/** What an entry is read with. */
-export interface Source {
-  /** A change; "erased" where it is gone. */
-  change(changeId: string): Promise<ToldChange>;
-  /** The KPIs of a manifest that was in force; today's where it was not kept. */
-  kpisOf(manifestHash: string | null): Promise<Pick<Intent, "kpis">>;
-  /** The cycle in which an entry was written. */
-  tickAt(entry: number): Promise<number>;
-}
-
 const READ_AHEAD = 50;
+
+type Source = Pick<Following<unknown>, "change" | "kpisOf" | "tickAt">;
 
 /** The source of a run of entries: the changes they are about are read together. */
 export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {

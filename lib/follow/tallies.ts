@@ -1,6 +1,6 @@
 /** What happened, of what entries and what outcomes are counted by. */
 import type { Window } from "../kit/days.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { FollowDeps } from "./follower.ts";
 import { outcomes } from "./outcomes.ts";
 import { reading } from "./reading.ts";
 import { bucketsOf, sum, type Tally, tally } from "./tally.ts";

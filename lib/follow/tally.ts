@@ -4,11 +4,12 @@
  */
 import type { Reads } from "../store/store.ts";
 import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
-import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
-import { proposerKindOf } from "../governance/rules/actor.ts";
-import { levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
+import { POLICY_GUARDRAIL, proposerKindOf } from "../governance/rules/actor.ts";
+import { type Level, levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
+import type { Resolution } from "../governance/rules/change.ts";
+import type { Verdict } from "../governance/rules/outcome.ts";
 import { targetKey } from "../governance/records.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {
@@ -22,40 +23,20 @@ declare module "../store/store.ts" {
 }
 
 /** What is counted; `attempts_*` on the day of the apply, everything else on its own day. */
-export const COUNTERS = [
-  "attempts",
-  "attempts_failed",
-  "attempts_apply_failed",
-  "attempts_rolled_back",
-  "attempts_drifted",
-  "closed",
-  "expected_items",
-  "present_items",
-  "missing_rationale",
-  "missing_decider",
-  "missing_note",
-  "missing_verdict",
-  "verdict_met",
-  "verdict_missed",
-  "verdict_regressed",
-  "verdict_inconclusive",
-  "decided_approved",
-  "decided_denied",
-  "decided_withdrawn",
-  "decided_expired",
-  "decided_minor",
-  "level_L1",
-  "level_L2",
-  "level_L3",
-  "level_L4",
-  "level_L5",
-  "rollbacks_person",
-  "rollbacks_guardrail",
-  "rollbacks_failed",
-  "drift_episodes",
-  "kpi_feeds",
-] as const;
-export type Counter = (typeof COUNTERS)[number];
+export type Counter =
+  | "proposed"
+  | `decided_${"approved" | Resolution | "minor"}`
+  | `level_${Level}`
+  | "attempts"
+  | `attempts_${"failed" | "apply_failed" | "rolled_back" | "drifted"}`
+  | `rollbacks_${"person" | "guardrail" | "failed"}`
+  | "closed"
+  | "expected_items"
+  | "present_items"
+  | `missing_${"rationale" | "decider" | "note" | "verdict"}`
+  | `verdict_${Verdict}`
+  | "drift_episodes"
+  | "kpi_feeds";
 
 /** A count that is absent is 0. */
 export type Tally = Partial<Record<Counter, number>>;
@@ -111,7 +92,8 @@ export const tally: Follower<State> = {
     const count = (by: Tally): Promise<void> => bump(on, "tally_days", entry.timestamp, by);
     switch (entry.event_type) {
       case "change_proposed":
-        return entry.facts.status === "approved" ? count({ decided_minor: 1, level_L4: 1 }) : keepDraft(on, entry);
+        keepDraft(on, entry);
+        return count({ proposed: 1, ...(entry.facts.status === "approved" && { decided_minor: 1, level_L4: 1 }) });
       case "consent_decision":
         return entry.facts.status === "pending_consent" ? undefined : count(await decision(on, entry));
       case "change_applied":
@@ -136,7 +118,7 @@ export const tally: Follower<State> = {
 };
 
 function keepDraft({ tx }: Following<State>, { change_id, tenant, timestamp, facts }: Entry): void {
-  if (proposerKindOf(facts.proposer ?? null) !== "model") return;
+  if (facts.status === "approved" || proposerKindOf(facts.proposer ?? null) !== "model") return;
   tx.put("tally_drafts", targetKey({ target: facts.target ?? "", tenant_id: tenant }), { change_id, at: timestamp });
 }
 

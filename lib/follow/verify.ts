@@ -1,11 +1,10 @@
 /** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { memoryStore } from "../store/memory.ts";
-import type { Collection, Store, Stored } from "../store/store.ts";
+import type { Collection, Store } from "../store/store.ts";
 import { storeSlice } from "./catch_up.ts";
-import type { FollowDeps } from "./deps.ts";
+import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
-import type { Cursor, Follower } from "./follower.ts";
 
 const PAGE = 500;
 const MOST_NAMED = 100;
@@ -32,29 +31,27 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
   return [];
 }
 
-async function compare(deps: FollowDeps, { name, ...follower }: Follower, kept: Cursor): Promise<string[]> {
+async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
+  const { name, collections } = follower;
   const made = memoryStore();
-  while (await storeSlice(deps, { name, ...follower }, made, { head: kept.entry }))
+  while (await storeSlice(deps, follower, made, { head: kept.entry }))
     await new Promise((resolve) => setTimeout(resolve));
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);
-  for (const collection of follower.collections) {
-    const unseen = new Map<string, unknown>();
-    for await (const { id, value } of all(made, collection)) unseen.set(id, value);
-    for await (const { id, value } of all(deps.store, collection)) {
-      mismatches.push(...differences(`${collection}/${id}`, value, unseen.get(id)));
-      unseen.delete(id);
-    }
-    for (const [id, value] of unseen) mismatches.push(...differences(`${collection}/${id}`, undefined, value));
+  for (const collection of collections) {
+    const [before, anew] = [await all(deps.store, collection), await all(made, collection)];
+    for (const id of new Set([...before.keys(), ...anew.keys()]))
+      mismatches.push(...differences(`${collection}/${id}`, before.get(id), anew.get(id)));
   }
   return mismatches;
 }
 
-async function* all(store: Store, collection: Collection): AsyncIterable<Stored> {
+async function all(store: Store, collection: Collection): Promise<Map<string, unknown>> {
+  const records = new Map<string, unknown>();
   for (let after = ""; ;) {
     const page = await store.list(collection, { after, limit: PAGE });
-    yield* page;
-    if (page.length < PAGE) return;
+    for (const { id, value } of page) records.set(id, value);
+    if (page.length < PAGE) return records;
     after = page.at(-1)!.id;
   }
 }

@@ -1,6 +1,6 @@
 /** What waits for consent and what waits for its apply, how many changes there are, and how the adapter fared last. */
 import type { Status } from "../governance/rules/change.ts";
-import type { Entry } from "./facts.ts";
+import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {

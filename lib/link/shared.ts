@@ -1,6 +1,6 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
 import { readHead } from "../audit/chain.ts";
-import type { FollowDeps } from "../follow/deps.ts";
+import type { FollowDeps } from "../follow/follower.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { type Reading, reading } from "../follow/reading.ts";
 import { ringKey as keyOf } from "../follow/ring.ts";

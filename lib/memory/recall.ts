@@ -2,15 +2,37 @@
  * Finds memories. Each process keeps an index of its own, built when it is first asked and caught up before each search
  * by what was remembered since, so that what another instance remembers is found too.
  */
-import { memories } from "../follow/memories.ts";
-import { MEMORY_SOURCES, type MemorySource } from "../follow/memory_row.ts";
+import * as z from "zod";
+import { memories, MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySource } from "../follow/memories.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
 import type { Reads, Store } from "../store/store.ts";
-import type { MemoryDeps } from "./deps.ts";
-import { IMPORTANCE, type Recalled } from "./memories.ts";
+import type { FollowDeps } from "../follow/follower.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
+
+/** A memory as it is found. */
+export const recalledSchema = z.object({
+  id: z.string(),
+  kind: z.enum(MEMORY_KINDS),
+  text: z.string(),
+  at: z.string(),
+  /** How well it fits; for comparing within one answer. */
+  score: z.number(),
+  ref: z.string().nullable(),
+});
+export type Recalled = z.infer<typeof recalledSchema>;
+
+/** How much more a kind matters than another, 0 to 1. */
+const IMPORTANCE: Record<MemoryKind, number> = {
+  decision: 1,
+  outcome: 1,
+  rollback: 1,
+  feedback: 0.8,
+  insight: 0.7,
+  kpi: 0.4,
+  chat: 0.2,
+};
 
 const PAGE = 500;
 
@@ -25,15 +47,21 @@ interface Kept {
   index: SearchIndex;
   /** Of each source, the ids in the index and the newest id that was read. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
-  /** The reading that was asked for last; the next begins when it ends, so that it sees all that is durable by then. */
-  reading: Promise<unknown>;
 }
 
 const kept = new WeakMap<Store, Kept>();
 
 /** The memories that fit best, best first. */
-export async function recall(deps: MemoryDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
-  const { index, sources } = await caughtUp(deps);
+export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Promise<Recalled[]> {
+  let state = kept.get(deps.store);
+  if (!state) {
+    const none = () => ({ ids: [], last: "" });
+    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
+    kept.set(deps.store, (state = { index: searchIndex(), read }));
+  }
+  const { index } = state;
+  // One after the other: each sees all that is durable when it begins.
+  const sources = await deps.mutex("recall", () => catchUp(deps, state));
   const hits = index.search({ ...search, now: deps.clock.now() });
   const found = await Promise.all(
     hits.map(async ({ id, score }): Promise<Recalled | undefined> => {
@@ -47,24 +75,11 @@ export async function recall(deps: MemoryDeps, search: Omit<Search, "now">): Pro
   return found.filter((memory) => memory !== undefined);
 }
 
-async function caughtUp(deps: MemoryDeps): Promise<{ index: SearchIndex; sources: Sources }> {
-  let state = kept.get(deps.store);
-  if (!state) {
-    const none = () => ({ ids: [], last: "" });
-    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
-    kept.set(deps.store, (state = { index: searchIndex(), read, reading: Promise.resolve() }));
-  }
-  const readOn = () => catchUp(deps, state);
-  const reading = state.reading.then(readOn, readOn);
-  state.reading = reading;
-  return { index: state.index, sources: await reading };
-}
-
 /**
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
  * is just being made and not yet another before it, which would then never be read.
  */
-async function catchUp(deps: MemoryDeps, { index, read }: Kept): Promise<Sources> {
+async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources> {
   const sources = await sourcesNow(deps);
   for (const name of MEMORY_SOURCES) {
     const { reads, newest } = sources[name];
@@ -86,7 +101,7 @@ async function catchUp(deps: MemoryDeps, { index, read }: Kept): Promise<Sources
   return sources;
 }
 
-async function sourcesNow(deps: MemoryDeps): Promise<Sources> {
+async function sourcesNow(deps: FollowDeps): Promise<Sources> {
   const [ofEntries, ofOutcomes, own] = await Promise.all([
     reading(deps, memories),
     reading(deps, outcomes),

@@ -40,152 +40,103 @@ export interface Search {
   ignored?: ReadonlySet<string>;
 }
 
+/** A document with its terms in place of its text. */
+interface Row extends Omit<Document, "text"> {
+  /** How often it holds each of its terms. */
+  counts: ReadonlyMap<string, number>;
+}
+
 /** Full-text search over documents that come at one end and mostly go at the other. */
-export interface SearchIndex {
-  readonly size: number;
-  add(document: Document): void;
-  drop(id: string): void;
-  /** The best documents, best first; of equal ones the later. */
-  search(search: Search): Hit[];
-}
+export type SearchIndex = ReturnType<typeof searchIndex>;
 
-/** A document without its text. */
-type Row = Omit<Document, "text">;
-
-/** The rows that hold a term, and how often each does. */
-interface Postings {
-  rows: number[];
-  counts: number[];
-}
-
-/** An empty index. */
-export function searchIndex(): SearchIndex {
-  const postings = new Map<string, Postings>();
-  const rowOf = new Map<string, number>();
+/** An empty index. Postings and lengths are arrays of numbers: scoring reads nothing else. */
+export function searchIndex() {
   let rows: Row[] = [];
-  /** How many terms each row has, 0 once it is dropped; apart from the rows, since scoring reads nothing else of them. */
+  /** How many terms each row has, 0 once it is dropped. */
   let lengths: number[] = [];
+  /** The rows that hold a term, each followed by how often it does. */
+  let postings = new Map<string, number[]>();
+  const rowOf = new Map<string, number>();
   let totalLength = 0;
 
-  const forget = (row: number): void => {
-    totalLength -= lengths[row]!;
-    lengths[row] = 0;
-    rowOf.delete(rows[row]!.id);
+  const insert = (row: Row, length: number): void => {
+    for (const [term, count] of row.counts) {
+      const list = postings.get(term);
+      if (list) list.push(rows.length, count);
+      else postings.set(term, [rows.length, count]);
+    }
+    rowOf.set(row.id, rows.length);
+    rows.push(row);
+    lengths.push(length);
   };
 
   const compact = (): void => {
-    const dropped = rows.length - rowOf.size;
-    if (dropped < COMPACT_AT || dropped < rowOf.size) return;
-    const moved: number[] = [];
-    let kept = 0;
-    for (const length of lengths) moved.push(length > 0 ? kept++ : -1);
-    for (const [term, list] of postings) {
-      const left = remaining(list, moved);
-      if (left.rows.length > 0) postings.set(term, left);
-      else postings.delete(term);
+    const [before, lengthsBefore] = [rows, lengths];
+    [rows, lengths, postings] = [[], [], new Map()];
+    before.forEach((row, index) => lengthsBefore[index]! > 0 && insert(row, lengthsBefore[index]!));
+  };
+
+  /** What each row has of the terms: the sum of their weights, and how many of them. */
+  const score = (terms: readonly string[]) => {
+    const size = rowOf.size;
+    const scores = new Float64Array(rows.length);
+    const matched = new Uint16Array(rows.length);
+    const perTerm = (K1 * B * size) / totalLength;
+    for (const list of terms.map((term) => postings.get(term) ?? [])) {
+      const held = Math.min(list.length / 2, size);
+      const weight = Math.log(1 + (size - held + 0.5) / (held + 0.5)) * (K1 + 1);
+      for (let i = 0; i < list.length; i += 2) {
+        const row = list[i]!;
+        const length = lengths[row]!;
+        if (length === 0) continue;
+        const count = list[i + 1]!;
+        scores[row]! += (weight * count) / (count + K1 * (1 - B) + perTerm * length);
+        matched[row]!++;
+      }
     }
-    rows = rows.filter((_, row) => lengths[row]! > 0);
-    lengths = lengths.filter((length) => length > 0);
-    rows.forEach(({ id }, row) => rowOf.set(id, row));
+    return { scores, matched };
   };
 
   return {
-    get size() {
+    get size(): number {
       return rowOf.size;
     },
-    add({ text, ...document }) {
+    add({ text, ...document }: Document): void {
       const terms = textTerms(text);
       if (rowOf.has(document.id) || terms.length === 0) return;
-      for (const [term, count] of counted(terms)) {
-        let list = postings.get(term);
-        if (!list) postings.set(term, (list = { rows: [], counts: [] }));
-        list.rows.push(rows.length);
-        list.counts.push(count);
-      }
-      rowOf.set(document.id, rows.length);
-      rows.push(document);
-      lengths.push(terms.length);
+      const counts = new Map<string, number>();
+      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+      insert({ ...document, counts }, terms.length);
       totalLength += terms.length;
     },
-    drop(id) {
+    drop(id: string): void {
       const row = rowOf.get(id);
-      if (row !== undefined) forget(row);
-      compact();
+      if (row === undefined) return;
+      totalLength -= lengths[row]!;
+      lengths[row] = 0;
+      rowOf.delete(id);
+      if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
     },
-    search({ query, limit, now, coverage = 0, ignored }) {
+    /** The best documents, best first; of equal ones the later. */
+    search({ query, limit, now, coverage = 0, ignored }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MOST_TERMS);
-      const scores = new Float64Array(rows.length);
-      const matched = new Uint16Array(rows.length);
-      for (const term of terms) {
-        const list = postings.get(term);
-        if (list) score(list, lengths, totalLength / rowOf.size, rowOf.size, scores, matched);
-      }
-      const needed = Math.max(1, coverage * terms.length);
-      const hits = bestOf(limit);
-      for (let row = 0; row < scores.length; row++) {
-        const found = scores[row]!;
-        if (found === 0 || matched[row]! < needed || found * (1 + RECENCY + IMPORTANCE) < hits.least()) continue;
+      const { scores, matched } = score(terms);
+      const hits: Hit[] = [];
+      scores.forEach((found, row) => {
+        const least = hits.length < limit ? 0 : hits.at(-1)!.score;
+        if (found === 0 || matched[row]! < coverage * terms.length) return;
+        if (found * (1 + RECENCY + IMPORTANCE) < least) return;
         const { id, at, importance } = rows[row]!;
         const recency = 2 ** (-Math.max(0, now - at) / HALF_LIFE_MS);
-        hits.offer({ id, score: found * (1 + RECENCY * recency + IMPORTANCE * importance) });
-      }
-      return hits.all;
+        const hit = { id, score: found * (1 + RECENCY * recency + IMPORTANCE * importance) };
+        if (hit.score < least) return;
+        const place = hits.findIndex((other) => other.score <= hit.score);
+        hits.splice(place === -1 ? hits.length : place, 0, hit);
+        hits.length = Math.min(hits.length, limit);
+      });
+      return hits;
     },
   };
-}
-
-/** Adds what one term contributes to each row that holds it. */
-function score(
-  list: Postings,
-  lengths: readonly number[],
-  meanLength: number,
-  size: number,
-  scores: Float64Array,
-  matched: Uint16Array,
-): void {
-  const held = Math.min(list.rows.length, size);
-  const weight = Math.log(1 + (size - held + 0.5) / (held + 0.5)) * (K1 + 1);
-  const perTerm = (K1 * B) / meanLength;
-  for (let i = 0; i < list.rows.length; i++) {
-    const row = list.rows[i]!;
-    const length = lengths[row]!;
-    if (length === 0) continue;
-    const count = list.counts[i]!;
-    scores[row]! += (weight * count) / (count + K1 * (1 - B) + perTerm * length);
-    matched[row]!++;
-  }
-}
-
-function counted(terms: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
-  return counts;
-}
-
-/** `moved`: each row's new place, -1 for one that is dropped. */
-function remaining(list: Postings, moved: readonly number[]): Postings {
-  const left: Postings = { rows: [], counts: [] };
-  list.rows.forEach((row, i) => {
-    const place = moved[row]!;
-    if (place === -1) return;
-    left.rows.push(place);
-    left.counts.push(list.counts[i]!);
-  });
-  return left;
-}
-
-/** Keeps the best `limit` of the hits offered, in order. */
-function bestOf(limit: number) {
-  const all: Hit[] = [];
-  const least = (): number => (all.length < limit ? 0 : all.at(-1)!.score);
-  const offer = (hit: Hit): void => {
-    if (hit.score < least()) return;
-    let place = all.length;
-    while (place > 0 && all[place - 1]!.score <= hit.score) place--;
-    all.splice(place, 0, hit);
-    if (all.length > limit) all.pop();
-  };
-  return { all, least, offer };
 }

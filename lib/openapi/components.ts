@@ -1,7 +1,7 @@
 /** What the document names once: shared bodies, headers and the token. */
 import type * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
-import { recalledSchema } from "../memory/memories.ts";
+import { recalledSchema } from "../memory/recall.ts";
 import { approvalSchema, changeSchema } from "../governance/rules/change.ts";
 import { gateSchema } from "../governance/rules/gates.ts";
 import { intentSummary } from "../pulse/intent_view.ts";

@@ -51,59 +51,50 @@ interface Claim {
   ends: number;
 }
 
-type LogDeps = Pick<PulseDeps, "store" | "clock">;
+type LogDeps = Pick<PulseDeps, "store" | "clock" | "ids">;
 
-/** A run under way. */
-export interface Begun {
-  key: string;
-  record: ActionRecord;
-}
+/** What came of an action. */
+export type Ended = Pick<ActionRecord, "status" | "result">;
 
-/** Notes that an action begins; 409 `operation_in_progress` while the same one runs. */
-export function beginAction(
-  { store, clock, ids }: LogDeps & Pick<PulseDeps, "ids">,
+/** Runs an action on record, and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
+export async function onRecord(
+  { store, clock, ids }: LogDeps,
   action: ActionName,
-): Promise<Begun> {
-  return store.transact(async (tx) => {
-    const started = clock.now();
+  run: () => Promise<Ended>,
+): Promise<ActionRecord> {
+  const started = clock.now();
+  const record: ActionRecord = {
+    action_id: `act_${ids.uuid(started)}`,
+    action,
+    status: "running",
+    started_at: new Date(started).toISOString(),
+    duration_ms: null,
+    result: null,
+  };
+  const { action_id } = record;
+  const key = await store.transact(async (tx) => {
     const claim = (await tx.get("actions_running", action))?.value;
-    if (claim && started < claim.ends)
-      throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, {
-        action,
-        action_id: claim.action_id,
-      });
-    const record: ActionRecord = {
-      action_id: `act_${ids.uuid(started)}`,
-      action,
-      status: "running",
-      started_at: new Date(started).toISOString(),
-      duration_ms: null,
-      result: null,
-    };
+    if (claim && started < claim.ends) {
+      const facts = { action, action_id: claim.action_id };
+      throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, facts);
+    }
     const kept = (await tx.get("meta", "actions"))?.value;
     const { ring } = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
     tx.put("meta", "actions", ring);
-    tx.put("actions_running", action, { action_id: record.action_id, ends: started + CLAIM_MS });
-    return { key: ringKey(ring.seq), record };
+    tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
+    return ringKey(ring.seq);
   });
-}
-
-/** Keeps how an action ended, a long result in short, and returns it whole. */
-export async function endAction(
-  { store, clock }: LogDeps,
-  { key, record }: Begun,
-  ended: Pick<ActionRecord, "status" | "result">,
-): Promise<ActionRecord> {
-  const duration_ms = Math.max(0, clock.now() - Date.parse(record.started_at));
-  const done: ActionRecord = { ...record, ...ended, duration_ms };
+  const ended = await run();
+  const done: ActionRecord = { ...record, ...ended, duration_ms: Math.max(0, clock.now() - started) };
   await store.transact(async (tx) => {
     tx.put("actions", key, { ...done, result: keptResult(done.result) });
-    const claim = (await tx.get("actions_running", done.action))?.value;
-    if (claim?.action_id === done.action_id) tx.delete("actions_running", done.action);
+    const claim = (await tx.get("actions_running", action))?.value;
+    if (claim?.action_id === action_id) tx.delete("actions_running", action);
   });
   return done;
 }
 
+/** A long result is kept in short. */
 function keptResult(result: unknown): unknown {
   const characters = JSON.stringify(result)?.length ?? 0;
   return characters <= RESULT_KEPT ? result : { omitted: `a result of ${characters} characters is not kept` };

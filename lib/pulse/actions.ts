@@ -5,13 +5,11 @@ import { verifyFollowers } from "../follow/verify.ts";
 import { checkDrift, driftReport } from "../governance/drift.ts";
 import { verifyReport } from "../governance/verify_report.ts";
 import { AppError } from "../kit/errors.ts";
-import { type ActionName, type ActionRecord, beginAction, endAction } from "./action_log.ts";
+import { type ActionName, type ActionRecord, type Ended, onRecord } from "./action_log.ts";
 import { runCycle, syncPeers } from "./cycle.ts";
 import type { PulseDeps } from "./deps.ts";
 import { writeReport } from "./learning.ts";
 import { runNextTask } from "./task_runner.ts";
-
-type Ended = Pick<ActionRecord, "status" | "result">;
 
 const completed = (result: unknown): Ended => ({ status: "completed", result });
 const disabled = (reason: string): Ended => ({ status: "disabled", result: { reason } });
@@ -45,13 +43,13 @@ const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
 };
 
 /** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */
-export async function runAction(deps: PulseDeps, action: ActionName): Promise<ActionRecord> {
-  const begun = await beginAction(deps, action);
-  const ended = await RUN[action](deps).catch((error: unknown): Ended => {
-    if (!(error instanceof AppError))
+export const runAction = (deps: PulseDeps, action: ActionName): Promise<ActionRecord> =>
+  onRecord(deps, action, async () => {
+    try {
+      return await RUN[action](deps);
+    } catch (error) {
+      if (error instanceof AppError) return { status: "failed", result: { error: error.message } };
       deps.log.error("action failed", { action, error: String(error), stack: (error as Error).stack });
-    const told = error instanceof AppError ? error.message : "internal error; the service's log has the cause";
-    return { status: "failed", result: { error: told } };
+      return { status: "failed", result: { error: "internal error; the service's log has the cause" } };
+    }
   });
-  return endAction(deps, begun, ended);
-}

@@ -2,202 +2,141 @@
  * Figures of the governed product, from the records alone: they agree after a restart and between instances. Labels are
  * KPIs, dimensions and fixed words; never ids, tenants or names.
  */
+// The whole of prom-client needs Node; its registry alone runs anywhere.
+import Registry from "prom-client/lib/registry.js";
 import { readHead } from "../audit/chain.ts";
-import type { PulseDeps } from "./deps.ts";
-import { STATUSES } from "../governance/rules/change.ts";
-import type { PeerState } from "./ports.ts";
-import { type Figures, figuresOf } from "./figures.ts";
-import { goalsOf } from "./goals.ts";
-import { LEVELS } from "../governance/rules/autonomy_level.ts";
-import type { Family } from "./prometheus_text.ts";
 import { reading } from "../follow/reading.ts";
 import { totalTally } from "../follow/tallies.ts";
-import type { Counter, Tally } from "../follow/tally.ts";
-import { type StatusCounts, waiting } from "../follow/waiting.ts";
-import { TASK_STATUSES, type TaskCounts, taskCounts } from "./tasks.ts";
+import type { Counter } from "../follow/tally.ts";
+import { waiting } from "../follow/waiting.ts";
+import { STATUSES } from "../governance/rules/change.ts";
+import { VERDICTS } from "../governance/rules/outcome.ts";
+import type { PulseDeps } from "./deps.ts";
+import { figuresOf } from "./figures.ts";
+import { TASK_STATUSES, taskCounts, taskStats } from "./tasks.ts";
 import { countsOf } from "./trend.ts";
 
-type Samples = Family["samples"];
+/** The content type of the text. */
+export const PROMETHEUS_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
-const gauge = (name: string, help: string, samples: Samples): Family => ({ name, type: "gauge", help, samples });
-const counter = (name: string, help: string, samples: Samples): Family => ({ name, type: "counter", help, samples });
+/** All metrics, each `countersign_<name>`; those that end in `_total` are counters, all others gauges. */
+const HELP = {
+  dimension_ratio: "E effect, M memory, R reliability, N need; absent without data.",
+  reliability_low_ratio: "Lower end of R's 95 % interval.",
+  reliability_high_ratio: "Upper end of R's 95 % interval.",
+  kpi_value: "The last value fed.",
+  kpi_attainment_ratio: "What the KPI adds to E.",
+  kpi_goal_progress_ratio: "0 at the intent's baseline, 1 at its target.",
+  kpi_last_fed_timestamp_seconds: "When the KPI was last fed.",
+  changes: "Changes by status.",
+  changes_proposed_total: "Changes proposed.",
+  decisions_total: "Decisions on changes.",
+  decisions_by_level_total: "Decisions by level of autonomy; L5 is drift.",
+  applies_total: "Applies attempted.",
+  rollbacks_total: "Rollbacks, by who asked.",
+  rollback_failures_total: "Rollbacks that failed.",
+  drift_episodes_total: "Times the host was found to no longer show a change.",
+  outcomes_closed_total: "Final outcomes of applied changes.",
+  kpi_feeds_total: "KPI feeds.",
+  open_items: "What is open, by kind.",
+  overdue_items: "What is overdue, by kind.",
+  audit_entries_total: "Entries of the audit log.",
+  audit_chain_valid: "1 while the audit chain holds as far as it was checked.",
+  tasks: "Tasks by status.",
+  task_mean_rating: "Mean of all ratings, 1 to 5.",
+  cycles_total: "Cycles run.",
+  last_cycle_timestamp_seconds: "When the last cycle ended.",
+  notifications_failing: "1 while notifications do not get through.",
+  peers: "Peers by state.",
+  peer_logs_rewritten: "Peers whose audit log no longer continues what was kept of it.",
+} as const;
+type Name = keyof typeof HELP;
+
+type Value = number | null | undefined;
+type Samples = readonly { value: number; labels: Readonly<Record<string, string>> }[];
+
 /** No sample where there is no data: a scrape must not read an invented 0. */
-const known = (value: number | null | undefined): Samples => (value === null || value === undefined ? [] : [[value]]);
-const seconds = (time: string | null | undefined): Samples => known(time ? Date.parse(time) / 1000 : null);
+const known = (value: Value, labels = {}): Samples => (value == null ? [] : [{ value, labels }]);
+/** One sample a member, labelled by its name. */
+const by = (label: string, values: Readonly<Record<string, Value>>): Samples =>
+  Object.entries(values).flatMap(([word, value]) => known(value, { [label]: word }));
+const counted = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
+  Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
+const seconds = (time: string): number => Date.parse(time) / 1000;
 
-/** All families, in a fixed order. */
-export async function businessMetrics(deps: PulseDeps): Promise<Family[]> {
-  const { store, product, integrity } = deps;
-  const [figures, total, tasks, head, tick, waits] = await Promise.all([
+/** All metrics that have samples, as Prometheus text. */
+export async function businessMetrics(deps: PulseDeps): Promise<string> {
+  const registry = new Registry();
+  for (const [of, values] of Object.entries(await samplesOf(deps)) as [Name, Samples][]) {
+    const name = `countersign_${of}`;
+    const metric = { name, help: HELP[of], values, type: name.endsWith("_total") ? "counter" : "gauge" };
+    if (values.length > 0) registry.registerMetric({ name, get: () => metric });
+  }
+  return registry.metrics();
+}
+
+async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
+  const { store, product, integrity, notifier, link } = deps;
+  const [figures, total, tasks, head, tick, { state }, peers] = await Promise.all([
     figuresOf(deps),
     totalTally(deps),
     taskCounts(store),
     readHead(store),
-    store.get("meta", "tick"),
+    store.get("meta", "tick").then((stored) => stored?.value),
     reading(deps, waiting),
+    link?.peers(),
   ]);
-  return [
-    ...dimensions(figures),
-    ...kpis(figures, deps),
-    ...changes(waits.state.counts, total),
-    ...need(figures),
-    counter("countersign_audit_entries_total", "Entries of the audit log.", known(head?.length)),
-    gauge(
-      "countersign_audit_chain_valid",
-      "1 while the audit chain holds as far as it was checked.",
-      known(product ? (integrity.breach ? 0 : 1) : null),
+  const { effect, reliability, need, kpis, goals, values } = figures;
+  const of = (counter: Counter): number => total[counter] ?? 0;
+  const fed = Object.entries(kpis.values);
+  return {
+    dimension_ratio: by("dimension", values),
+    reliability_low_ratio: known(reliability.interval?.low),
+    reliability_high_ratio: known(reliability.interval?.high),
+    kpi_value: fed.flatMap(([kpi, { value }]) => known(value, { kpi })),
+    kpi_attainment_ratio: effect.parts.flatMap(({ kpi, attainment }) => known(attainment, { kpi })),
+    kpi_goal_progress_ratio: goals.flatMap(({ kpi, progress }) => known(progress, { kpi })),
+    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => known(seconds(at), { kpi })),
+    changes: by(
+      "status",
+      counted(STATUSES, (status) => state.counts[status]),
     ),
-    ...taskFamilies(tasks),
-    counter("countersign_cycles_total", "Cycles run.", known(tick?.value.tick ?? 0)),
-    gauge("countersign_last_cycle_timestamp_seconds", "When the last cycle ended.", seconds(tick?.value.at)),
-    gauge(
-      "countersign_notifications_failing",
-      "1 while notifications do not get through.",
-      known(deps.notifier ? (deps.notifier.problem() === null ? 0 : 1) : null),
+    changes_proposed_total: known(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
+    decisions_total: by(
+      "decision",
+      counted(["approved", "denied", "withdrawn", "expired", "minor"], (decision) => of(`decided_${decision}`)),
     ),
-    ...(deps.link ? peerFamilies(await deps.link.peers()) : []),
-  ];
-}
-
-function peerFamilies(peers: readonly PeerState[]): Family[] {
-  const states = ["up", "down", "unknown"] as const;
-  const inState = (state: PeerState["state"]): number => peers.filter((peer) => peer.state === state).length;
-  return [
-    gauge(
-      "countersign_peers",
-      "Peers by state.",
-      states.map((state) => [inState(state), { state }]),
+    decisions_by_level_total: by("level", countsOf(total)),
+    applies_total: by("result", {
+      applied: of("attempts") - of("attempts_apply_failed"),
+      failed: of("attempts_apply_failed"),
+    }),
+    rollbacks_total: by("by", { person: of("rollbacks_person"), guardrail: of("rollbacks_guardrail") }),
+    rollback_failures_total: known(of("rollbacks_failed")),
+    drift_episodes_total: known(of("drift_episodes")),
+    outcomes_closed_total: by(
+      "verdict",
+      counted(VERDICTS, (verdict) => of(`verdict_${verdict}`)),
     ),
-    gauge(
-      "countersign_peer_logs_rewritten",
-      "Peers whose audit log no longer continues what was kept of it.",
-      known(peers.filter(({ log }) => log === "rewritten").length),
+    kpi_feeds_total: known(of("kpi_feeds")),
+    open_items: need.items.flatMap(({ item, open }) => known(open, { item })),
+    overdue_items: need.items.flatMap(({ item, overdue }) => known(overdue, { item })),
+    audit_entries_total: known(head?.length),
+    audit_chain_valid: known(product && Number(!integrity.breach)),
+    tasks: by(
+      "status",
+      counted(TASK_STATUSES, (status) => tasks.statuses[status]),
     ),
-  ];
-}
-
-function dimensions({ effect, memory, reliability, need: { value } }: Figures): Family[] {
-  const values = { E: effect.value, M: memory.value, R: reliability.value, N: value };
-  return [
-    gauge(
-      "countersign_dimension_ratio",
-      "E effect, M memory, R reliability, N need; absent without data.",
-      Object.entries(values).flatMap(([dimension, one]) => (one === null ? [] : [[one, { dimension }] as const])),
-    ),
-    gauge("countersign_reliability_low_ratio", "Lower end of R's 95 % interval.", known(reliability.interval?.low)),
-    gauge("countersign_reliability_high_ratio", "Upper end of R's 95 % interval.", known(reliability.interval?.high)),
-  ];
-}
-
-function kpis({ kpis: { values, last_at }, effect }: Figures, { product }: PulseDeps): Family[] {
-  const parts = effect.parts.filter(({ attainment }) => attainment !== null);
-  const goals = product ? goalsOf({ values, last_at }, product.intent) : [];
-  return [
-    gauge(
-      "countersign_kpi_value",
-      "The last value fed.",
-      Object.entries(values).map(([kpi, { value }]) => [value, { kpi }]),
-    ),
-    gauge(
-      "countersign_kpi_attainment_ratio",
-      "What the KPI adds to E.",
-      parts.map(({ kpi, attainment }) => [attainment!, { kpi }]),
-    ),
-    gauge(
-      "countersign_kpi_goal_progress_ratio",
-      "0 at the intent's baseline, 1 at its target.",
-      goals.flatMap(({ kpi, progress }) => (progress === null ? [] : [[progress, { kpi }] as const])),
-    ),
-    gauge(
-      "countersign_kpi_last_fed_timestamp_seconds",
-      "When the KPI was last fed.",
-      Object.entries(values).map(([kpi, { at }]) => [Date.parse(at) / 1000, { kpi }]),
-    ),
-  ];
-}
-
-function changes(counts: StatusCounts, total: Tally): Family[] {
-  const of = (name: Counter): number => total[name] ?? 0;
-  const by = (label: string, names: Record<string, Counter>): Samples =>
-    Object.entries(names).map(([word, name]) => [of(name), { [label]: word }]);
-  const proposed = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return [
-    gauge(
-      "countersign_changes",
-      "Changes by status.",
-      STATUSES.map((status) => [counts[status] ?? 0, { status }]),
-    ),
-    counter("countersign_changes_proposed_total", "Changes proposed.", [[proposed]]),
-    counter(
-      "countersign_decisions_total",
-      "Decisions on changes.",
-      by("decision", {
-        approved: "decided_approved",
-        denied: "decided_denied",
-        withdrawn: "decided_withdrawn",
-        expired: "decided_expired",
-        minor: "decided_minor",
-      }),
-    ),
-    counter(
-      "countersign_decisions_by_level_total",
-      "Decisions by level of autonomy; L5 is drift.",
-      LEVELS.map((level) => [countsOf(total)[level], { level }]),
-    ),
-    counter("countersign_applies_total", "Applies attempted.", [
-      [of("attempts") - of("attempts_apply_failed"), { result: "applied" }],
-      [of("attempts_apply_failed"), { result: "failed" }],
-    ]),
-    counter(
-      "countersign_rollbacks_total",
-      "Rollbacks, by who asked.",
-      by("by", { person: "rollbacks_person", guardrail: "rollbacks_guardrail" }),
-    ),
-    counter("countersign_rollback_failures_total", "Rollbacks that failed.", [[of("rollbacks_failed")]]),
-    counter("countersign_drift_episodes_total", "Times the host was found to no longer show a change.", [
-      [of("drift_episodes")],
-    ]),
-    counter(
-      "countersign_outcomes_closed_total",
-      "Final outcomes of applied changes.",
-      by("verdict", {
-        met: "verdict_met",
-        missed: "verdict_missed",
-        regressed: "verdict_regressed",
-        inconclusive: "verdict_inconclusive",
-      }),
-    ),
-    counter("countersign_kpi_feeds_total", "KPI feeds.", [[of("kpi_feeds")]]),
-  ];
-}
-
-function need({ need: { items } }: Figures): Family[] {
-  return [
-    gauge(
-      "countersign_open_items",
-      "What is open, by kind.",
-      items.map(({ item, open }) => [open, { item }]),
-    ),
-    gauge(
-      "countersign_overdue_items",
-      "What is overdue, by kind.",
-      items.map(({ item, overdue }) => [overdue, { item }]),
-    ),
-  ];
-}
-
-function taskFamilies(tasks: TaskCounts): Family[] {
-  const { statuses, ratings, rating_sum } = tasks;
-  return [
-    gauge(
-      "countersign_tasks",
-      "Tasks by status.",
-      TASK_STATUSES.map((status) => [statuses[status] ?? 0, { status }]),
-    ),
-    gauge(
-      "countersign_task_mean_rating",
-      "Mean of all ratings, 1 to 5.",
-      known(ratings === 0 ? null : rating_sum / ratings),
-    ),
-  ];
+    task_mean_rating: known(taskStats(tasks).mean_rating),
+    cycles_total: known(tick?.tick ?? 0),
+    last_cycle_timestamp_seconds: known(tick && seconds(tick.at)),
+    notifications_failing: known(notifier && Number(notifier.problem() !== null)),
+    peers: peers
+      ? by(
+          "state",
+          counted(["up", "down", "unknown"], (word) => peers.filter((peer) => peer.state === word).length),
+        )
+      : [],
+    peer_logs_rewritten: known(peers?.filter(({ log }) => log === "rewritten").length),
+  };
 }

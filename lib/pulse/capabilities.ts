@@ -10,37 +10,32 @@ import type { PulseDeps } from "./deps.ts";
 export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
   const off = product ? null : "no product intent is given";
+  const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
   const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
-  const unheard = notifier?.problem() ?? null;
+  const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
-    capability("product_runtime", "product", off, "--product-intent PATH"),
+    capability("product_runtime", "product", off, intent),
     product?.adapter
       ? working("product_adapter", "product", failure ?? null)
-      : capability(
-          "product_adapter",
-          "product",
-          "approved changes are recorded and not carried anywhere",
-          "--product-config PATH, or --product-adapter URL",
-        ),
+      : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
-      : capability("audit_chain", "audit", off, "--product-intent PATH"),
+      : capability("audit_chain", "audit", off, intent),
     anchor
       ? working("audit_anchor", "audit", unanchored ?? null)
       : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
     capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
     capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
     notifier
-      ? working("notifications", "host", unheard)
+      ? working("notifications", "host", notifier.problem())
       : capability("notifications", "host", "not configured", "--notify-url URL"),
     ...(link ? [link.capability()] : []),
     ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
   ];
-  const added = new Set(capabilities.map(({ id }) => id));
-  const all = [...own.filter(({ id }) => !added.has(id)), ...capabilities];
+  const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
   // The host tells whether a model is configured; the model itself, how it fares.
   const wordless = llm?.problem?.() ?? null;
   return wordless === null ? all : [...all.filter(({ id }) => id !== "llm"), working("llm", "chat", wordless)];

@@ -32,16 +32,11 @@ export async function changePage(
   const { store } = deps;
   const filtered = query.status !== undefined || query.tenant_id !== undefined;
   const looked = filtered ? SCANNED_A_PAGE : query.limit + 1;
-  const page = await store.list("changes", {
-    ...(query.before ? { after: query.before } : {}),
-    limit: looked,
-    reverse: true,
-  });
+  const page = await store.list("changes", { ...newestFirst(query.before), limit: looked });
   const matching = page
     .map(({ value }) => value.change)
     .filter(
-      (change) =>
-        (query.status ?? change.status) === change.status && (query.tenant_id ?? change.tenant_id) === change.tenant_id,
+      ({ status, tenant_id }) => (query.status ?? status) === status && (query.tenant_id ?? tenant_id) === tenant_id,
     );
   const changes = matching.slice(0, query.limit);
   const cut =
@@ -52,6 +47,8 @@ export async function changePage(
     : Object.values(counts).reduce((sum, count) => sum + count, 0);
   return { changes, total, next: cut ?? null };
 }
+
+const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
 /** Everything about one change; 404 `change_not_found`. */
 export async function changeDetail(deps: GovernanceDeps, changeId: string) {
@@ -75,12 +72,10 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   const inOrder = listed.flat().sort();
   const page = inOrder.slice(0, query.limit);
   const records = (await deps.store.getMany("changes", page)).flatMap((stored) => stored?.value ?? []);
-  const shown = await Promise.all(
-    records.map(async (record) => {
-      const blocked_by = (await gatesNow(deps, record)).filter(({ state }) => state === "block");
-      return { ...pick(record.change, SHOWN), blocked_by };
-    }),
-  );
+  const gates = await Promise.all(records.map((record) => gatesNow(deps, record)));
+  const shown = records.map(({ change }, index) => {
+    return { ...pick(change, SHOWN), blocked_by: gates[index]!.filter(({ state }) => state === "block") };
+  });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
@@ -100,7 +95,8 @@ const SHOWN = [
   "approvals",
 ] as const satisfies readonly (keyof Change)[];
 
-const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
+/** An object's members with these names. */
+export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> =>
   Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
 
 /** Outcomes of applied changes, newest first; `next` is the `before` of the next page. */
@@ -109,11 +105,7 @@ export async function outcomePage(
   query: { limit: number; before?: string | undefined },
 ): Promise<{ outcomes: Outcome[]; next: string | null }> {
   const read = await reading(deps, outcomes);
-  const page = await read.list("outcomes", {
-    ...(query.before ? { after: query.before } : {}),
-    limit: query.limit + 1,
-    reverse: true,
-  });
+  const page = await read.list("outcomes", { ...newestFirst(query.before), limit: query.limit + 1 });
   const shown = page.slice(0, query.limit).map(({ value }) => shownOutcome(deps, read.state.kpis, value));
   return { outcomes: shown, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
@@ -126,8 +118,6 @@ export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState,
 export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
   const hours = deps.product!.intent.policy.consent_ttl_hours;
   if (hours === undefined) return 0;
-  return expireDue(
-    deps,
-    await openBefore(deps, "pending_changes", deps.clock.now() - hours * HOUR_MS, EXPIRED_AT_ONCE),
-  );
+  const deadline = deps.clock.now() - hours * HOUR_MS;
+  return expireDue(deps, await openBefore(deps, "pending_changes", deadline, EXPIRED_AT_ONCE));
 }

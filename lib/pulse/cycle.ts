@@ -15,22 +15,24 @@ import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
 
 /** What a cycle did. */
-export interface CycleReport {
-  tick: number;
-  expired: number;
-  resolved: number;
-  rolled_back: string | null;
-  outcomes_closed: number;
-  verdicts: number;
+export type CycleReport = ReturnType<typeof emptyReport>;
+
+const emptyReport = () => ({
+  tick: 0,
+  expired: 0,
+  resolved: 0,
+  rolled_back: null as string | null,
+  outcomes_closed: 0,
+  verdicts: 0,
   /** The task it ran. */
-  task: string | null;
-  peers_synced: boolean;
-  files_written: number;
+  task: null as string | null,
+  peers_synced: false,
+  files_written: 0,
   /** The steps that failed; the others were taken all the same. */
-  failed_steps: string[];
+  failed_steps: [] as string[],
   /** False for a quick cycle whose time was over before it ended. */
-  complete: boolean;
-}
+  complete: false,
+});
 
 /** How long a quick cycle keeps its caller waiting, and how long peers may keep a whole one, in milliseconds. */
 const QUICK_MS = 200;
@@ -43,41 +45,43 @@ const FOLLOW_MS = 30_000;
  * nor network, runs no task, and resolves within 200 ms: when others are in its way, without having run.
  */
 export async function runCycle(deps: PulseDeps, { quick = false }: { quick?: boolean } = {}): Promise<CycleReport> {
-  if (!quick) return deps.mutex("cycle", () => wholeCycle(deps));
   const report = emptyReport();
   let late = false;
   const turn = deps.mutex("cycle", async () => {
-    if (!late) await quickCycle(deps, report);
+    if (!late) await takeSteps(deps, report, quick);
   });
-  late = await isLate(turn, QUICK_MS);
+  if (quick) late = await isLate(turn, QUICK_MS);
+  else await turn;
   if (!late) return { ...report, complete: true };
   deps.wake?.();
   return { ...report, tick: await tickOf(deps) };
 }
 
-async function wholeCycle(deps: PulseDeps): Promise<CycleReport> {
-  const report = emptyReport();
-  const step = stepper(deps, report);
-  if (deps.product !== undefined && !deps.integrity.breach) {
-    report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
+async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): Promise<void> {
+  /** One step's failure must not keep the others from their work. */
+  const step = async <T>(name: string, run: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await run();
+    } catch (error) {
+      deps.log.warn("a step of the cycle failed", { step: name, error: String(error), stack: (error as Error).stack });
+      report.failed_steps.push(name);
+      return undefined;
+    }
+  };
+  const governs = deps.product && !deps.integrity.breach;
+  if (governs) report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
+  if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
     await step("drift", () => checkDrift(deps));
   }
-  report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
-  report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
-  await step("follow", () => follow(deps, report, FOLLOW_MS));
+  if (!quick) {
+    report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
+    report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
+  }
+  await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
   await step("evaluate", () => evaluate(deps));
-  report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
-  report.tick = await raiseTick(deps);
-  return { ...report, complete: true };
-}
-
-async function quickCycle(deps: PulseDeps, report: CycleReport): Promise<void> {
-  const step = stepper(deps, report);
-  if (deps.product && !deps.integrity.breach) report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
-  await step("follow", () => follow(deps, report, QUICK_MS));
-  await step("evaluate", () => evaluate(deps));
+  if (!quick) report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
   report.tick = await raiseTick(deps);
 }
 
@@ -106,33 +110,6 @@ async function follow(deps: PulseDeps, report: CycleReport, ms: number): Promise
   report.verdicts = judged.new_verdicts;
   for (const follower of FOLLOWERS)
     if (problemOf(deps, follower) !== null) report.failed_steps.push(`follow_${follower.name}`);
-}
-
-const emptyReport = (): CycleReport => ({
-  tick: 0,
-  expired: 0,
-  resolved: 0,
-  rolled_back: null,
-  outcomes_closed: 0,
-  verdicts: 0,
-  task: null,
-  peers_synced: false,
-  files_written: 0,
-  failed_steps: [],
-  complete: false,
-});
-
-/** One step's failure must not keep the others from their work. */
-function stepper({ log }: PulseDeps, report: CycleReport) {
-  return async <T>(name: string, run: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await run();
-    } catch (error) {
-      log.warn("a step of the cycle failed", { step: name, error: String(error), stack: (error as Error).stack });
-      report.failed_steps.push(name);
-      return undefined;
-    }
-  };
 }
 
 /** Asks the peers; one that hangs holds up no more than 10 s. */

@@ -3,12 +3,12 @@ import type { GovernanceDeps } from "../governance/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Llm } from "../llm/port.ts";
 import type { Capability } from "./capability.ts";
-import type { EvolvedFiles, Metrics, PeersPort } from "./ports.ts";
 
 /** What the pulse needs; what is optional is absent where a host has no such thing. */
 export interface PulseDeps extends GovernanceDeps {
   evolved?: EvolvedFiles | undefined;
-  metrics?: Metrics | undefined;
+  /** Figures of the process and its HTTP server, as Prometheus text. */
+  metrics?: { text(): Promise<string> } | undefined;
   /** Signalled after every commit of this process. */
   commits?: CommitSignal | undefined;
   /** Makes a checkpoint of the audit log now. */
@@ -25,4 +25,37 @@ export interface PulseDeps extends GovernanceDeps {
   llm?: Llm | undefined;
   /** What this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
+}
+
+/** One self-evolution file. */
+export interface EvolvedFile {
+  name: string;
+  bytes: number;
+  /** Lower-case hex. */
+  sha256: string;
+  modified_at: string;
+  /** By its name. */
+  kind: "retrospective" | "report" | "lessons" | "other";
+}
+
+/**
+ * Where the service writes what it learnt: inert text, never executed and never read back as configuration. Names are
+ * `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
+ */
+export interface EvolvedFiles {
+  /** All files, newest first. */
+  list(): Promise<EvolvedFile[]>;
+  /** A file's text; undefined when there is none of that name. */
+  read(name: string): Promise<string | undefined>;
+  /** Writes or replaces a file, whole. */
+  write(name: string, text: string): Promise<void>;
+}
+
+/** The peers, as far as the cycle and the metrics look at them. */
+export interface PeersPort {
+  /** `rewritten`: its audit log is no longer a continuation of the one that was kept. */
+  peers(): Promise<readonly { state: "up" | "down" | "unknown"; log: string }[]>;
+  /** Brings what peers know of each other up to date; never rejects for a peer's sake. */
+  sync(): Promise<unknown>;
+  capability(): Capability;
 }

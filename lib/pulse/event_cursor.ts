@@ -72,23 +72,22 @@ export async function eventsAfter(store: Store, cursor: EventCursor, limit: numb
   const present = await presentCursor(store);
   let at = cursor;
   const events: PulseEvent[] = [];
-  const more = Math.min(limit, present.audit - at.audit);
-  const entries = more > 0 ? await store.list("audit", { after: entryKey(at.audit), limit: more }) : [];
-  for (const { value } of entries) {
+  const room = (): number => limit - events.length;
+  const entries = Math.min(limit, Math.max(0, present.audit - at.audit));
+  for (const { value } of await store.list("audit", { after: entryKey(at.audit), limit: entries })) {
     at = { ...at, audit: value.id };
     events.push({ cursor: at, type: "audit", data: value });
   }
   for (const part of ["growth", "notice"] as const) {
-    const sources = part === "growth" ? (["growth_rows", "outcome_rows"] as const) : (["notices"] as const);
-    if (present[part] <= at[part] || events.length === limit) continue;
-    for (const row of await rowsAfter(store, sources, at[part], present[part], limit - events.length)) {
+    if (present[part] <= at[part] || room() === 0) continue;
+    for (const row of await rowsAfter(store, SOURCES_OF[part], at[part], present[part], room())) {
       at = { ...at, [part]: row.seq };
       events.push({ cursor: at, type: "growth", data: row });
     }
   }
-  if (events.length === limit || present.tick <= at.tick) return events;
-  const newest = (await store.get("meta", "tick"))?.value;
-  if (newest)
-    events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: { tick: newest.tick, at: newest.at } });
+  const newest = room() > 0 && present.tick > at.tick ? (await store.get("meta", "tick"))?.value : undefined;
+  if (newest) events.push({ cursor: { ...at, tick: newest.tick }, type: "tick", data: newest });
   return events;
 }
+
+const SOURCES_OF = { growth: ["growth_rows", "outcome_rows"], notice: ["notices"] } as const;

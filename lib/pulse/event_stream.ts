@@ -5,30 +5,24 @@ import { cursorText, type EventCursor, eventsAfter, type PulseEvent } from "./ev
 
 const BATCH = 100;
 
-/** Times in milliseconds. */
-export interface StreamTimes {
-  /** A comment is sent when nothing else was for this long, so that proxies keep the connection. */
-  heartbeat: number;
-  /** A store that other processes write to is looked at this often. */
-  poll: number;
-  /** After this the reader is sent away, and comes back with its cursor. */
-  lifetime: number;
-}
-
-export const STREAM_TIMES: StreamTimes = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
+/**
+ * Times in milliseconds. A comment is sent when nothing else was for `heartbeat`, so that proxies keep the connection; a store
+ * that other processes write to is looked at every `poll`; after `lifetime` the reader is sent away, and comes back with its
+ * cursor.
+ */
+const TIMES = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
 
 /** Events after a cursor, one batch for each time the reader asks: a reader that does not read costs nothing. */
 export function eventStream(
   { store, commits = createCommitSignal() }: { store: Store; commits?: CommitSignal | undefined },
   from: EventCursor,
   onEnd: () => void = () => {},
-  { heartbeat, poll, lifetime }: StreamTimes = STREAM_TIMES,
+  { heartbeat, poll, lifetime } = TIMES,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const gone = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
-  let started = false;
 
   /** What to send next: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
@@ -47,27 +41,20 @@ export function eventStream(
     return undefined;
   };
 
-  /** A stream that fails is not cancelled, but its reader is gone all the same. */
-  const nextOrEnd = async (): Promise<string | undefined> => {
-    try {
-      return await next();
-    } catch (error) {
-      onEnd();
-      throw error;
-    }
-  };
-
   return new ReadableStream(
     {
+      // Before anything happens: until then the reader would not even see the headers.
+      start: (controller) => controller.enqueue(encoder.encode("retry: 3000\n\n")),
       async pull(controller) {
-        // The first piece goes out at once: until then the reader would not even see the headers.
-        const text = started ? await nextOrEnd() : "retry: 3000\n\n";
-        started = true;
-        if (text !== undefined) controller.enqueue(encoder.encode(text));
-        else if (!gone.signal.aborted) {
-          onEnd();
-          controller.close();
+        let text: string | undefined;
+        try {
+          text = await next();
+        } finally {
+          // A stream that fails is not cancelled, but its reader is gone all the same.
+          if (text === undefined && !gone.signal.aborted) onEnd();
         }
+        if (text !== undefined) controller.enqueue(encoder.encode(text));
+        else if (!gone.signal.aborted) controller.close();
       },
       cancel() {
         onEnd();

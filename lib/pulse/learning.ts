@@ -69,11 +69,11 @@ export async function writeReport(
   week: Week = weekOf(deps.clock.now()),
 ): Promise<string[]> {
   const figures = await figuresOf(deps);
-  const files: [name: string, text: string][] = [[`report-${week.name}.md`, await weeklyReport(deps, week, figures)]];
-  for (const dimension of DIMENSIONS)
-    files.push([`lessons-${dimension}.md`, await lessonsOf(deps, dimension, figures)]);
-  for (const [name, text] of files) await evolved?.write(name, text);
-  return files.map(([name]) => name);
+  const lessons = await lessonsOf(deps, figures);
+  const files = { [`report-${week.name}.md`]: await weeklyReport(deps, week, figures) };
+  for (const dimension of DIMENSIONS) files[`lessons-${dimension}.md`] = lessons[dimension];
+  for (const [name, text] of Object.entries(files)) await evolved?.write(name, text);
+  return Object.keys(files);
 }
 
 /** Ids of this service fit a file name; one that came from elsewhere is made to. */

@@ -39,28 +39,21 @@ export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
     store.list("drift", { limit: DRIFT_COUNTED }),
     ...AGE_CLASSES.map((ageClass) => overdueOf(deps, ageClass)),
   ]);
-  const openOf = (ageClass: AgeClass): number =>
-    (ageClass === "pending_changes" ? state.counts.pending_consent : tasks.open[ageClass]) ?? 0;
   const atOnce = (item: z.infer<typeof itemSchema>["item"], count: number) => ({ item, open: count, overdue: count });
+  const ofClass = (item: AgeClass, index: number) => {
+    const open = (item === "pending_changes" ? state.counts.pending_consent : tasks.open[item]) ?? 0;
+    return { item, open, overdue: Math.min(open, aged[index]!.length) };
+  };
   const items = [
-    ...AGE_CLASSES.map((item, index) => ({
-      item,
-      open: openOf(item),
-      overdue: Math.min(openOf(item), aged[index]!.length),
-    })),
+    ...AGE_CLASSES.map(ofClass),
     atOnce("drift", drift.length),
     atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
     atOnce("audit_chain", integrity.breach ? 1 : 0),
   ].filter(({ open }) => open > 0);
   const open = items.reduce((total, item) => total + item.open, 0);
   const overdue = items.reduce((total, item) => total + item.overdue, 0);
-  return {
-    value: open === 0 ? 0 : overdue / open,
-    open,
-    overdue,
-    items,
-    at_least: aged.some(({ length }) => length === MOST_COUNTED),
-  };
+  const at_least = aged.some(({ length }) => length === MOST_COUNTED);
+  return { value: open === 0 ? 0 : overdue / open, open, overdue, items, at_least };
 }
 
 /** The KPIs that count in E and were last fed more than 7 days ago. */

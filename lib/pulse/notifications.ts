@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { Change } from "../governance/rules/change.ts";
 import type { Outcome } from "../governance/rules/outcome.ts";
-import { shownOutcome } from "./changes.ts";
+import { pick, shownOutcome } from "./changes.ts";
 import type { PulseEvent } from "./event_cursor.ts";
 import type { GrowthRow } from "../follow/growth_row.ts";
 import { outcomes } from "../follow/outcomes.ts";
@@ -51,69 +51,48 @@ const SHOWN = [
   "status",
   "proposer",
   "required_approvers",
-] as const;
+] as const satisfies readonly (keyof Change)[];
 type ChangeShown = Pick<Change, (typeof SHOWN)[number]>;
 
 /** The notification for an event; undefined for those that nobody needs to be told of. */
 export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promise<Notification | undefined> {
-  if (event.type === "tick" || !deps.product) return undefined;
-  const type = event.type === "audit" ? typeOfEntry(event.data) : typeOfRow(event.data);
-  if (!type) return undefined;
+  const type = typeOf(event);
+  if (event.type === "tick" || !type || !deps.product) return undefined;
   const { product_id, instance_id } = deps.product.identity;
-  const at = event.type === "audit" ? event.data.timestamp : event.data.at;
-  const id = await idOf(deps, event);
-  const data = event.type === "audit" ? await entryData(deps, event.data) : await rowData(deps, event.data, type);
-  return { id, type, timestamp: at, product_id, instance_id, data };
+  const [number, timestamp, changeId, told] =
+    event.type === "audit"
+      ? [event.data.id, event.data.timestamp, event.data.change_id, toldByEntry(event.data)]
+      : [event.data.seq, event.data.at, event.data.ref ?? "", await toldByRow(deps, event.data)];
+  const change = changeId === "" ? undefined : (await deps.store.get("changes", changeId))?.value.change;
+  const data = { change: change ? pick(change, SHOWN) : null, ...told };
+  // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
+  const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
+  const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
+  return { id, type, timestamp, product_id, instance_id, data };
 }
 
-/** Unique over all logs: the random part of the log's origin, then the entry's or the row's number. */
-async function idOf({ store }: PulseDeps, { type, data }: Exclude<PulseEvent, { type: "tick" }>): Promise<string> {
-  const origin = (await store.get("meta", "chain"))?.value.origin ?? "";
-  const number = type === "audit" ? data.id : data.seq;
-  return `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${type}_${number}`;
-}
-
-function typeOfEntry({ event_type, detail }: AuditEntry): NotificationType | undefined {
-  switch (event_type) {
-    case "change_proposed":
-    case "consent_decision": {
-      const { status } = JSON.parse(detail) as { status: string };
-      return status === "pending_consent" ? "change.waiting_for_consent" : "change.decided";
-    }
-    case "change_applied":
-      return "change.applied";
-    case "change_apply_failed":
-      return "change.apply_failed";
-    case "change_rolled_back":
-      return "change.rolled_back";
-    case "change_rollback_failed":
-      return "change.rollback_failed";
-    case "change_drifted":
-      return "change.drifted";
-    default:
-      return undefined;
+function typeOf({ type: source, data }: PulseEvent): NotificationType | undefined {
+  if (source === "tick") return undefined;
+  if (source === "growth")
+    return data.kind === "outcome" ? "outcome.verdict" : data.kind === "guardrail" ? "guardrail.tripped" : undefined;
+  const { event_type, detail } = data;
+  if (event_type === "change_proposed" || event_type === "consent_decision") {
+    const { status } = JSON.parse(detail) as { status: string };
+    return status === "pending_consent" ? "change.waiting_for_consent" : "change.decided";
   }
+  return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 
-const typeOfRow = ({ kind }: GrowthRow): NotificationType | undefined =>
-  kind === "outcome" ? "outcome.verdict" : kind === "guardrail" ? "guardrail.tripped" : undefined;
+type Told = Omit<Notification["data"], "change">;
 
-async function entryData({ store }: PulseDeps, entry: AuditEntry): Promise<Notification["data"]> {
-  const { id, event_type, detail, current_hash } = entry;
-  const record = (await store.get("changes", entry.change_id))?.value;
-  return { change: shown(record), audit_entry: { id, event_type, detail, current_hash } };
-}
+const toldByEntry = ({ id, event_type, detail, current_hash }: AuditEntry): Told => ({
+  audit_entry: { id, event_type, detail, current_hash },
+});
 
-async function rowData(deps: PulseDeps, row: GrowthRow, type: NotificationType): Promise<Notification["data"]> {
-  const { store } = deps;
-  const ref = row.ref ?? "";
-  const record = ref === "" ? undefined : (await store.get("changes", ref))?.value;
-  const notice = { title: row.title, detail: row.detail };
-  if (type !== "outcome.verdict") return { change: shown(record), notice };
+async function toldByRow(deps: PulseDeps, { kind, ref, title, detail }: GrowthRow): Promise<Told> {
+  const notice = { title, detail };
+  if (kind !== "outcome") return { notice };
   const { get, state } = await reading(deps, outcomes);
-  const outcome = (await get("outcomes", ref))?.value;
-  return { change: shown(record), outcome: outcome ? shownOutcome(deps, state.kpis, outcome) : null, notice };
+  const outcome = (await get("outcomes", ref ?? ""))?.value;
+  return { outcome: outcome ? shownOutcome(deps, state.kpis, outcome) : null, notice };
 }
-
-const shown = (record: { change: Change } | undefined): ChangeShown | null =>
-  record ? (Object.fromEntries(SHOWN.map((field) => [field, record.change[field]])) as ChangeShown) : null;

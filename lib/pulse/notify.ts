@@ -4,7 +4,7 @@
  * in a request's way.
  */
 import type { PulseDeps } from "./deps.ts";
-import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
+import { createCommitSignal } from "../kit/commit_signal.ts";
 import { type EventCursor, eventsAfter, type GivenCursor, presentCursor, resumed } from "./event_cursor.ts";
 import { type Notification, notificationOf } from "./notifications.ts";
 import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
@@ -49,40 +49,27 @@ const BATCH = 50;
 
 /** Begins with what happens from now on, or, after a restart, with what was not delivered before. */
 export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier {
-  const { url, secret, times = NOTIFY_TIMES, random = Math.random } = options;
-  const send = options.fetch ?? fetch;
-  const commits: CommitSignal = deps.commits ?? createCommitSignal();
+  const { url, secret, times = NOTIFY_TIMES, random = Math.random, fetch: send = fetch } = options;
+  const { store, clock, log, commits = createCommitSignal() } = deps;
   const key = keyOf(secret);
   const ended = new AbortController();
   const never = createCommitSignal();
-  const place: Place = {};
   let problem: string | null = null;
-  let storeProblem: string | null = null;
+  /** Delivered and not kept yet. A store that takes no writes must not have it sent over and over. */
+  let unkept: EventCursor | undefined;
 
   const pause = (ms: number): Promise<void> => never.wait(0, ms, ended.signal);
 
-  /** Resolves when the receiver has it, or when everything ends: false. */
-  const deliver = async (notification: Notification): Promise<boolean> => {
-    for (let failures = 0; !ended.signal.aborted; failures++) {
-      const failure = await attempt(notification);
-      if (ended.signal.aborted) return failure === null;
-      if (failure === null) {
-        if (problem !== null) deps.log.info("notifications get through again", { id: notification.id });
-        problem = null;
-        return true;
-      }
-      if (problem === null)
-        deps.log.warn("a notification did not get through; it is tried again", { id: notification.id, failure });
-      problem = failure;
-      await pause(random() * Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30)));
-    }
-    return false;
+  const keep = async (cursor: EventCursor): Promise<void> => {
+    unkept = cursor;
+    await store.transact((tx) => tx.put("meta", "notify", cursor));
+    unkept = undefined;
   };
 
   /** Sends once; says why it failed, or null. */
   const attempt = async (notification: Notification): Promise<string | null> => {
     const body = JSON.stringify(notification);
-    const seconds = Math.floor(deps.clock.now() / 1000);
+    const seconds = Math.floor(clock.now() / 1000);
     try {
       const response = await send(url, {
         method: "POST",
@@ -106,16 +93,49 @@ export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier
     }
   };
 
+  /** Resolves when the receiver has it, or when everything ends: false. */
+  const deliver = async (notification: Notification): Promise<boolean> => {
+    const { id } = notification;
+    for (let failures = 0; !ended.signal.aborted; failures++) {
+      const failure = await attempt(notification);
+      if (ended.signal.aborted) return failure === null;
+      if (failure === null && problem !== null) log.info("notifications get through again", { id });
+      if (failure !== null && problem === null)
+        log.warn("a notification did not get through; it is tried again", { id, failure });
+      problem = failure;
+      if (failure === null) return true;
+      await pause(random() * Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30)));
+    }
+    return false;
+  };
+
+  /** Delivers the next events and keeps the cursor after each notification; false when there was nothing to do. */
+  const sendNext = async (): Promise<boolean> => {
+    if (unkept) await keep(unkept);
+    const kept = (await store.get("meta", "notify"))?.value;
+    const present = await presentCursor(store);
+    if (!kept) await keep(present);
+    const events = await eventsAfter(store, resumed(present, kept ?? present), BATCH);
+    problem = null;
+    if (events.every(({ type }) => type === "tick")) return false;
+    for (const event of events) {
+      const notification = await notificationOf(deps, event);
+      if (!notification) continue;
+      if (!(await deliver(notification))) return false;
+      await keep(event.cursor);
+    }
+    await keep(events.at(-1)!.cursor);
+    return true;
+  };
+
   const run = async (): Promise<void> => {
     while (!ended.signal.aborted && !commits.closed) {
       const { count } = commits;
       try {
-        const sent = await sendNext(deps, deliver, place);
-        storeProblem = null;
-        if (sent) continue;
+        if (await sendNext()) continue;
       } catch (error) {
-        if (storeProblem === null) deps.log.warn("notifications wait for the store", { error: String(error) });
-        storeProblem = "the store cannot be used";
+        if (problem === null) log.warn("notifications wait for the store", { error: String(error) });
+        problem = "the store cannot be used";
         await pause(times.firstRetry);
       }
       await commits.wait(count, times.poll, ended.signal);
@@ -124,46 +144,10 @@ export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier
   const running = run();
 
   return {
-    problem: () => storeProblem ?? problem,
+    problem: () => problem,
     async stop() {
       ended.abort();
       await running;
     },
   };
-}
-
-/** What was delivered and is not kept yet. A store that takes no writes must not have it sent over and over. */
-interface Place {
-  unkept?: EventCursor | undefined;
-}
-
-/** Delivers the next events and keeps the cursor after each notification; false when there was nothing to do. */
-async function sendNext(
-  deps: PulseDeps,
-  deliver: (notification: Notification) => Promise<boolean>,
-  place: Place,
-): Promise<boolean> {
-  const { store } = deps;
-  const keep = async (cursor: EventCursor): Promise<void> => {
-    place.unkept = cursor;
-    await store.transact((tx) => tx.put("meta", "notify", cursor));
-    place.unkept = undefined;
-  };
-  if (place.unkept) await keep(place.unkept);
-  const kept = (await store.get("meta", "notify"))?.value;
-  const present = await presentCursor(store);
-  if (!kept) {
-    await keep(present);
-    return true;
-  }
-  const events = await eventsAfter(store, resumed(present, kept), BATCH);
-  if (events.every(({ type }) => type === "tick")) return false;
-  for (const event of events) {
-    const notification = await notificationOf(deps, event);
-    if (!notification) continue;
-    if (!(await deliver(notification))) return false;
-    await keep(event.cursor);
-  }
-  await keep(events.at(-1)!.cursor);
-  return true;
 }

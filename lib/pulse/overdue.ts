@@ -1,5 +1,5 @@
 /** How many open items are overdue. Each kind has an index in the order in which its items were made. */
-import type { FollowDeps } from "../follow/deps.ts";
+import type { FollowDeps } from "../follow/follower.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";

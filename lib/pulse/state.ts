@@ -2,8 +2,7 @@
 import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { effectSchema } from "../governance/rules/effect.ts";
-import { figuresOf } from "./figures.ts";
-import { goalSchema, goalsOf } from "./goals.ts";
+import { figuresOf, goalSchema } from "./figures.ts";
 import { needSchema } from "./need.ts";
 import { memorySchema } from "../follow/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
@@ -48,22 +47,19 @@ export const tickOf = async ({ store }: Pick<PulseDeps, "store">): Promise<numbe
 
 /** The state as the records tell it now. */
 export async function stateView(deps: PulseDeps): Promise<State> {
-  const { store, clock, product } = deps;
+  const { store, clock } = deps;
   const [figures, tick, tasks, chat] = await Promise.all([
     figuresOf(deps),
     tickOf(deps),
     taskCounts(store),
     store.get("meta", "chat_provenance"),
   ]);
-  const { kpis, effect, memory, reliability, need } = figures;
+  const { goals, effect, memory, reliability, need, values } = figures;
   return {
     tick,
-    E: effect.value,
-    M: memory.value,
-    R: reliability.value,
-    N: need.value,
+    ...values,
     dimensions: { E: effect, M: memory, R: reliability, N: need },
-    goals: product ? goalsOf(kpis, product.intent) : [],
+    goals,
     provenance: { chat: chat?.value ?? null },
     tasks: taskStats(tasks),
     as_of: new Date(clock.now()).toISOString(),

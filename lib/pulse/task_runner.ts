@@ -9,7 +9,9 @@ import { orderPrefix, saveTask, type Task, taskIn, type TaskRecord } from "./tas
 /** How long a run may take before others count it as abandoned. */
 export const TASK_CLAIM_MS = 60_000;
 /** After so many runs that never ended a task fails. */
-export const TASK_ATTEMPTS = 3;
+const TASK_ATTEMPTS = 3;
+/** So many are looked at when the next task begins: each process runs one at a time. */
+const ABANDONED_AT_ONCE = 4;
 
 /** Runs the first queued task and returns it as it ended; undefined when none is queued. */
 export async function runNextTask(deps: PulseDeps): Promise<Task | undefined> {
@@ -25,49 +27,41 @@ export async function runNextTask(deps: PulseDeps): Promise<Task | undefined> {
   }
 }
 
-/** Takes up what dead processes left running; returns how many tasks. */
-export async function takeUpAbandoned(deps: PulseDeps): Promise<number> {
-  const { store, clock } = deps;
-  let taken = 0;
-  for (const taskId of await placesOf(store, "running", 20))
-    taken += await store.transact(async (tx) => {
-      const record = await taskIn(tx, taskId);
-      if (record.task.status !== "running" || clock.now() < (record.claim?.ends ?? 0)) return 0;
-      await abandon(deps, tx, record, new Date(clock.now()).toISOString());
-      return 1;
-    });
-  return taken;
-}
-
-async function abandon(deps: PulseDeps, tx: Tx, { task, attempts }: TaskRecord, at: string): Promise<void> {
-  const before = { task, attempts };
-  if (attempts < TASK_ATTEMPTS)
-    return saveTask(tx, before, { task: { ...task, status: "queued", started_at: null }, attempts });
-  const result = `given up after ${attempts} runs that were interrupted`;
-  await saveTask(tx, before, {
-    task: { ...task, status: "failed", completed_at: at, result, mode: "rules" },
-    attempts,
-  });
-  await tell(deps, tx, task, at, "failed", result);
-}
-
-async function begin(deps: PulseDeps): Promise<TaskRecord | undefined> {
-  const { store, clock, owner } = deps;
-  await takeUpAbandoned(deps);
-  if ((await placesOf(store, "queued", 1)).length === 0) return undefined;
+/** Takes the first queued task, once what dead processes left running is in the queue again. */
+async function begin({ store, clock, owner }: PulseDeps): Promise<TaskRecord | undefined> {
+  const [open] = await store.list("tasks_order", { limit: 1, keysOnly: true });
+  if (!open || open.id >= orderPrefix("completed")) return undefined;
   return store.transact(async (tx) => {
-    const [first] = await placesOf(tx, "queued", 1);
-    if (first === undefined) return undefined;
-    const before = await taskIn(tx, first);
     const now = clock.now();
+    const at = new Date(now).toISOString();
+    for (const running of await firstOf(tx, "running", ABANDONED_AT_ONCE))
+      if (now >= (running.claim?.ends ?? 0)) await takeUp(store, tx, running, at);
+    const [before] = await firstOf(tx, "queued", 1);
+    if (!before) return undefined;
     const record: TaskRecord = {
-      task: { ...before.task, status: "running", started_at: new Date(now).toISOString() },
+      task: { ...before.task, status: "running", started_at: at },
       attempts: before.attempts + 1,
       claim: { owner, ends: now + TASK_CLAIM_MS },
     };
     await saveTask(tx, before, record);
     return record;
   });
+}
+
+async function firstOf(tx: Tx, status: "running" | "queued", limit: number): Promise<TaskRecord[]> {
+  const places = await tx.list("tasks_order", { prefix: orderPrefix(status), limit });
+  return Promise.all(places.map(({ value }) => taskIn(tx, value)));
+}
+
+/** Puts an abandoned task into the queue again, or gives it up. */
+async function takeUp(store: Store, tx: Tx, before: TaskRecord, at: string): Promise<void> {
+  const { task, attempts } = before;
+  if (attempts < TASK_ATTEMPTS)
+    return saveTask(tx, before, { task: { ...task, status: "queued", started_at: null }, attempts });
+  const result = `given up after ${attempts} runs that were interrupted`;
+  const failed: Task = { ...task, status: "failed", completed_at: at, result, mode: "rules" };
+  await saveTask(tx, before, { task: failed, attempts });
+  await tell(store, tx, failed, result);
 }
 
 /** Commits a result, unless the task was taken up by another meanwhile: then theirs counts. */
@@ -84,26 +78,16 @@ async function end(
     const completed_at = new Date(deps.clock.now()).toISOString();
     const task: Task = { ...current.task, status, completed_at, ...result };
     await saveTask(tx, current, { task, attempts });
-    const detail = status === "failed" ? (result.result ?? "") : "Its report is in the task's result.";
-    await tell(deps, tx, task, completed_at, status, detail);
+    await tell(deps.store, tx, task, status === "failed" ? result.result! : "Its report is in the task's result.");
     return task;
   });
 }
 
-const tell = (deps: PulseDeps, tx: Tx, { task_id, title }: Task, at: string, status: string, detail: string) =>
-  addNotice(deps, tx, {
-    at,
+const tell = (store: Store, tx: Tx, { task_id, title, status, completed_at }: Task, detail: string): Promise<void> =>
+  addNotice({ store }, tx, {
+    at: completed_at!,
     kind: `task_${status}`,
     title: `Task ${task_id} ${status}: ${title}`,
     detail,
     ref: task_id,
   });
-
-async function placesOf(
-  reader: Pick<Store | Tx, "list">,
-  status: "running" | "queued",
-  limit: number,
-): Promise<string[]> {
-  const prefix = orderPrefix(status);
-  return (await reader.list("tasks_order", { prefix, limit })).map(({ value }) => value);
-}

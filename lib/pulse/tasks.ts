@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
 }
 
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
+type TaskStatus = (typeof TASK_STATUSES)[number];
 const ENDED = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
 export const DIMENSIONS = ["E", "M", "R", "N"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -96,13 +96,7 @@ export const taskStatsSchema = z.object({
 
 /** The counts of the tasks that are kept. */
 export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>
-  (await reader.get("tally", "tasks"))?.value ?? {
-    statuses: {},
-    open: {},
-    rated: 0,
-    ratings: 0,
-    rating_sum: 0,
-  };
+  (await reader.get("tally", "tasks"))?.value ?? { statuses: {}, open: {}, rated: 0, ratings: 0, rating_sum: 0 };
 
 /** The counts as they are shown. */
 export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts): z.infer<typeof taskStatsSchema> {
@@ -110,16 +104,11 @@ export function taskStats({ statuses, rated, ratings, rating_sum }: TaskCounts):
   return { queued, running, completed, failed, rated, mean_rating: ratings === 0 ? null : rating_sum / ratings };
 }
 
-/** What a human asks for. */
-export interface TaskInput {
-  title: string;
-  description: string;
-  required_dimension: string | null;
-  priority: Priority;
-}
-
 /** Queues a task and returns it; 503 `too_many_tasks` while as many are open as may be. */
-export async function submitTask({ store, clock, ids }: PulseDeps, input: TaskInput): Promise<Task> {
+export async function submitTask(
+  { store, clock, ids }: PulseDeps,
+  input: Pick<Task, "title" | "description" | "required_dimension" | "priority">,
+): Promise<Task> {
   const now = clock.now();
   const task: Task = {
     task_id: `tsk_${ids.uuid(now)}`,
@@ -134,68 +123,71 @@ export async function submitTask({ store, clock, ids }: PulseDeps, input: TaskIn
   };
   await store.transact(async (tx) => {
     const { queued = 0, running = 0 } = (await taskCounts(tx)).statuses;
-    if (queued + running >= OPEN_TASKS) throw tooMany();
+    if (queued + running >= OPEN_TASKS)
+      throw new AppError(
+        "too_many_tasks",
+        `${OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
+        {},
+        { "retry-after": "60" },
+      );
     await saveTask(tx, undefined, { task, attempts: 0 });
   });
   return task;
 }
 
-const tooMany = (): AppError =>
-  new AppError(
-    "too_many_tasks",
-    `${OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
-    {},
-    { "retry-after": "60" },
-  );
-
-/** Keeps a task with its place in the order and its counts. */
+/** Keeps a task with its place in the order, and counts it as it is now. */
 export async function saveTask(tx: Tx, before: TaskRecord | undefined, after: TaskRecord): Promise<void> {
   const { task } = after;
-  tx.put("tasks", task.task_id, after);
-  if (before?.task.status === task.status) return;
-  if (before) tx.delete("tasks_order", orderKey(before.task));
-  tx.put("tasks_order", orderKey(task), task.task_id);
   const counts = structuredClone(await taskCounts(tx));
-  if (before) counts.statuses[before.task.status] = (counts.statuses[before.task.status] ?? 1) - 1;
-  counts.statuses[task.status] = (counts.statuses[task.status] ?? 0) + 1;
-  const ageClass = ageClassOf(task);
-  if (isOpen(before?.task) !== isOpen(task)) {
-    counts.open[ageClass] = (counts.open[ageClass] ?? 0) + (isOpen(task) ? 1 : -1);
-    if (isOpen(task)) tx.put("tasks_open", openTaskKey(ageClass, task.task_id), task.created_at);
-    else tx.delete("tasks_open", openTaskKey(ageClass, task.task_id));
+  if (before) count(counts, before.task, -1);
+  count(counts, task, 1);
+  tx.put("tasks", task.task_id, after);
+  if (before?.task.status !== task.status) {
+    if (before) tx.delete("tasks_order", orderKey(before.task));
+    tx.put("tasks_order", orderKey(task), task.task_id);
+    const place = openTaskKey(ageClassOf(task), task.task_id);
+    if (isOpen(task)) tx.put("tasks_open", place, task.created_at);
+    else tx.delete("tasks_open", place);
+    await forgetOldest(tx, counts);
   }
-  await forgetOldest(tx, counts);
   tx.put("tally", "tasks", counts);
 }
+
+function count(counts: TaskCounts, task: Task, by: 1 | -1): void {
+  const { status, feedback } = task;
+  const ageClass = ageClassOf(task);
+  counts.statuses[status] = (counts.statuses[status] ?? 0) + by;
+  if (isOpen(task)) counts.open[ageClass] = (counts.open[ageClass] ?? 0) + by;
+  if (feedback.length > 0) counts.rated += by;
+  counts.ratings += by * feedback.length;
+  counts.rating_sum += by * ratingSum(feedback);
+}
+
+/** The sum of ratings. */
+export const ratingSum = (feedback: readonly Feedback[]): number =>
+  feedback.reduce((sum, { rating }) => sum + rating, 0);
 
 /** Deletes the task that ended first when more than are kept have ended, and takes it out of the counts. */
 async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   const ended = ENDED.reduce((sum, status) => sum + (counts.statuses[status] ?? 0), 0);
   if (ended <= ENDED_TASKS) return;
-  const oldest = (await Promise.all(ENDED.map((status) => oldestOf(tx, status))))
-    .flatMap((task) => task ?? [])
+  const last = { limit: 1, reverse: true };
+  const places = await Promise.all(
+    ENDED.map((status) => tx.list("tasks_order", { ...last, prefix: orderPrefix(status) })),
+  );
+  const oldest = (await Promise.all(places.flat().map(({ value }) => taskIn(tx, value))))
+    .map(({ task }) => task)
     .reduce((first, other) => (other.completed_at! < first.completed_at! ? other : first));
   tx.delete("tasks", oldest.task_id);
   tx.delete("tasks_order", orderKey(oldest));
-  const { status, feedback } = oldest;
-  counts.statuses[status] = counts.statuses[status]! - 1;
-  counts.rated -= feedback.length === 0 ? 0 : 1;
-  counts.ratings -= feedback.length;
-  counts.rating_sum -= feedback.reduce((sum, { rating }) => sum + rating, 0);
-}
-
-/** The last of a status in running order. */
-async function oldestOf(tx: Tx, status: TaskStatus): Promise<Task | undefined> {
-  const prefix = orderPrefix(status);
-  const [last] = await tx.list("tasks_order", { prefix, limit: 1, reverse: true });
-  return last && (await taskIn(tx, last.value)).task;
+  count(counts, oldest, -1);
 }
 
 /** Whether a task still waits for its result. */
-export const isOpen = (task: Task | undefined): boolean => task?.status === "queued" || task?.status === "running";
+const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
 
 /** The time limit that a priority has; a number has that of the nearest name below it. */
-export function ageClassOf({ priority }: Pick<Task, "priority">): AgeClass {
+function ageClassOf({ priority }: Pick<Task, "priority">): AgeClass {
   const rank = rankOf(priority);
   if (rank >= PRIORITIES.urgent) return "tasks_urgent";
   if (rank >= PRIORITIES.high) return "tasks_high";
@@ -208,7 +200,7 @@ const rankOf = (priority: Priority): number => (typeof priority === "number" ? p
 export const orderPrefix = (status: TaskStatus): string => `${TASK_STATUSES.indexOf(status)}:`;
 
 /** Running tasks first, then queued ones by priority and age, then those that ended, the newest first. */
-export function orderKey({ status, priority, task_id, completed_at }: Task): string {
+function orderKey({ status, priority, task_id, completed_at }: Task): string {
   if (status === "running") return orderPrefix(status) + task_id;
   const rank =
     status === "queued" ? PRIORITY_BOUND - rankOf(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
@@ -229,11 +221,8 @@ export async function taskPage(
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await taskIn(store, query.after)).task);
-  const places = await store.list("tasks_order", {
-    prefix,
-    after: from > prefix ? from : prefix,
-    limit: query.limit + 1,
-  });
+  const after = from > prefix ? from : prefix;
+  const places = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
   const ids = places.slice(0, query.limit).map(({ value }) => value);
   const records = await store.getMany("tasks", ids);
   const tasks = records.flatMap((record) => (record ? [record.value.task] : []));

@@ -35,10 +35,5 @@ export async function trendOf(deps: PulseDeps, days: number): Promise<z.infer<ty
 }
 
 /** The levels of a tally. */
-export const countsOf = (tally: Tally): Record<Level, number> => ({
-  L1: tally.level_L1 ?? 0,
-  L2: tally.level_L2 ?? 0,
-  L3: tally.level_L3 ?? 0,
-  L4: tally.level_L4 ?? 0,
-  L5: tally.level_L5 ?? 0,
-});
+export const countsOf = (tally: Tally): Record<Level, number> =>
+  Object.fromEntries(LEVELS.map((level) => [level, tally[`level_${level}`] ?? 0])) as Record<Level, number>;

@@ -1,106 +1,82 @@
 /** Lessons: what the closed changes have in common, for each dimension. Text for people; nothing reads it back. */
-import type { PulseDeps } from "../deps.ts";
-import type { Outcome } from "../../governance/rules/outcome.ts";
-import type { Change } from "../../governance/rules/change.ts";
 import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
-import type { Figures } from "../figures.ts";
-import { code, list, page, share, table } from "../reports/markdown.ts";
 import { RECORD_ITEMS, recordOf } from "../../follow/record_keeping.ts";
+import type { Change } from "../../governance/rules/change.ts";
+import { VERDICTS } from "../../governance/rules/outcome.ts";
+import type { PulseDeps } from "../deps.ts";
+import type { Figures } from "../figures.ts";
+import { code, list, page, share, table } from "../markdown.ts";
+import { openItems } from "../reports.ts";
 import type { Dimension } from "../tasks.ts";
 
 const LOOKED_AT = 200;
 const ROWS = 20;
 
-/** What closed changes teach about one dimension. */
-export function lessonsOf(deps: PulseDeps, dimension: Dimension, figures: Figures): Promise<string> {
-  return { E: effectLessons, M: memoryLessons, R: reliabilityLessons, N: needLessons }[dimension](deps, figures);
-}
-
-interface Applied {
-  target: string;
-  outcome: Outcome | null;
-  change: Change;
-}
-
-/** The changes applied last. */
-async function lastApplied(deps: PulseDeps): Promise<Applied[]> {
-  const applied = await (await reading(deps, outcomes)).list("outcomes", { limit: LOOKED_AT, reverse: true });
-  const records = await deps.store.getMany(
-    "changes",
-    applied.map(({ id }) => id),
+/** What the changes applied last teach about each dimension. */
+export async function lessonsOf(deps: PulseDeps, { values, need }: Figures): Promise<Record<Dimension, string>> {
+  const read = await (await reading(deps, outcomes)).list("outcomes", { limit: LOOKED_AT, reverse: true });
+  const ids = read.map(({ id }) => id);
+  const applied = (await deps.store.getMany("changes", ids)).flatMap((stored, index) =>
+    stored ? [{ change: stored.value.change, outcome: read[index]!.value.final }] : [],
   );
-  return records.flatMap((stored, index) => {
-    if (!stored) return [];
-    const { change } = stored.value;
-    return [{ target: change.target, outcome: applied[index]!.value.final, change }];
-  });
-}
-
-async function effectLessons(deps: PulseDeps, { effect }: Figures): Promise<string> {
-  const judged = (await lastApplied(deps)).filter(({ outcome }) => outcome);
-  const verdicts = (group: Applied[]) =>
-    (["met", "missed", "regressed", "inconclusive"] as const).map(
-      (verdict) => group.filter(({ outcome }) => outcome!.verdict === verdict).length,
-    );
-  const rows = byTarget(judged).map(([target, group]) => [code(target), ...verdicts(group)]);
-  return page(
-    "# Lessons: effect",
-    `E is ${share(effect.value)}.`,
-    table(["target", "met", "missed", "regressed", "inconclusive"], rows) ?? "No outcome is final yet.",
-    `Computed from the final outcomes among the last ${LOOKED_AT} applied changes.`,
-  );
-}
-
-async function memoryLessons(deps: PulseDeps, { memory }: Figures): Promise<string> {
-  const closed = (await lastApplied(deps)).filter(({ outcome }) => outcome);
-  const rows = RECORD_ITEMS.map((item) => {
-    const asked = closed.filter(({ change, outcome }) => recordOf(change, outcome).expected.includes(item));
-    const lacking = asked.filter(({ change, outcome }) => recordOf(change, outcome).missing.includes(item));
-    return [item, asked.length, lacking.length];
-  });
-  return page(
-    "# Lessons: memory",
-    `M is ${share(memory.value)}.`,
-    table(["on record", "expected", "missing"], rows),
-    `Computed from the closed ones among the last ${LOOKED_AT} applied changes.`,
-  );
-}
-
-async function reliabilityLessons(deps: PulseDeps, { reliability }: Figures): Promise<string> {
-  const rows = byTarget(await lastApplied(deps)).map(([target, group]) => [
-    code(target),
-    group.length,
-    group.filter(({ change }) => change.status === "rolled_back").length,
-  ]);
-  return page(
-    "# Lessons: reliability",
-    `R is ${share(reliability.value)}.`,
-    table(["target", "applied", "rolled back"], rows) ?? "Nothing was applied yet.",
-    `Computed from the last ${LOOKED_AT} applied changes.`,
-  );
-}
-
-async function needLessons(_deps: PulseDeps, { need }: Figures): Promise<string> {
-  return page(
-    "# Lessons: need",
-    `N is ${share(need.value)}.`,
-    table(
-      ["item", "open", "overdue"],
-      need.items.map(({ item, open, overdue }) => [item, open, overdue]),
-    ) ?? "Nothing is open.",
-    list(
-      need.items
-        .filter(({ overdue }) => overdue > 0)
-        .map(({ item, open, overdue }) => `${item}: ${overdue} of ${open} were not dealt with in time`),
+  const closed = applied.flatMap(({ change, outcome }) => (outcome ? [{ change, outcome }] : []));
+  const records = closed.map(({ change, outcome }) => recordOf(change, outcome));
+  const neglected = need.items.filter(({ overdue }) => overdue > 0);
+  const lesson = (dimension: Dimension, name: string, ...blocks: (string | undefined)[]): string =>
+    page(`# Lessons: ${name}`, `${dimension} is ${share(values[dimension])}.`, ...blocks);
+  return {
+    E: lesson(
+      "E",
+      "effect",
+      table(
+        ["target", ...VERDICTS],
+        byTarget(closed).map(([target, group]) => [
+          code(target),
+          ...VERDICTS.map((verdict) => group.filter(({ outcome }) => outcome.verdict === verdict).length),
+        ]),
+      ) ?? "No outcome is final yet.",
+      `Computed from the final outcomes among the last ${LOOKED_AT} applied changes.`,
     ),
-    "Computed from what is open now.",
-  );
+    M: lesson(
+      "M",
+      "memory",
+      table(
+        ["on record", "expected", "missing"],
+        RECORD_ITEMS.map((item) => [
+          item,
+          records.filter(({ expected }) => expected.includes(item)).length,
+          records.filter(({ missing }) => missing.includes(item)).length,
+        ]),
+      ),
+      `Computed from the closed ones among the last ${LOOKED_AT} applied changes.`,
+    ),
+    R: lesson(
+      "R",
+      "reliability",
+      table(
+        ["target", "applied", "rolled back"],
+        byTarget(applied).map(([target, group]) => [
+          code(target),
+          group.length,
+          group.filter(({ change }) => change.status === "rolled_back").length,
+        ]),
+      ) ?? "Nothing was applied yet.",
+      `Computed from the last ${LOOKED_AT} applied changes.`,
+    ),
+    N: lesson(
+      "N",
+      "need",
+      openItems(need) ?? "Nothing is open.",
+      list(neglected.map(({ item, open, overdue }) => `${item}: ${overdue} of ${open} were not dealt with in time`)),
+      "Computed from what is open now.",
+    ),
+  };
 }
 
 /** Targets with the most changes first. */
-function byTarget(applied: readonly Applied[]): [string, Applied[]][] {
-  const groups = new Map<string, Applied[]>();
-  for (const one of applied) groups.set(one.target, [...(groups.get(one.target) ?? []), one]);
+function byTarget<T extends { change: Change }>(applied: readonly T[]): [string, T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const one of applied) groups.set(one.change.target, [...(groups.get(one.change.target) ?? []), one]);
   return [...groups].sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1)).slice(0, ROWS);
 }

@@ -4,7 +4,7 @@ import type { PulseDeps } from "../deps.ts";
 import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
-import { code, list, page, quoted } from "../reports/markdown.ts";
+import { code, list, page, quoted } from "../markdown.ts";
 import { movementOf, outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
 

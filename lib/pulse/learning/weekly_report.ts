@@ -1,49 +1,39 @@
 import type { PulseDeps } from "../deps.ts";
 import type { Week } from "../../kit/days.ts";
 import { type Figures, RELIABILITY_DAYS } from "../figures.ts";
-import { goalsOf } from "../goals.ts";
-import { code, list, page, share, table } from "../reports/markdown.ts";
+import { code, list, page, share, table } from "../markdown.ts";
 import { tallyDays } from "../../follow/tallies.ts";
 import { sum, type Tally } from "../../follow/tally.ts";
+import { DIMENSIONS } from "../tasks.ts";
 import { countsOf } from "../trend.ts";
-
-const PROPOSALS_COUNTED = 10_000;
-const PAGE = 500;
 
 /** What happened in a week, and how the values stand. */
 export async function weeklyReport(deps: PulseDeps, week: Week, figures: Figures): Promise<string> {
   const tally = sum([...(await tallyDays(deps, week)).values()]);
   const { memory, reliability } = figures;
+  const goals = figures.goals.map(({ kpi, baseline, target, current, status }) => {
+    return [code(kpi), baseline, target, current ?? "no data", status];
+  });
   return page(
     `# Week ${week.name} (${week.from} to ${week.to})`,
     `Written ${new Date(deps.clock.now()).toISOString()}.`,
     "## What happened",
-    list([`proposed: ${await proposedIn(deps, week)}`, ...happened(tally)]),
+    list(happened(tally)),
     "## Who decided",
     table(["level", "decisions"], Object.entries(countsOf(tally))),
     "## Values",
     table(["", "before the week", "at its end", "now"], await valueRows(deps, week, figures)),
     `M looks back from ${memory.from}, R ${RELIABILITY_DAYS} days from ${reliability.from}.`,
     "## Goals",
-    deps.product
-      ? table(
-          ["KPI", "baseline", "target", "current", "status"],
-          goalsOf(figures.kpis, deps.product.intent).map(({ kpi, baseline, target, current, status }) => [
-            code(kpi),
-            baseline,
-            target,
-            current ?? "no data",
-            status,
-          ]),
-        )
-      : undefined,
-    "Computed from the daily counts kept with the audit log, the changes, and the values as cycles found them.",
+    table(["KPI", "baseline", "target", "current", "status"], goals),
+    "Computed from the daily counts kept with the audit log, and the values as cycles found them.",
   );
 }
 
 function happened(tally: Tally): string[] {
   const of = (counter: keyof Tally): number => tally[counter] ?? 0;
   return [
+    `proposed: ${of("proposed")}`,
     `decided: ${of("decided_approved")} approved, ${of("decided_denied")} denied, ${of("decided_withdrawn")} withdrawn, ${of("decided_expired")} expired, ${of("decided_minor")} minor`,
     `apply attempts: ${of("attempts")}, of which ${of("attempts_failed")} failed since`,
     `rollbacks: ${of("rollbacks_person")} by a person, ${of("rollbacks_guardrail")} by a guardrail, ${of("rollbacks_failed")} failed`,
@@ -53,38 +43,13 @@ function happened(tally: Tally): string[] {
   ];
 }
 
-/** Proposals are not counted by day: they are the one step that must cost nothing extra. */
-async function proposedIn({ store }: PulseDeps, { from, to }: Week): Promise<string> {
-  let counted = 0;
-  let before: string | undefined;
-  while (counted < PROPOSALS_COUNTED) {
-    const page = await store.list("changes", {
-      ...(before ? { after: before } : {}),
-      limit: PAGE,
-      reverse: true,
-    });
-    for (const { value } of page) {
-      const day = value.change.created_at.slice(0, 10);
-      if (day < from) return String(counted);
-      if (day <= to) counted++;
-    }
-    if (page.length < PAGE) return String(counted);
-    before = page.at(-1)!.id;
-  }
-  return `${counted} or more`;
-}
-
 /** The last values that a cycle found before the week, and within it. */
-async function valueRows({ store }: PulseDeps, { from, to }: Week, figures: Figures): Promise<string[][]> {
+async function valueRows({ store }: PulseDeps, { from, to }: Week, { values }: Figures): Promise<string[][]> {
   const [within] = await store.list("values_days", { after: `${to}~`, limit: 1, reverse: true });
   const [before] = await store.list("values_days", { after: from, limit: 1, reverse: true });
   const end = within && within.id >= from ? within.value : undefined;
-  const { effect, memory, reliability, need } = figures;
-  const now = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
-  return (["E", "M", "R", "N"] as const).map((name) => [
+  return DIMENSIONS.map((name) => [
     name,
-    share(before?.value[name] ?? null),
-    share(end?.[name] ?? null),
-    share(now[name]),
+    ...[before?.value[name], end?.[name], values[name]].map((value) => share(value ?? null)),
   ]);
 }

@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import type { verifyReport } from "../../../lib/governance/verify_report.ts";
 import type { ChatAnswer } from "../../../lib/chat/reply.ts";
-import type { Recalled } from "../../../lib/memory/memories.ts";
+import type { Recalled } from "../../../lib/memory/recall.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
 import type { driftSchema } from "../../../lib/governance/drift.ts";
 import type { Intent } from "../../../lib/governance/rules/intent.ts";
@@ -16,7 +16,7 @@ import type { ActionName, ActionRecord } from "../../../lib/pulse/action_log.ts"
 import type { capabilitySchema } from "../../../lib/pulse/capability.ts";
 import type { GrowthRow } from "../../../lib/follow/growth_row.ts";
 import type { Phase } from "../../../lib/pulse/phases.ts";
-import type { EvolvedFile } from "../../../lib/pulse/ports.ts";
+import type { EvolvedFile } from "../../../lib/pulse/deps.ts";
 import type { Task, taskStatsSchema } from "../../../lib/pulse/tasks.ts";
 import type { trendSchema } from "../../../lib/pulse/trend.ts";
 

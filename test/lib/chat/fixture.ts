@@ -1,5 +1,5 @@
 /** A service to talk to. */
-import type { Memory } from "../../../lib/follow/memory_row.ts";
+import type { Memory } from "../../../lib/follow/memories.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reply } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";

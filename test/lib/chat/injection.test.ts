@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
-import { remember } from "../../../lib/memory/memories.ts";
+import { remember } from "../../../lib/follow/memories.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";
 import { provider, type Said } from "./provider.ts";

@@ -60,6 +60,15 @@ test("the model's text is the reply, and only what exists is cited", async () =>
   expect((await service.get("/api/state")).body.provenance.chat.mode).toBe("llm");
 });
 
+test("a memory that the model was shown is cited, also one of an audit entry", async () => {
+  const service = await withModel(({ body }) => ({ text: /mem_\d{16}/.exec(body.messages.at(-1).content)?.[0] ?? "" }));
+  const { change_id } = await service.propose();
+  await service.post("approve", { change_id, approver: "ana", note: "the legal team agreed" });
+  const { body } = await service.say("what did the legal team agree to?");
+  expect(body.reply.citations).toEqual([{ kind: "memory", id: body.reply.text }]);
+  expect(body.memories.map(({ id }: { id: string }) => id)).toContain(body.reply.text);
+});
+
 test("records and memories reach the model as fenced data, the question outside, and the instructions hold neither", async () => {
   const service = await withModel(() => ({ text: "ok" }));
   const { change_id } = await service.propose({ summary: "Raise the price" });

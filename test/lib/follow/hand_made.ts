@@ -1,7 +1,7 @@
 /** A log whose entries are made by hand, without the governed core: what followers are given. */
 import { createChain, entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry, EventType } from "../../../lib/audit/entry.ts";
-import type { FollowDeps } from "../../../lib/follow/deps.ts";
+import type { FollowDeps } from "../../../lib/follow/follower.ts";
 import { FOLLOWERS } from "../../../lib/follow/follow.ts";
 import type { Change } from "../../../lib/governance/rules/change.ts";
 import type { ChangeRecord } from "../../../lib/governance/rules/record.ts";

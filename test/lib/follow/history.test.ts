@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { followAll, rebuild } from "../../../lib/follow/follow.ts";
 import { totalTally } from "../../../lib/follow/tallies.ts";
-import { COUNTERS } from "../../../lib/follow/tally.ts";
+import type { Counter } from "../../../lib/follow/tally.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
 import { AGE_CLASSES, overdueOf } from "../../../lib/pulse/overdue.ts";
@@ -12,6 +12,41 @@ import { opened as openedFile, temporaryFolder } from "../../local/store/opened.
 import { fails } from "../../support/scripted_adapter.ts";
 import { pulse, type PulseService } from "../pulse/pulse_service.ts";
 import { followed, mulberry } from "./hand_made.ts";
+
+const COUNTERS = Object.keys({
+  proposed: true,
+  decided_approved: true,
+  decided_denied: true,
+  decided_withdrawn: true,
+  decided_expired: true,
+  decided_minor: true,
+  level_L1: true,
+  level_L2: true,
+  level_L3: true,
+  level_L4: true,
+  level_L5: true,
+  attempts: true,
+  attempts_failed: true,
+  attempts_apply_failed: true,
+  attempts_rolled_back: true,
+  attempts_drifted: true,
+  rollbacks_person: true,
+  rollbacks_guardrail: true,
+  rollbacks_failed: true,
+  closed: true,
+  expected_items: true,
+  present_items: true,
+  missing_rationale: true,
+  missing_decider: true,
+  missing_note: true,
+  missing_verdict: true,
+  verdict_met: true,
+  verdict_missed: true,
+  verdict_regressed: true,
+  verdict_inconclusive: true,
+  drift_episodes: true,
+  kpi_feeds: true,
+} satisfies Record<Counter, true>) as Counter[];
 
 const INTENT = {
   kpis: { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04, target: 0.01 } },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memories } from "../../../lib/follow/memories.ts";
-import type { Memory } from "../../../lib/follow/memory_row.ts";
+import type { Memory } from "../../../lib/follow/memories.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading } from "../../../lib/follow/reading.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { type Memory, MEMORIES_KEPT } from "../../../lib/follow/memory_row.ts";
+import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memories.ts";
 import { ringKey } from "../../../lib/follow/ring.ts";
-import { remember } from "../../../lib/memory/memories.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";

@@ -16,7 +16,7 @@ import type { Endpoint, Handler } from "../../../lib/http/endpoint.ts";
 import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import type { LinkPort, SyncReport } from "../../../lib/link/port.ts";
 import { type CycleReport, runCycle } from "../../../lib/pulse/cycle.ts";
-import type { EvolvedFile, EvolvedFiles } from "../../../lib/pulse/ports.ts";
+import type { EvolvedFile, EvolvedFiles } from "../../../lib/pulse/deps.ts";
 import { client } from "../../support/client.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";

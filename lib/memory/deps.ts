@@ -1,4 +1,0 @@
-import type { FollowDeps } from "../follow/deps.ts";
-
-/** What recalling needs. */
-export type MemoryDeps = FollowDeps;
