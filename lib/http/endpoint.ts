@@ -92,7 +92,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
 
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
 export async function answering(
-  deps: HttpDeps,
+  deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
   request: Request,
   handle: () => Promise<Answer | Response>,
 ): Promise<Response> {
@@ -142,7 +142,7 @@ const runtimeDisabled = () =>
   new AppError("product_runtime_disabled", "product runtime disabled; start the service with --product-intent PATH");
 
 /** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
-function requestIdOf(request: Request, deps: HttpDeps): string {
+function requestIdOf(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): string {
   const given = request.headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : deps.ids.uuid(deps.clock.now());
 }

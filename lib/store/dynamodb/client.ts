@@ -1,13 +1,6 @@
 /** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
-import { AwsV4Signer } from "aws4fetch";
 import { type Pacing, pauseAfter } from "../engine/group_commit.ts";
-
-/** Keys of AWS; temporary ones have a session token. */
-export interface AwsCredentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string | undefined;
-}
+import { askAws, type AwsCredentials } from "./aws.ts";
 
 /** Where the table is, and who asks. */
 export interface DynamoDbAccess {
@@ -83,27 +76,9 @@ export function dynamoDbClient(
 
   const ask = async (operation: string, body: string): Promise<unknown> => {
     const keys = typeof credentials === "function" ? await credentials() : credentials;
-    const { accessKeyId, secretAccessKey, sessionToken } = keys;
-    const signer = new AwsV4Signer({
-      method: "POST",
-      url,
-      headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `DynamoDB_20120810.${operation}` },
-      body,
-      service: "dynamodb",
-      region,
-      cache: signingKeys,
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
-    });
-    const { headers } = await signer.sign();
-    const response = await send(url, {
-      method: "POST",
-      headers,
-      body,
-      redirect: "manual",
-      signal: AbortSignal.timeout(limits.answer),
-    });
+    const target = `DynamoDB_20120810.${operation}`;
+    const request = { service: "dynamodb", region, url, target, version: "1.0", body, limit: limits.answer } as const;
+    const response = await askAws(request, keys, send, signingKeys);
     const text = await response.text();
     if (response.ok) return JSON.parse(text);
     throw refusalOf(response.status, text);
