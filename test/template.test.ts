@@ -8,7 +8,7 @@ import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { functionCapabilities } from "../lib/hosts/capabilities.ts";
 import { settingsOf } from "../lib/hosts/settings.ts";
 import { testClock } from "./support/clock.ts";
-import { TABLE } from "../lib/store/dynamodb/table.ts";
+import { TABLE } from "../lib/store/dynamodb/store.ts";
 
 // oxlint-disable-next-line no-explicit-any -- a document of any shape
 type Any = any;

@@ -66,7 +66,7 @@ export const sharedStores = [
   {
     ...requests,
     name: "what did not fit in one answer is taken for absent",
-    find: "left = UnprocessedKeys?.[table]?.Keys ?? [];",
+    find: "left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MOST_KEYS)];",
     replace: "left = UnprocessedKeys === undefined ? [] : [];",
   },
   {
@@ -95,8 +95,8 @@ export const sharedStores = [
   {
     ...group,
     name: "a decision does not see what those before it in the batch wrote",
-    find: "written.get(collection)?.get(id) ?? read.get(collection)!.get(id)",
-    replace: "read.get(collection)!.get(id)",
+    find: "written.get(key.collection)?.get(key.id) ?? read.get(nameOf(key))",
+    replace: "read.get(nameOf(key))",
     tests: DYNAMODB,
     only: "parallel increments",
   },

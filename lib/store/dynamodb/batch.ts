@@ -4,7 +4,7 @@ import { boundsOf } from "../engine/record_key.ts";
 import type { Row, Version, View } from "../engine/view.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
 import { advance, lastRevision, readHead } from "./head.ts";
-import { keyOf, nameOf, operationFor, partitionOf, rowIn } from "./items.ts";
+import { keyOf, operationFor, partitionOf, rowIn } from "./items.ts";
 import { getItems, query, write } from "./requests.ts";
 
 /** What one request takes beside the head: 100 operations with it, and 4 MB with all that goes around the texts. */
@@ -14,16 +14,11 @@ export const MOST = { writes: 99, bytes: 3_500_000 };
 export const viewOf = (client: DynamoDbClient): View => ({
   async versions(keys) {
     const items = await getItems(client, keys.map(keyOf));
-    return keys.map((key) => {
-      const item = items.get(nameOf(keyOf(key)));
-      return item && (rowIn(key.collection, item) as Version);
-    });
+    return keys.map(({ collection }, index) => items[index] && (rowIn(collection, items[index]) as Version));
   },
   async list(collection, options): Promise<Row[]> {
     const bounds = boundsOf(options);
-    if (!bounds) return [];
-    const { limit, reverse = false, keysOnly = false } = options;
-    const items = await query(client, partitionOf(collection), { bounds, limit, reverse, keysOnly });
+    const items = bounds ? await query(client, partitionOf(collection), bounds, options) : [];
     return items.map((item) => rowIn(collection, item));
   },
 });
@@ -48,14 +43,12 @@ export async function beginBatch(client: DynamoDbClient, findOut: number): Promi
         if ((await readHead(client)).commits !== head.commits) throw moved();
         return;
       }
-      const { table, place } = client;
+      const { table } = client;
       const operations = [advance(table, head, writes), ...writes.map((version) => operationFor(table, version))];
       const sent = { token: crypto.randomUUID(), patience: findOut };
       const kept = await write(client, operations, sent).catch((error: unknown) => {
-        if (!(error instanceof NoAnswer && error.lost)) throw error;
-        throw new OutcomeUnknown(`${place}: no answer to a commit, which may have been kept: ${error.message}`, {
-          cause: error,
-        });
+        if (!(error instanceof NoAnswer)) throw error;
+        throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });
       if (!kept) throw moved();
     },
