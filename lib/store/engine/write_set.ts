@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Awaitable, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Key, nameOf, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -47,10 +47,10 @@ export function writeSet(view: View): WriteSet {
     return error;
   };
 
-  const slotOf = ({ collection, id }: Key): Slot => {
-    const name = `${collection}\0${id}`;
+  const slotOf = (key: Key): Slot => {
+    const name = nameOf(key);
     let slot = slots.get(name);
-    if (!slot) slots.set(name, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
+    if (!slot) slots.set(name, (slot = { ...key, read: false, before: undefined, edits: undefined }));
     return slot;
   };
 
@@ -61,35 +61,30 @@ export function writeSet(view: View): WriteSet {
       checkKey(key);
       const made = { expected, json: value && jsonOf(value.put, `${key.collection}/${key.id}`) };
       const slot = slotOf(key);
-      if (slot.edits) slot.edits.push(made);
-      else {
-        slot.edits = [made];
-        touched.push(slot);
-      }
+      if (!slot.edits) touched.push(slot);
+      (slot.edits ??= []).push(made);
     } catch (error) {
       throw refused(error);
     }
   };
 
   /** The records as they are after their edits. */
-  const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
+  const versions = async (asked: readonly Slot[]): Promise<(Version | undefined)[]> => {
     const unread = asked.filter(({ read }) => !read);
-    return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
-      unread.forEach((slot, index) => {
-        slot.before = found[index];
-        slot.read = true;
-      });
-      try {
-        return asked.map(edited);
-      } catch (error) {
-        throw refused(error);
-      }
-    });
+    const found = unread.length > 0 ? await view.versions(unread) : [];
+    unread.forEach((slot, index) => Object.assign(slot, { before: found[index], read: true }));
+    try {
+      return asked.map(edited);
+    } catch (error) {
+      throw refused(error);
+    }
   };
 
   /** What the edits of some records come to; what they leave as it was is not among it. */
-  const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
-    onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
+  const written = async (of: readonly Slot[]): Promise<Version[]> => {
+    const after = await versions(of);
+    return after.filter((version, index) => version !== of[index]!.before) as Version[];
+  };
 
   const reads = readsOf({
     versions(keys) {
@@ -146,7 +141,7 @@ export function overlay(versions: ReadonlyMap<string, Version> | undefined, opti
   const own = [...(versions?.values() ?? [])].filter(
     ({ id }) => id.startsWith(prefix) && (after === undefined || comesBefore(after, id)),
   );
-  if (own.length === 0 || limit === 0) return { below: options, over: (page) => page };
+  if (own.length === 0) return { below: options, over: (page) => page };
   return {
     below: { ...options, limit: limit + own.length },
     over: (page) =>
