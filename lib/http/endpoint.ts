@@ -6,8 +6,8 @@ import type * as z from "zod";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
-import type { Answer } from "./answer.ts";
-import { bodyFormat, parseBody, readBody } from "./body.ts";
+import { type Answer, responseOf } from "./answer.ts";
+import { readFields } from "./body.ts";
 import { type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
@@ -72,18 +72,11 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         }
         if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
         const person = personOf(deps, request);
-        if (!write)
-          return handle(parseInput(input, { ...query(request), ...parameters(request) }), {
-            deps,
-            request,
-            person,
-            idempotency: undefined,
-          });
-        if (declaration.product) refuseQuery(request);
-        const format = bodyFormat(request);
-        const body = await readBody(request);
-        const fields = parseBody(format, body, declaration.jsonFields ?? []);
-        const idempotency = idempotencyKey(request, person, body, deps.sha256);
+        if (write && declaration.product) refuseQuery(request);
+        const { text, fields } = write
+          ? await readFields(request, declaration.jsonFields)
+          : { text: "", fields: query(request) };
+        const idempotency = write ? idempotencyKey(request, person, text, deps.sha256) : undefined;
         return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
       });
   };
@@ -101,21 +94,8 @@ export async function answering(
   let response: Response;
   try {
     const answered = await handle();
-    if (answered instanceof Response) {
-      answered.headers.set("x-request-id", requestId);
-      response = answered;
-    } else {
-      response = new ResponseType(answered.text, {
-        status: answered.status,
-        headers: {
-          "content-type": "application/json",
-          "cache-control": "no-store",
-          "x-content-type-options": "nosniff",
-          "x-request-id": requestId,
-          ...answered.headers,
-        },
-      });
-    }
+    if (answered instanceof Response) answered.headers.set("x-request-id", requestId);
+    response = answered instanceof Response ? answered : responseOf(answered, requestId, ResponseType);
   } catch (error) {
     const told = toAppError(error);
     if (told.status >= 500 && told !== error)
