@@ -56,7 +56,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
   const parameters = pathParameters(declaration.path);
-  const methods = declaration.method === "GET" ? ["GET", "HEAD"] : [declaration.method];
+  const methods = methodsOf(declaration);
 
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
@@ -111,6 +111,10 @@ export async function answering(
     ? new ResponseType(null, { status: response.status, headers: response.headers })
     : response;
 }
+
+/** The methods that an endpoint answers to. */
+export const methodsOf = ({ method }: Pick<Declaration, "method">): string[] =>
+  method === "GET" ? ["GET", "HEAD"] : [method];
 
 /** 405 with `Allow`. */
 export function methodNotAllowed(methods: readonly string[]): AppError {

@@ -32,7 +32,7 @@ export function lambdaFunction(
   const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
 
   const composed = whileSecretsAreFresh(env, async () => {
-    const deps = await composeLambda({ env, access, log, parts });
+    const deps = await composeLambda(env, access, log, parts);
     return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });
   const open = async (request: Request): Promise<Handler> => {

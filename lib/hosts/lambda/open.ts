@@ -22,25 +22,17 @@ const TAIL = 200;
 /** What a function adds to what every handler is given. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
-/** How a function is composed. */
-export interface LambdaOptions {
-  /** Read anew for each request to AWS, since the keys of the role may change. */
-  env: Environment;
-  access: Access;
-  log: Log;
-  parts?: Parts | undefined;
-  fetch?: typeof fetch;
-}
-
-/** Composes it; of AWS only Secrets Manager is asked. Errors: `SettingRefused`, `IntentInvalid`. */
-export async function composeLambda({ env, access, log, parts, fetch: send = fetch }: LambdaOptions): Promise<Deps> {
-  const told = await withSecrets(env, send);
+/**
+ * Composes what a function gives its handlers; of AWS only Secrets Manager is asked. `env` is read anew for each request to
+ * AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
+ */
+export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
+  const told = await withSecrets(env);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: required(env, "SVC_DYNAMODB_TABLE"),
     region: regionOf(env),
     credentials: () => credentialsOf(env),
-    fetch: send,
     ...(endpoint && { endpoint }),
   });
   const clock = systemClock;
