@@ -68,14 +68,9 @@ export function durableObjectStore(storage: ObjectStorage): Store {
       } catch (error) {
         throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
       }
-      const own = sync()
-        .catch((cause: unknown) => {
-          lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
-        })
-        .finally(() => {
-          if (unsynced === own) unsynced = undefined;
-        });
-      unsynced = own;
+      unsynced = sync().catch((cause: unknown) => {
+        lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
+      });
     }
     return durable();
   };

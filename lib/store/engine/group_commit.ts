@@ -36,18 +36,10 @@ export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** A clock that can be waited on. */
-export interface Timer extends Clock {
-  sleep(ms: number): Promise<void>;
-}
-
-/** Gives numbers from 0 to below 1. */
-export type Random = () => number;
-
-/** When and how a request is made again. */
+/** When a request is made again: by a clock that can be waited on, and by numbers from 0 to below 1. */
 export interface Pacing {
-  clock: Timer;
-  random: Random;
+  clock: Clock & { sleep(ms: number): Promise<void> };
+  random: () => number;
 }
 
 /** The machine's clock and chance. */
@@ -62,7 +54,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 
 /** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
-export const pauseAfter = (tries: number, random: Random): number =>
+export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */

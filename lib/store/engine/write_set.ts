@@ -127,15 +127,11 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
   return version;
 }
 
-/** A page as it reads with versions of its collection laid over it. */
-export interface Overlay {
-  /** What to list below, so that the page is full whatever they cover. */
-  below: ListOptions<boolean>;
-  over(page: readonly Row[]): readonly Row[];
-}
-
-/** Lays the versions of one collection over a page. */
-export function overlay(versions: ReadonlyMap<string, Version> | undefined, options: ListOptions<boolean>): Overlay {
+/** Lays the versions of one collection over a page. `below`: what to list, so that it is full whatever they cover. */
+export function overlay(
+  versions: ReadonlyMap<string, Version> | undefined,
+  options: ListOptions<boolean>,
+): { below: ListOptions<boolean>; over(page: readonly Row[]): readonly Row[] } {
   const { after, limit, reverse = false, prefix = "" } = options;
   const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
   const own = [...(versions?.values() ?? [])].filter(
