@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Key, nameOf, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Awaitable, type Key, nameOf, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -47,10 +47,10 @@ export function writeSet(view: View): WriteSet {
     return error;
   };
 
-  const slotOf = (key: Key): Slot => {
-    const name = nameOf(key);
+  const slotOf = ({ collection, id }: Key): Slot => {
+    const name = nameOf({ collection, id });
     let slot = slots.get(name);
-    if (!slot) slots.set(name, (slot = { ...key, read: false, before: undefined, edits: undefined }));
+    if (!slot) slots.set(name, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
     return slot;
   };
 
@@ -69,22 +69,24 @@ export function writeSet(view: View): WriteSet {
   };
 
   /** The records as they are after their edits. */
-  const versions = async (asked: readonly Slot[]): Promise<(Version | undefined)[]> => {
+  const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
     const unread = asked.filter(({ read }) => !read);
-    const found = unread.length > 0 ? await view.versions(unread) : [];
-    unread.forEach((slot, index) => Object.assign(slot, { before: found[index], read: true }));
-    try {
-      return asked.map(edited);
-    } catch (error) {
-      throw refused(error);
-    }
+    return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
+      unread.forEach((slot, index) => {
+        slot.before = found[index];
+        slot.read = true;
+      });
+      try {
+        return asked.map(edited);
+      } catch (error) {
+        throw refused(error);
+      }
+    });
   };
 
   /** What the edits of some records come to; what they leave as it was is not among it. */
-  const written = async (of: readonly Slot[]): Promise<Version[]> => {
-    const after = await versions(of);
-    return after.filter((version, index) => version !== of[index]!.before) as Version[];
-  };
+  const written = (of: readonly Slot[]): Awaitable<readonly Version[]> =>
+    onceThere(versions(of), (after) => after.filter((version, index) => version !== of[index]!.before) as Version[]);
 
   const reads = readsOf({
     versions(keys) {
