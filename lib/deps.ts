@@ -1,4 +1,8 @@
 /** What the rooms declare that they need, joined, with the best default that each platform has. */
+import type { ProductAdapter } from "./governance/adapters/port.ts";
+import { identityOf } from "./governance/open.ts";
+import { loadIntent } from "./governance/rules/intent.ts";
+import type { Identity } from "./governance/runtime.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
@@ -7,9 +11,21 @@ import type { LinkDeps } from "./link/deps.ts";
 /** Everything any handler is given. Nothing is read from the environment behind its back. */
 export interface Deps extends LinkDeps {}
 
-/** What a service is given, with a default for all but the store. */
-export function createDeps(given: Partial<Deps> & Pick<Deps, "store">): Deps {
-  return {
+/** What the product runtime is made of. */
+export interface ProductOptions {
+  /** The product intent: its JSON text, or what that parses to. Without one the product runtime is off. */
+  intent?: string | object | undefined;
+  /** Carries approved changes to the host product; without one they are recorded only. */
+  adapter?: ProductAdapter | ((identity: Identity) => ProductAdapter | undefined) | undefined;
+  /** Names this node, and this instance of the product: by default `local` and `<product_id>@<node>`. */
+  node_id?: string | undefined;
+  instance_id?: string | undefined;
+}
+
+/** What a service is given, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter. */
+export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & ProductOptions): Deps {
+  const { intent, adapter, node_id = "local", instance_id, ...given } = options;
+  const deps: Deps = {
     clock: systemClock,
     ids: risingIds(),
     sha256: fastestSha256(),
@@ -19,4 +35,10 @@ export function createDeps(given: Partial<Deps> & Pick<Deps, "store">): Deps {
     owner: crypto.randomUUID(),
     ...given,
   };
+  if (intent === undefined) return deps;
+  const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
+  const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
+  const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
+  deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
+  return deps;
 }

@@ -1,12 +1,9 @@
 /** The roof: a whole service over a store, for an application that hosts it. */
 import { holdAgainstAnchor } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
-import { createDeps, type Deps } from "./deps.ts";
+import { createDeps, type Deps, type ProductOptions } from "./deps.ts";
 import { keepFollowing } from "./follow/follow.ts";
-import type { ProductAdapter } from "./governance/adapters/port.ts";
-import { identityOf, openProduct, type OpenOptions } from "./governance/open.ts";
-import { loadIntent } from "./governance/rules/intent.ts";
-import type { Identity } from "./governance/runtime.ts";
+import { openProduct, type OpenOptions } from "./governance/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
@@ -16,15 +13,8 @@ import type { Store } from "./store/store.ts";
 
 /** What a service is made of. Only the store has no default. */
 export interface ServiceOptions
-  extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, OpenOptions, RouteOptions {
+  extends Partial<Omit<Deps, "product" | "integrity" | "mutex">>, ProductOptions, OpenOptions, RouteOptions {
   store: Store;
-  /** The product intent: its JSON text, or what that parses to. Without one the product runtime is off. */
-  intent?: string | object | undefined;
-  /** Carries approved changes to the host product; without one they are recorded only. */
-  adapter?: ProductAdapter | ((identity: Identity) => ProductAdapter | undefined) | undefined;
-  /** Names this node, and this instance of the product: by default `local` and `<product_id>@<node>`. */
-  node_id?: string | undefined;
-  instance_id?: string | undefined;
   /** Follows the log as this process commits, not in cycles only: for a process that lives long. */
   follow?: boolean | undefined;
 }
@@ -47,14 +37,9 @@ export interface Service {
  * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store.
  */
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
-  const { intent, adapter, node_id = "local", instance_id, exclusive, tail, follow, base, ...given } = options;
-  const { commits = createCommitSignal() } = given;
+  const { exclusive, tail, follow, base, commits = createCommitSignal(), ...given } = options;
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
-  if (intent !== undefined) {
-    const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
-    const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
-    const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
-    deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
+  if (deps.product) {
     deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
     // Before anything is settled or told to a peer: neither may go on from a log that was set back.
     await holdAgainstAnchor(deps);

@@ -25,8 +25,8 @@ const ROOMS = [
   "lib/link",
   "lib/openapi",
   "lib/deps.ts",
-  "lib/hosts",
   "lib/service.ts",
+  "lib/hosts",
 ];
 
 /** The floor that a file of lib is on; the rules of governance lie in it, and below the rest of it. */

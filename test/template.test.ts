@@ -5,9 +5,10 @@ import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
 import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
 import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
-import { capabilitiesOf } from "../lib/hosts/lambda/capabilities.ts";
-import { readSettings } from "../lib/hosts/settings.ts";
-import { TABLE } from "../lib/store/dynamodb/table.ts";
+import { functionCapabilities } from "../lib/hosts/capabilities.ts";
+import { settingsOf } from "../lib/hosts/settings.ts";
+import { testClock } from "./support/clock.ts";
+import { TABLE } from "../lib/store/dynamodb/store.ts";
 
 // oxlint-disable-next-line no-explicit-any -- a document of any shape
 type Any = any;
@@ -233,8 +234,8 @@ describe("settings", () => {
         return name === "SVC_LLM" ? "openai" : undefined;
       },
     });
-    readSettings(asking);
-    capabilitiesOf(asking);
+    settingsOf(asking, { clock: testClock() });
+    functionCapabilities(asking);
     const known = [...asked, "SVC_DYNAMODB_TABLE"];
     expect(Object.keys(variables).filter((name) => !known.includes(name))).toEqual([]);
   });
@@ -259,8 +260,9 @@ describe("settings", () => {
   });
 
   test("are read as they are by default: no write without a token, chat and tasks neither", () => {
-    expect(readSettings(defaults)).toMatchObject({ allowAnonymousWrites: false, protectAll: true });
-    expect(readSettings(defaults)).toMatchObject({ adapterUrl: undefined, identityHeader: undefined });
+    const { adapter, ...settings } = settingsOf(defaults, { clock: testClock() });
+    expect(settings).toMatchObject({ allowAnonymousWrites: false, protectAll: true, identityHeader: undefined });
+    expect((adapter as (identity: object) => unknown)({})).toBeUndefined();
   });
 
   test("refer to parameters and resources that are there", () => {

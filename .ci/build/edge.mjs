@@ -7,9 +7,9 @@ import { root } from "./root.mjs";
 
 /** The entry of the Worker: the host with every endpoint. */
 const WORKER = `
-import { app, endpoints } from "./handlers/index.ts";
+import { endpoints } from "./handlers/index.ts";
 import { edgeHost } from "./lib/hosts/edge/worker.ts";
-const host = edgeHost({ app, endpoints });
+const host = edgeHost({ endpoints });
 export const { Countersign } = host;
 export default host.worker;
 `;

@@ -1,37 +1,24 @@
 /** What a serverless host is told by its environment: the names that `ui_server` has, where both have the setting. */
-import type { Deps } from "../deps.ts";
-import type { Capability } from "../pulse/capability.ts";
+import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../governance/adapters/port.ts";
-import { loadIntent } from "../governance/rules/intent.ts";
-import { identityOf } from "../governance/open.ts";
-import type { ProductRuntime } from "../governance/runtime.ts";
 import { webhookAdapter } from "../governance/adapters/webhook.ts";
+import type { Identity } from "../governance/runtime.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
-
-/** Settings of a host. All are optional; without `intent` the product runtime is off. */
-export interface HostSettings {
-  /** The product intent, as the JSON text of the file that `ui_server --product-intent` reads. */
-  intent?: string | undefined;
-  nodeId?: string | undefined;
-  instanceId?: string | undefined;
-  adminToken?: string | undefined;
-  /** True: takes writes although no admin token is configured. */
-  allowAnonymousWrites?: boolean | undefined;
-  protectAll?: boolean | undefined;
-  identityHeader?: string | undefined;
-  allowedHosts?: string[] | undefined;
-  /** Address and secret of the host product's webhook; see docs/webhook_adapter.md. */
-  adapterUrl?: string | undefined;
-  adapterSecret?: string | undefined;
-}
 
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
 export class SettingRefused extends Error {
   override readonly name = "SettingRefused";
 }
 
-/** Reads the settings. Errors: `SettingRefused`. */
-export function readSettings(env: Readonly<Record<string, unknown>>): HostSettings {
+/** What a service is given of the settings. All are optional; without an intent the product runtime is off. */
+export type Settings = ProductOptions &
+  Pick<Deps, "adminToken" | "allowAnonymousWrites" | "protectAll" | "identityHeader" | "allowedHosts">;
+
+/** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
+export function settingsOf(
+  env: Readonly<Record<string, unknown>>,
+  { clock, adapter }: Pick<Deps, "clock"> & { adapter?: ProductAdapter | undefined },
+): Settings {
   const text = (name: string): string | undefined => {
     const value = env[name];
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -41,51 +28,29 @@ export function readSettings(env: Readonly<Record<string, unknown>>): HostSettin
     if (!["0", "1", "false", "true"].includes(value)) throw new SettingRefused(`${name} must be 1 or 0`);
     return value === "1" || value === "true";
   };
+  const url = text("SVC_PRODUCT_ADAPTER");
+  const secret = text("SVC_ADAPTER_SECRET");
   return {
     intent: text("SVC_PRODUCT_INTENT_JSON"),
-    nodeId: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
-    instanceId: text("SVC_INSTANCE_ID"),
+    node_id: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
+    instance_id: text("SVC_INSTANCE_ID"),
+    adapter: adapter ?? ((identity) => webhookOf(url, secret, identity, clock)),
     adminToken: text("SVC_ADMIN_TOKEN"),
     allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES"),
     protectAll: flag("SVC_PROTECT_ALL"),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
-    allowedHosts: text("SVC_ALLOWED_HOSTS")
-      ?.split(",")
+    allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
+      .split(",")
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== ""),
-    adapterUrl: text("SVC_PRODUCT_ADAPTER"),
-    adapterSecret: text("SVC_ADAPTER_SECRET"),
   };
 }
 
-/** What handlers are given of the settings. Errors: `IntentInvalid`, `SettingRefused`. */
-export function depsOf(
-  settings: HostSettings,
-  { sha256, clock, adapter }: Pick<Deps, "sha256" | "clock"> & { adapter?: ProductAdapter | undefined },
-): Partial<Deps> {
-  const { adminToken, allowAnonymousWrites = false, protectAll, identityHeader, allowedHosts = [] } = settings;
-  const product = settings.intent === undefined ? undefined : runtimeOf(settings, settings.intent);
-  return {
-    adminToken,
-    allowAnonymousWrites,
-    protectAll,
-    identityHeader,
-    allowedHosts,
-    capabilities: [tokenCapability(settings)],
-    ...(product && { product }),
-  };
-
-  function runtimeOf({ nodeId = "local", instanceId }: HostSettings, text: string): ProductRuntime {
-    const manifest = loadIntent(text, sha256);
-    const identity = identityOf(manifest.intent.product_id, nodeId, instanceId);
-    const carries = adapter ?? webhookOf(settings, identity, clock);
-    return { ...manifest, identity, ...(carries && { adapter: carries }) };
-  }
-}
-
+/** The host product's webhook, where one is named; see docs/webhook_adapter.md. */
 function webhookOf(
-  { adapterUrl: url, adapterSecret: secret }: HostSettings,
-  { product_id, instance_id }: ProductRuntime["identity"],
+  url: string | undefined,
+  secret: string | undefined,
+  { product_id, instance_id }: Identity,
   clock: Deps["clock"],
 ): ProductAdapter | undefined {
   if (url === undefined) return undefined;
@@ -97,12 +62,4 @@ function webhookOf(
     if (error instanceof SecretRefused) throw new SettingRefused(`SVC_ADAPTER_SECRET ${error.message}`);
     throw new SettingRefused(`SVC_PRODUCT_ADAPTER ${(error as Error).message}`);
   }
-}
-
-/** The row of the admin token in the capability map: without one such a host takes no writes, unless it is told to. */
-export function tokenCapability({ adminToken, allowAnonymousWrites }: HostSettings): Capability {
-  const row = { id: "admin_token", group: "access" };
-  if (adminToken) return { ...row, status: "available", reason: null, enable_with: null };
-  const reason = allowAnonymousWrites ? "writes need no token" : "no token is configured, so every write is refused";
-  return { ...row, status: "disabled", reason, enable_with: "SVC_ADMIN_TOKEN" };
 }

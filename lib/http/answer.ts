@@ -29,6 +29,23 @@ export function splice(object: object, base?: Json<object>): string {
   return `{${[...(base ? [base.text.slice(1, -1)] : []), ...members].join(",")}}`;
 }
 
+/** An answer as a response, under the id of its request. */
+export const responseOf = (
+  { text, status, headers }: Answer,
+  requestId: string,
+  ResponseType: typeof Response = Response,
+): Response =>
+  new ResponseType(text, {
+    status,
+    headers: {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+      ...headers,
+    },
+  });
+
 /** The ETag of a record at a revision. */
 export const etag = (revision: number): string => `"${revision}"`;
 

@@ -6,8 +6,8 @@ import type * as z from "zod";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
-import type { Answer } from "./answer.ts";
-import { bodyFormat, parseBody, readBody } from "./body.ts";
+import { type Answer, responseOf } from "./answer.ts";
+import { readFields } from "./body.ts";
 import { type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
@@ -56,7 +56,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
   const parameters = pathParameters(declaration.path);
-  const methods = declaration.method === "GET" ? ["GET", "HEAD"] : [declaration.method];
+  const methods = methodsOf(declaration);
 
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
@@ -72,18 +72,11 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         }
         if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
         const person = personOf(deps, request);
-        if (!write)
-          return handle(parseInput(input, { ...query(request), ...parameters(request) }), {
-            deps,
-            request,
-            person,
-            idempotency: undefined,
-          });
-        if (declaration.product) refuseQuery(request);
-        const format = bodyFormat(request);
-        const body = await readBody(request);
-        const fields = parseBody(format, body, declaration.jsonFields ?? []);
-        const idempotency = idempotencyKey(request, person, body, deps.sha256);
+        if (write && declaration.product) refuseQuery(request);
+        const { text, fields } = write
+          ? await readFields(request, declaration.jsonFields)
+          : { text: "", fields: query(request) };
+        const idempotency = write ? idempotencyKey(request, person, text, deps.sha256) : undefined;
         return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
       });
   };
@@ -92,7 +85,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
 
 /** Runs a handler's body and turns whatever comes of it, errors included, into one Response. */
 export async function answering(
-  deps: HttpDeps,
+  deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
   request: Request,
   handle: () => Promise<Answer | Response>,
 ): Promise<Response> {
@@ -101,21 +94,8 @@ export async function answering(
   let response: Response;
   try {
     const answered = await handle();
-    if (answered instanceof Response) {
-      answered.headers.set("x-request-id", requestId);
-      response = answered;
-    } else {
-      response = new ResponseType(answered.text, {
-        status: answered.status,
-        headers: {
-          "content-type": "application/json",
-          "cache-control": "no-store",
-          "x-content-type-options": "nosniff",
-          "x-request-id": requestId,
-          ...answered.headers,
-        },
-      });
-    }
+    if (answered instanceof Response) answered.headers.set("x-request-id", requestId);
+    response = answered instanceof Response ? answered : responseOf(answered, requestId, ResponseType);
   } catch (error) {
     const told = toAppError(error);
     if (told.status >= 500 && told !== error)
@@ -132,6 +112,10 @@ export async function answering(
     : response;
 }
 
+/** The methods that an endpoint answers to. */
+export const methodsOf = ({ method }: Pick<Declaration, "method">): string[] =>
+  method === "GET" ? ["GET", "HEAD"] : [method];
+
 /** 405 with `Allow`. */
 export function methodNotAllowed(methods: readonly string[]): AppError {
   const allow = methods.join(", ");
@@ -142,7 +126,7 @@ const runtimeDisabled = () =>
   new AppError("product_runtime_disabled", "product runtime disabled; start the service with --product-intent PATH");
 
 /** A caller's `X-Request-Id` is kept when it is plain, so that logs can be joined across services. */
-function requestIdOf(request: Request, deps: HttpDeps): string {
+function requestIdOf(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): string {
   const given = request.headers.get("x-request-id");
   return given !== null && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : deps.ids.uuid(deps.clock.now());
 }

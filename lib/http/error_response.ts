@@ -1,5 +1,6 @@
 /** Errors as answers. */
 import { AppError } from "../kit/errors.ts";
+import { answer, responseOf } from "./answer.ts";
 import { RevisionConflict, StoreBusy, StoreUnavailable } from "../store/store.ts";
 
 /** What a client is told of any error: one that is not ours becomes a constant, so that nothing leaks. */
@@ -18,22 +19,8 @@ export function toAppError(error: unknown): AppError {
 }
 
 /** The error as a JSON response: `{ error, code, status, request_id, … }`. */
-export function errorResponse(error: AppError, requestId: string, ResponseType: typeof Response = Response): Response {
-  const body = {
-    error: error.message,
-    code: error.code,
-    status: error.status,
-    request_id: requestId,
-    ...error.details,
-  };
-  return new ResponseType(JSON.stringify(body), {
-    status: error.status,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "x-request-id": requestId,
-      ...error.headers,
-    },
-  });
+export function errorResponse(error: AppError, requestId: string, ResponseType?: typeof Response): Response {
+  const { message, code, status, details, headers } = error;
+  const body = { error: message, code, status, request_id: requestId, ...details };
+  return responseOf(answer(body, status, headers), requestId, ResponseType);
 }

@@ -44,11 +44,7 @@ export const target = z
   );
 
 /** An id as the service makes them. */
-export const changeId = z
-  .string(rule("must be text"))
-  .min(1, "must not be empty")
-  .max(200, "must have at most 200 characters")
-  .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
+export const changeId = freeText(200).min(1, "must not be empty");
 
 const numeric = (message: string, fits: (value: number) => boolean) =>
   z.union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message)).refine(fits, message);
@@ -95,18 +91,16 @@ function decode(text: string): string {
   }
 }
 
-/** A JSON object body; `jsonFields` names the form fields whose text is itself JSON. */
+/** A body that is a JSON object. */
 export function parseJsonObject(body: string): Record<string, unknown> {
-  const value = strict(body, "body");
+  const value = parseJson(body, "body");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw invalidField("body", "must be a JSON object");
   return value as Record<string, unknown>;
 }
 
-/** Parses one form field's text as JSON. */
-export const parseJsonField = (field: string, text: string): unknown => strict(text, field);
-
-function strict(text: string, field: string): unknown {
+/** The JSON text of a field, read strictly. */
+export function parseJson(text: string, field: string): unknown {
   try {
     return parseStrictJson(text);
   } catch (error) {

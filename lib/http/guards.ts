@@ -51,7 +51,10 @@ export function carriesToken(
 }
 
 /** 401 `unauthorized` for any write while no admin token is configured, where the host does not allow that. */
-export function refuseAnonymousWrites({ adminToken, allowAnonymousWrites }: AnonymousRule): void {
+export function refuseAnonymousWrites({
+  adminToken,
+  allowAnonymousWrites,
+}: Pick<HttpDeps, "adminToken" | "allowAnonymousWrites">): void {
   if (adminToken || allowAnonymousWrites !== false) return;
   throw new AppError(
     "unauthorized",
@@ -60,8 +63,6 @@ export function refuseAnonymousWrites({ adminToken, allowAnonymousWrites }: Anon
     CHALLENGE,
   );
 }
-
-type AnonymousRule = Pick<HttpDeps, "adminToken" | "allowAnonymousWrites">;
 
 /** Compares digests without telling by time where they differ. */
 function sameText(a: string, b: string): boolean {

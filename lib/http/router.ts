@@ -1,7 +1,7 @@
 /** One fetch over endpoints. */
 import { IttyRouter } from "itty-router";
 import type { HttpDeps } from "./deps.ts";
-import { answering, type Endpoint, type Handler, methodNotAllowed } from "./endpoint.ts";
+import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
 
 /** How endpoints are mounted. */
@@ -23,24 +23,18 @@ export function routed<D extends HttpDeps>(
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
   const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
   const router = IttyRouter({ base });
-  for (const [path, methods] of byPath(endpoints, deps))
+  for (const path of new Set(endpoints.map(({ path }) => path))) {
+    const handlers = new Map<string, Handler>();
+    for (const endpoint of endpoints.filter((one) => one.path === path)) {
+      const handler = endpoint(deps);
+      for (const method of methodsOf(endpoint)) handlers.set(method, handler);
+    }
     router.all(
       path,
-      (request) => methods[request.method]?.(request) ?? refused(request, methodNotAllowed(Object.keys(methods))),
+      (request) => handlers.get(request.method)?.(request) ?? refused(request, methodNotAllowed([...handlers.keys()])),
     );
+  }
   return async (request) =>
     ((await router.fetch(request)) as Response | undefined) ??
     refused(request, new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`));
-}
-
-function byPath<D extends HttpDeps>(endpoints: readonly Endpoint<D>[], deps: D): Map<string, Record<string, Handler>> {
-  const paths = new Map<string, Record<string, Handler>>();
-  for (const endpoint of endpoints) {
-    const handler = endpoint(deps);
-    const methods = paths.get(endpoint.path) ?? (Object.create(null) as Record<string, Handler>);
-    methods[endpoint.method] = handler;
-    if (endpoint.method === "GET") methods["HEAD"] = handler;
-    paths.set(endpoint.path, methods);
-  }
-  return paths;
 }

@@ -1,5 +1,11 @@
-/** An answer's body as text; `undefined` when it has more bytes than `limit`, and then the rest is not read. */
-export async function cappedText({ body }: Response, limit: number): Promise<string | undefined> {
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** A body as text; `undefined` when it has more bytes than `limit`, and then `leave` is what is done with the rest. */
+export async function cappedText(
+  { body }: Request | Response,
+  limit: number,
+  leave: (reader: Reader) => unknown = (reader) => reader.cancel(),
+): Promise<string | undefined> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -9,7 +15,7 @@ export async function cappedText({ body }: Response, limit: number): Promise<str
     if (done) return text + decoder.decode();
     size += value.length;
     if (size > limit) {
-      await reader!.cancel();
+      await leave(reader!);
       return undefined;
     }
     text += decoder.decode(value, { stream: true });

@@ -1,13 +1,17 @@
 /** How long a step outside this process may take; milliseconds. */
 export const STEP_MS = 10_000;
 
-/** Runs one step; rejects after 10 s, also when the adapter ignores its signal. */
-export async function step<T>(run: (signal: AbortSignal) => Promise<T>, limitMs = STEP_MS): Promise<T> {
+/** Runs one step; rejects after 10 s, also when what it runs ignores its signal. `late`: what it rejects with then. */
+export async function step<T>(
+  run: (signal: AbortSignal) => Promise<T>,
+  limitMs = STEP_MS,
+  late = () => new Error(`no answer within ${limitMs / 1000} s`),
+): Promise<T> {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`no answer within ${limitMs / 1000} s`));
+      reject(late());
       controller.abort();
     }, limitMs);
   });

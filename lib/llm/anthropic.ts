@@ -23,15 +23,9 @@ export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic
         max_tokens: MAX_TOKENS,
         system,
         messages: messages.map(wireMessage),
-        ...(tools.length > 0
-          ? {
-              tools: tools.map(({ name, description, parameters }) => ({
-                name,
-                description,
-                input_schema: parameters,
-              })),
-            }
-          : {}),
+        ...(tools.length > 0 && {
+          tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+        }),
       };
       const url = `${baseUrl.replace(/\/+$/, "")}/messages`;
       const parsed = answerSchema.safeParse(await postJson(url, headers, body, signal));

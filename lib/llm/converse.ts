@@ -1,4 +1,5 @@
 /** The conversation with a language model: its wishes for tools are answered until it answers, within a time and a number of rounds. */
+import { step } from "../kit/time_limit.ts";
 import { type Llm, LlmFailed, type LlmMessage, type Toolbox } from "./port.ts";
 
 /** How long a model may take for one reply, all rounds together, in milliseconds. */
@@ -9,41 +10,30 @@ const CALLS_A_ROUND = 8;
 const LONGEST_REPLY = 8000;
 
 /** The model's text. Errors: `LlmFailed`; after it nothing more is done for the model. */
-export async function converse(
+export function converse(
   llm: Llm,
   system: string,
   opening: readonly LlmMessage[],
   tools: Toolbox,
   limitMs: number = LLM_LIMIT_MS,
 ): Promise<string> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeUp = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new LlmFailed("no answer in time"));
-    }, limitMs);
-  });
-  timeUp.catch(() => undefined);
+  const late = (): LlmFailed => new LlmFailed("no answer in time");
   const messages = [...opening];
-  try {
+  const talk = async (signal: AbortSignal): Promise<string> => {
     for (let round = 0; round < ROUNDS; round++) {
-      const answer = await Promise.race([llm.complete({ system, messages, tools: tools.specs, signal }), timeUp]);
+      const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
       if (answer.toolCalls.length === 0) return textOf(answer.text);
       const toolCalls = answer.toolCalls.slice(0, CALLS_A_ROUND);
       const results: { id: string; text: string }[] = [];
       for (const call of toolCalls) {
-        if (signal.aborted) throw new LlmFailed("no answer in time");
+        if (signal.aborted) throw late();
         results.push({ id: call.id, text: await tools.use(call) });
       }
       messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
     }
     throw new LlmFailed("it asked for tools without end");
-  } finally {
-    clearTimeout(timer);
-    controller.abort();
-  }
+  };
+  return step(talk, limitMs, late);
 }
 
 /** What a model said, cut where it is too long to be kept. Errors: `LlmFailed` when it said nothing. */

@@ -1,5 +1,5 @@
-import type { Llm } from "./port.ts";
-import { watchedLlm } from "./watched.ts";
+/** The model that was chosen; a provider's client is loaded only when it is asked for. */
+import { type Llm, LlmFailed } from "./port.ts";
 
 /** What `--llm`, `--llm-model` and the variable named by `--llm-key-env` say. */
 export interface LlmChoice {
@@ -9,9 +9,27 @@ export interface LlmChoice {
   key?: string | undefined;
 }
 
-/** The model that was chosen; a provider's client is loaded only when it is asked for. */
+/** Opens the model; it remembers whether it gave a usable answer last time. */
 export async function openLlm({ provider, model, key }: LlmChoice): Promise<Llm> {
-  if (provider === "anthropic") return watchedLlm((await import("./anthropic.ts")).anthropicLlm({ model, key }));
+  if (provider === "anthropic") return watched((await import("./anthropic.ts")).anthropicLlm({ model, key }));
   const { openAiLlm } = await import("./openai.ts");
-  return watchedLlm(openAiLlm({ model, key, ...(provider === "openai" ? {} : { baseUrl: provider }) }));
+  return watched(openAiLlm({ model, key, ...(provider !== "openai" && { baseUrl: provider }) }));
+}
+
+function watched({ model, complete }: Llm): Llm {
+  let problem: string | null = null;
+  return {
+    model,
+    problem: () => problem,
+    async complete(request) {
+      try {
+        const answer = await complete(request);
+        problem = null;
+        return answer;
+      } catch (error) {
+        problem = error instanceof LlmFailed ? error.message : "it failed";
+        throw error;
+      }
+    },
+  };
 }

@@ -3,20 +3,9 @@ import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { postJson } from "./http.ts";
 
-const completion = z.object({
-  choices: z
-    .array(
-      z.object({
-        message: z.object({
-          content: z.string().nullish(),
-          tool_calls: z
-            .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
-            .nullish(),
-        }),
-      }),
-    )
-    .min(1),
-});
+const toolCall = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
+const message = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCall).nullish() });
+const completion = z.object({ choices: z.array(z.object({ message })).min(1) });
 
 /** The model behind an OpenAI-compatible server. */
 export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }: LlmAccess): Llm {
@@ -49,22 +38,14 @@ function wireMessages(message: LlmMessage): unknown[] {
   switch (message.role) {
     case "user":
       return [{ role: "user", content: message.text }];
-    case "assistant":
-      return [
-        {
-          role: "assistant",
-          content: message.text,
-          ...(message.toolCalls?.length
-            ? {
-                tool_calls: message.toolCalls.map(({ id, name, input }) => ({
-                  id,
-                  type: "function",
-                  function: { name, arguments: JSON.stringify(input ?? {}) },
-                })),
-              }
-            : {}),
-        },
-      ];
+    case "assistant": {
+      const tool_calls = message.toolCalls?.map(({ id, name, input }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: JSON.stringify(input ?? {}) },
+      }));
+      return [{ role: "assistant", content: message.text, ...(tool_calls?.length && { tool_calls }) }];
+    }
     case "tool":
       return message.results.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text }));
   }

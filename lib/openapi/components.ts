@@ -1,5 +1,5 @@
 /** What the document names once: shared bodies, headers and the token. */
-import type * as z from "zod";
+import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { recalledSchema } from "../memory/recall.ts";
 import { approvalSchema, changeSchema } from "../governance/rules/change.ts";
@@ -11,8 +11,7 @@ import { capabilitySchema } from "../pulse/capability.ts";
 import { growthSchema } from "../follow/growth_row.ts";
 import { stateSchema } from "../pulse/state.ts";
 import { taskSchema } from "../pulse/tasks.ts";
-import { jsonSchemaOf, type Named } from "./json_schema.ts";
-import type { JsonSchema, OpenApi } from "./types.ts";
+import { type JsonSchema, jsonSchemaOf, type Named } from "./json_schema.ts";
 
 /** The shared bodies by their names. */
 export const NAMED: Named = new Map<unknown, string>([
@@ -31,27 +30,18 @@ export const NAMED: Named = new Map<unknown, string>([
 ]);
 
 /** Any error: a stable code, a sentence for people, and what helps to mend it. */
-const ERROR: JsonSchema = {
-  type: "object",
-  required: ["error", "code", "status", "request_id"],
-  properties: {
-    error: { type: "string", description: "A sentence for people." },
-    code: { type: "string", description: "A stable word for programs." },
-    status: { type: "integer" },
-    request_id: { type: "string" },
-    fields: {
-      type: "array",
-      description: "Of invalid_field: each field and what is wrong with it.",
-      items: {
-        type: "object",
-        required: ["field", "message"],
-        properties: { field: { type: "string" }, message: { type: "string" } },
-      },
-    },
-    current_status: { type: "string", description: "The status of the change as it is." },
-    allowed: { type: "array", items: { type: "string" }, description: "What may be asked of the change now." },
-  },
-};
+const errorSchema = z.object({
+  error: z.string().describe("A sentence for people."),
+  code: z.string().describe("A stable word for programs."),
+  status: z.int(),
+  request_id: z.string(),
+  fields: z
+    .array(z.object({ field: z.string(), message: z.string() }))
+    .optional()
+    .describe("Of invalid_field: each field and what is wrong with it."),
+  current_status: z.string().optional().describe("The status of the change as it is."),
+  allowed: z.array(z.string()).optional().describe("What may be asked of the change now."),
+});
 
 function bodyOf(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED].filter(([other]) => other !== type));
@@ -64,9 +54,9 @@ const text: JsonSchema = { type: "string" };
 export const ADMIN_TOKEN = "AdminToken";
 
 /** The components that paths refer to, and those that these refer to. */
-export function componentsFor(paths: OpenApi["paths"]): OpenApi["components"] {
+export function componentsFor(paths: object) {
   const all = new Map([...NAMED].map(([type, name]) => [name, () => bodyOf(type as z.ZodType)]));
-  const schemas: Record<string, JsonSchema> = { Error: ERROR };
+  const schemas: Record<string, JsonSchema> = { Error: bodyOf(errorSchema) };
   const follow = (part: unknown): void => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
       if (name in schemas) continue;

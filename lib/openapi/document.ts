@@ -1,17 +1,15 @@
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
-import { type Circumstances, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
+import { type Circumstances, type Operation, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
 import type { Documented } from "./responses.ts";
-import type { OpenApi } from "./types.ts";
+
+/** A whole document. */
+export type OpenApi = ReturnType<typeof openApiOf>;
 
 /** The OpenAPI document of endpoints, from the declarations that route and validate. Under an intent its KPIs are named. */
-export function openApiOf(
-  endpoints: readonly Documented[],
-  apiVersion: string,
-  circumstances: Circumstances = {},
-): OpenApi {
-  const paths: OpenApi["paths"] = {};
+export function openApiOf(endpoints: readonly Documented[], apiVersion: string, circumstances: Circumstances = {}) {
+  const paths: Record<string, Partial<Record<"get" | "post", Operation>>> = {};
   const used = new Set<string>();
   for (const endpoint of endpoints) {
     const operation = operationOf(endpoint, circumstances);

@@ -1,6 +1,30 @@
 /** A zod schema as JSON Schema for the document: shared shapes by name, and no noise. */
 import * as z from "zod";
-import type { JsonSchema } from "./types.ts";
+
+/** JSON Schema 2020-12. */
+export interface JsonSchema {
+  [keyword: string]: unknown;
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  enum?: unknown[];
+}
+
+/** A path, query or header parameter. */
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+/** Bodies by media type. */
+export type Content = Record<string, { schema: JsonSchema; encoding?: Record<string, { contentType: string }> }>;
 
 /** Schemas that the document names once and refers to. */
 export type Named = ReadonlyMap<unknown, string>;

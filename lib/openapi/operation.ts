@@ -2,9 +2,8 @@
 import type * as z from "zod";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { ADMIN_TOKEN } from "./components.ts";
-import { jsonSchemaOf } from "./json_schema.ts";
+import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
-import type { Content, JsonSchema, Operation, Parameter } from "./types.ts";
 
 /** What the input of an endpoint may hang on. */
 export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll">;
@@ -12,8 +11,11 @@ export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll">;
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
 
+/** One method of one path. */
+export type Operation = ReturnType<typeof operationOf>;
+
 /** The operation of an endpoint under an intent, or without one. */
-export function operationOf(endpoint: Documented, circumstances: Circumstances): Operation {
+export function operationOf(endpoint: Documented, circumstances: Circumstances) {
   const input = inputOf(endpoint, circumstances);
   const parameters = [...parametersOf(endpoint, input), ...headersOf(endpoint)];
   const body = endpoint.method === "POST" ? bodyOf(endpoint, input) : undefined;
@@ -22,14 +24,14 @@ export function operationOf(endpoint: Documented, circumstances: Circumstances):
     tags: [tagOf(endpoint.path)],
     summary: endpoint.summary,
     security: securityOf(endpoint, circumstances),
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body ? { requestBody: body } : {}),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: body }),
     responses: responsesOf(endpoint),
   };
 }
 
 /** The empty alternative says that the token may be left out. */
-function securityOf({ token }: Documented, { protectAll }: Circumstances): Operation["security"] {
+function securityOf({ token }: Documented, { protectAll }: Circumstances): Record<string, string[]>[] {
   const needed = { [ADMIN_TOKEN]: [] };
   if (token === "protect_all") return protectAll ? [needed] : [needed, {}];
   return token ? [needed] : [];
@@ -96,7 +98,7 @@ function headersOf({ errors = [] }: Documented): Parameter[] {
   return headers;
 }
 
-function bodyOf(endpoint: Documented, input: JsonSchema): NonNullable<Operation["requestBody"]> | undefined {
+function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; content: Content } | undefined {
   const { properties = {}, required = [], ...rest } = input;
   const inBody = Object.entries(properties).filter(([name, schema]) => placeOf(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;

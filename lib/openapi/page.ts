@@ -1,6 +1,8 @@
 /** The document as a page to read: plain HTML, one style sheet in it, no scripts. */
 import { escapeHtml } from "../chat/html.ts";
-import type { Content, JsonSchema, OpenApi, Operation } from "./types.ts";
+import type { OpenApi } from "./document.ts";
+import type { Content, JsonSchema } from "./json_schema.ts";
+import type { Operation } from "./operation.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
 export const STYLE = `

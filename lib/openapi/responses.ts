@@ -3,13 +3,18 @@ import * as z from "zod";
 import type { Declaration } from "../http/endpoint.ts";
 import { type ErrorCode, statusOf } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
-import { jsonSchemaOf } from "./json_schema.ts";
-import type { ApiResponse, Content, JsonSchema } from "./types.ts";
+import { type Content, type JsonSchema, jsonSchemaOf } from "./json_schema.ts";
 
 /** An endpoint, and the further statuses under which it answers its success body. */
 export type Documented = Declaration;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
+
+interface ApiResponse {
+  description: string;
+  headers: Record<string, { $ref: string }>;
+  content: Content;
+}
 
 /** All responses of an endpoint. */
 export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {

@@ -1,7 +1,7 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
 import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
-import { type Key, readsOf, type Version, type View } from "./engine/view.ts";
+import { nameOf, readsOf, type Version, type View } from "./engine/view.ts";
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
@@ -68,14 +68,9 @@ export function durableObjectStore(storage: ObjectStorage): Store {
       } catch (error) {
         throw new StoreUnavailable("the storage of the Durable Object refused a write", { cause: error });
       }
-      const own = sync()
-        .catch((cause: unknown) => {
-          lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
-        })
-        .finally(() => {
-          if (unsynced === own) unsynced = undefined;
-        });
-      unsynced = own;
+      unsynced = sync().catch((cause: unknown) => {
+        lost = new StoreUnavailable("the storage of the Durable Object failed", { cause });
+      });
     }
     return durable();
   };
@@ -113,8 +108,8 @@ function viewOf(sql: ObjectStorage["sql"]): View {
   return {
     versions(keys) {
       const asked = keys.map(({ collection, id }) => [collection, hex(sortKey(id))]);
-      const found = new Map<string, Version>();
-      for (const version of rows(VERSIONS, JSON.stringify(asked)).map(versionIn)) found.set(nameOf(version), version);
+      const versions = rows(VERSIONS, JSON.stringify(asked)).map(versionIn);
+      const found = new Map(versions.map((version) => [nameOf(version), version]));
       return keys.map((key) => found.get(nameOf(key)));
     },
     list(collection, options) {
@@ -129,7 +124,6 @@ function viewOf(sql: ObjectStorage["sql"]): View {
 }
 
 const idIn = (id: ArrayBuffer): string => idOf(new Uint8Array(id));
-const nameOf = ({ collection, id }: Key): string => JSON.stringify([collection, id]);
 const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const versionIn = ({ collection, id, revision, value }: Row): Version => ({
   collection,

@@ -22,14 +22,15 @@ export class Json<T = unknown> {
  * cycle; the place is named. A member that is `undefined` is left out.
  */
 export function json<T>(value: T): Json<T> {
-  const exact = check(value, "value", true);
-  return new Json(JSON.stringify(value), exact ? value : undefined);
+  const walk: Walk = { name: "value", path: [], freeze: true, exact: true };
+  visit(value, walk);
+  return new Json(JSON.stringify(value), walk.exact ? value : undefined);
 }
 
 /** As `json` for a value that stays its owner's, named in errors; one that was made already is taken as it is. */
 export function jsonOf(value: unknown, name: string): Json {
   if (value instanceof Json) return value;
-  check(value, name, false);
+  visit(value, { name, path: [], freeze: false, exact: true });
   return new Json(JSON.stringify(value));
 }
 
@@ -43,59 +44,50 @@ export function frozen<T>(value: T): T {
 const DEEPEST = 200;
 
 interface Walk {
+  readonly name: string;
+  readonly path: (string | number)[];
   readonly freeze: boolean;
   /** Whether the text reads back as the very value. */
   exact: boolean;
 }
 
-interface Flaw {
-  path: string;
-  reason: string;
+function refuse({ name, path }: Walk, reason: string): never {
+  const place = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
+  throw new TypeError(`${name}${place} cannot be stored: ${reason}`);
 }
 
-/** Whether the text of a value reads back as just that value. */
-function check(value: unknown, name: string, freeze: boolean): boolean {
-  const walk = { freeze, exact: true };
-  const flaw = flawOf(value, 0, walk);
-  if (flaw) throw new TypeError(`${name}${flaw.path} cannot be stored: ${flaw.reason}`);
-  return walk.exact;
-}
-
-function flawOf(value: unknown, depth: number, walk: Walk): Flaw | undefined {
+/** Refuses what the text would not read back as. */
+function visit(value: unknown, walk: Walk): void {
   switch (typeof value) {
     case "string":
     case "boolean":
-      return undefined;
+      return;
     case "number":
       if (Object.is(value, -0)) walk.exact = false;
-      return Number.isFinite(value) ? undefined : { path: "", reason: `${value} is not a JSON number` };
+      return Number.isFinite(value) ? undefined : refuse(walk, `${value} is not a JSON number`);
     case "object":
-      return value === null ? undefined : flawWithin(value, depth, walk);
+      return value === null ? undefined : visitMembers(value, walk);
     default:
-      return { path: "", reason: `${typeof value} is not a JSON type` };
+      refuse(walk, `${typeof value} is not a JSON type`);
   }
 }
 
-function flawWithin(value: object, depth: number, walk: Walk): Flaw | undefined {
-  if (depth === DEEPEST) return { path: "", reason: `it is nested deeper than ${DEEPEST} levels, or contains itself` };
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      const flaw = flawOf(value[index], depth + 1, walk);
-      if (flaw) return { ...flaw, path: `[${index}]${flaw.path}` };
+function visitMembers(value: object, walk: Walk): void {
+  if (walk.path.length === DEEPEST) refuse(walk, `it is nested deeper than ${DEEPEST} levels, or contains itself`);
+  const isList = Array.isArray(value);
+  if (!isList && !isPlain(value, walk))
+    refuse(walk, `a ${value.constructor?.name ?? "class instance"} is not plain data`);
+  for (const step of isList ? value.keys() : Object.keys(value)) {
+    const member = (value as Record<string | number, unknown>)[step];
+    if (member === undefined && !isList) {
+      walk.exact = false;
+      continue;
     }
-  } else {
-    if (!isPlain(value, walk))
-      return { path: "", reason: `a ${value.constructor?.name ?? "class instance"} is not plain data` };
-    const members = value as Record<string, unknown>;
-    for (const key of Object.keys(members)) {
-      const member = members[key];
-      const flaw = member === undefined ? undefined : flawOf(member, depth + 1, walk);
-      if (member === undefined) walk.exact = false;
-      if (flaw) return { ...flaw, path: `.${key}${flaw.path}` };
-    }
+    walk.path.push(step);
+    visit(member, walk);
+    walk.path.pop();
   }
   if (walk.freeze) Object.freeze(value);
-  return undefined;
 }
 
 /** Made by a literal or `JSON.parse`, also in another realm. */

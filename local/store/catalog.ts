@@ -1,6 +1,7 @@
 /** Where every live record lies in the journal, in order of ids, and the last revisions of deleted ones. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import { behindPrefix, type Range, type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
+import { behindPrefix, type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
+import type { ListOptions } from "../../lib/store/store.ts";
 import { type Tombstones, tombstones } from "./tombstones.ts";
 
 const SPAN = 2 ** 32;
@@ -17,7 +18,7 @@ export const offsetOf = (place: number): number => place % SPAN;
 /** Places of records by collection and id. */
 export interface Catalog {
   place(collection: string, id: string): number | undefined;
-  page(collection: string, range: Range): [id: string, place: number][];
+  page(collection: string, range: ListOptions<boolean>): [id: string, place: number][];
   /** The number of live records. */
   size(collection: string): number;
   /** The last revision of a deleted record, 0 when there is none. */

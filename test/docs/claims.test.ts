@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { type ErrorCode, statusOf } from "../../lib/kit/errors.ts";
-import type { OpenApi } from "../../lib/openapi/types.ts";
+import type { OpenApi } from "../../lib/openapi/document.ts";
 import { TABLE, variableOf } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { opened } from "../support/deps.ts";

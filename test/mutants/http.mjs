@@ -152,8 +152,8 @@ export const http = [
   {
     ...body,
     name: "a body of any size is read when it does not tell its length",
-    find: "if (size > BODY_LIMIT) {",
-    replace: "if (size > 100 * BODY_LIMIT) {",
+    find: "cappedText(request, BODY_LIMIT, ",
+    replace: "cappedText(request, 100 * BODY_LIMIT, ",
   },
   {
     ...body,
@@ -228,7 +228,7 @@ export const http = [
   {
     ...endpoint,
     name: "a query beside an empty body is passed over",
-    find: "if (declaration.product) refuseQuery(request);",
+    find: "if (write && declaration.product) refuseQuery(request);",
     replace: "",
     only: "bare handlers (fields|bodies|errors)",
   },

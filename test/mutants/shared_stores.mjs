@@ -4,7 +4,6 @@ const FAULTS = ["test/lib/store/dynamodb_faults.test.ts"];
 const POSTGRES = ["test/lib/store/postgres_faults.test.ts"];
 const DYNAMODB = ["test/lib/store/dynamodb/store.test.ts"];
 const group = { file: "lib/store/engine/group_commit.ts" };
-const head = { file: "lib/store/dynamodb/head.ts", tests: FAULTS };
 const batch = { file: "lib/store/dynamodb/batch.ts", tests: FAULTS };
 const client = { file: "lib/store/dynamodb/client.ts", tests: FAULTS };
 const requests = { file: "lib/store/dynamodb/requests.ts", tests: FAULTS };
@@ -12,14 +11,14 @@ const postgres = { file: "lib/store/postgres/batch.ts", tests: POSTGRES };
 
 export const sharedStores = [
   {
-    ...head,
+    ...batch,
     name: "two processes may move the head of a DynamoDB table from one place",
     find: ': "commits = :commits",',
     replace: ': ":commits = :commits",',
     tests: [...DYNAMODB, ...FAULTS],
   },
   {
-    ...head,
+    ...batch,
     name: "two processes may both begin an empty table",
     find: '"attribute_not_exists(commits)"',
     replace: '"attribute_not_exists(pending)"',
@@ -66,7 +65,7 @@ export const sharedStores = [
   {
     ...requests,
     name: "what did not fit in one answer is taken for absent",
-    find: "left = UnprocessedKeys?.[table]?.Keys ?? [];",
+    find: "left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MOST_KEYS)];",
     replace: "left = UnprocessedKeys === undefined ? [] : [];",
   },
   {
@@ -79,7 +78,7 @@ export const sharedStores = [
   },
   {
     name: "a deleted record of a DynamoDB table begins at revision 1 again",
-    file: "lib/store/dynamodb/head.ts",
+    file: "lib/store/dynamodb/batch.ts",
     find: "deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));",
     replace: "void revision;",
     tests: DYNAMODB,
@@ -95,8 +94,8 @@ export const sharedStores = [
   {
     ...group,
     name: "a decision does not see what those before it in the batch wrote",
-    find: "written.get(collection)?.get(id) ?? read.get(collection)!.get(id)",
-    replace: "read.get(collection)!.get(id)",
+    find: "written.get(key.collection)?.get(key.id) ?? read.get(nameOf(key))",
+    replace: "read.get(nameOf(key))",
     tests: DYNAMODB,
     only: "parallel increments",
   },

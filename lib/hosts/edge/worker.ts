@@ -1,10 +1,15 @@
 /** The service as a Cloudflare Worker: one Durable Object a product does the work, the Worker in front routes to it. */
 import { DurableObject } from "cloudflare:workers";
+import { CONSOLE_HEADERS } from "../../http/console_headers.ts";
+import { answering } from "../../http/endpoint.ts";
+import { AppError } from "../../kit/errors.ts";
+import { risingIds } from "../../kit/ids.ts";
+import { once } from "../../kit/once.ts";
+import { systemClock } from "../../kit/platform.ts";
 import type { CycleReport } from "../../pulse/cycle.ts";
-import { type Assets, consoleFile } from "./console.ts";
+import { cannotStart } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
-import { cannotStart, interrupted } from "./refusal.ts";
-import { type EdgeParts, type EdgeService, type EdgeState, openService } from "./service.ts";
+import { type EdgeParts, type EdgeState, openEdge } from "./service.ts";
 
 /** What a Worker is bound to; beside these, the settings, each a variable or a secret. */
 export interface EdgeEnv extends Readonly<Record<string, unknown>> {
@@ -14,7 +19,7 @@ export interface EdgeEnv extends Readonly<Record<string, unknown>> {
     get(id: unknown): { fetch(request: Request): Promise<Response>; cycle(): Promise<CycleReport> };
   };
   /** The console's files; without them the Worker serves the API only. */
-  ASSETS?: Assets;
+  ASSETS?: { fetch(request: Request): Promise<Response> };
 }
 
 /** The service of one product. */
@@ -43,19 +48,16 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
 
   /** Whatever it has acknowledged is in its storage: it may be reset at any moment. */
   class Countersign extends DurableObject<EdgeEnv> implements EdgeObject {
-    #opening: Promise<EdgeService> | undefined;
-
-    /** Opens the service once; when that fails, the next call tries again. */
-    #service(): Promise<EdgeService> {
-      return (this.#opening ??= openService(this.ctx.storage, withSettings(this.env), parts).catch((error: unknown) => {
-        this.#opening = undefined;
+    /** Opened once; when that fails, the next call tries again. */
+    readonly #service = once(() =>
+      openEdge(this.ctx.storage, withSettings(this.env), parts).catch((error: unknown) => {
         consoleLog.error("the service cannot start", { error });
         throw error;
-      }));
-    }
+      }),
+    );
 
     override async fetch(request: Request): Promise<Response> {
-      const service = await this.#service().catch((error: unknown) => cannotStart(request, error));
+      const service = await this.#service().catch((error: unknown) => refused(request, cannotStart(error)));
       return service instanceof Response ? service : service.fetch(request);
     }
 
@@ -84,6 +86,16 @@ export function edgeHost(parts: EdgeParts): EdgeHost {
   };
 }
 
+/** A file of the console for a GET or HEAD; undefined for anything else. */
+async function consoleFile(assets: EdgeEnv["ASSETS"], request: Request): Promise<Response | undefined> {
+  if (!assets || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
+  const found = await assets.fetch(request);
+  if (found.status === 404) return undefined;
+  const response = new Response(found.body, found);
+  for (const [name, value] of Object.entries(CONSOLE_HEADERS)) response.headers.set(name, value);
+  return response;
+}
+
 /** Asks the product's object. A read that is lost with a reset object is asked again; a write may have been done. */
 async function ask(env: EdgeEnv, request: Request): Promise<Response> {
   const reads = request.method === "GET" || request.method === "HEAD";
@@ -91,12 +103,26 @@ async function ask(env: EdgeEnv, request: Request): Promise<Response> {
     return await objectOf(env).fetch(request);
   } catch (error) {
     consoleLog.warn("the object was reset", { error, retried: reads });
-    if (!reads) return interrupted(request);
+    if (!reads) return refused(request, interrupted());
   }
   return objectOf(env)
     .fetch(request)
-    .catch(() => interrupted(request));
+    .catch(() => refused(request, interrupted()));
 }
+
+const interrupted = () =>
+  new AppError(
+    "interrupted",
+    "the service was restarted while it answered; look whether the change was made before asking for it again, or ask under the same Idempotency-Key",
+    {},
+    { "retry-after": "1" },
+  );
+
+const front = { clock: systemClock, ids: risingIds(), log: consoleLog };
+
+/** Answers where there is no service to do so. */
+const refused = (request: Request, error: AppError): Promise<Response> =>
+  answering(front, request, () => Promise.reject(error));
 
 const objectOf = (env: EdgeEnv) => env.COUNTERSIGN.get(env.COUNTERSIGN.idFromName(objectName(env)));
 

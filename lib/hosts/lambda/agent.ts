@@ -1,7 +1,7 @@
 /** What the functions need that run actions, tasks and chat. */
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
 import { openLlm } from "../../llm/open.ts";
-import { llmProblem } from "./capabilities.ts";
+import { llmProblem } from "../capabilities.ts";
 import { required } from "./environment.ts";
 import type { Parts } from "./open.ts";
 

@@ -10,7 +10,7 @@ import { composeLambda, openTable, whileSecretsAreFresh } from "./open.ts";
 const log = lambdaLog();
 
 const open = whileSecretsAreFresh(process.env, async (): Promise<Deps> => {
-  const deps = await composeLambda({ env: process.env, access: "write", log, parts: agentParts });
+  const deps = await composeLambda(process.env, "write", log, agentParts);
   await openTable(deps, "write");
   return deps;
 });

@@ -1,5 +1,5 @@
 /** What Lambda puts into the environment of every function. */
-import type { AwsCredentials } from "../../store/dynamodb/client.ts";
+import type { AwsCredentials } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
 
 /** The environment of a function. */

@@ -6,54 +6,34 @@ import { once } from "../../kit/once.ts";
 /** The payload format, and so the shape of the answer: 1.0 (REST API) or 2.0 (HTTP API, Function URL). */
 export type Payload = "1.0" | "2.0";
 
-const values = () => z.record(z.string(), z.string().nullish()).nullish();
+const text = () => z.string().nullish();
+const values = () => z.record(z.string(), text()).nullish();
 const lists = () => z.record(z.string(), z.array(z.string()).nullish()).nullish();
-const shared = () => ({
-  headers: values(),
-  body: z.string().nullish(),
-  isBase64Encoded: z.boolean().nullish(),
-});
-const place = () =>
-  z.object({
-    apiId: z.string().nullish(),
-    domainName: z.string().nullish(),
-    stage: z.string().nullish(),
-  });
 
-// A function is called with events of one format only.
-const payload2 = once(() =>
+// What both formats have is called alike; the rest is there in one of them.
+const eventSchema = once(() =>
   z.object({
-    ...shared(),
-    rawPath: z.string(),
-    rawQueryString: z.string().nullish(),
-    cookies: z.array(z.string()).nullish(),
-    requestContext: place().extend({ http: z.object({ method: z.string() }) }),
-  }),
-);
-const payload1 = once(() =>
-  z.object({
-    ...shared(),
-    httpMethod: z.string(),
-    path: z.string(),
+    headers: values(),
     multiValueHeaders: lists(),
+    cookies: z.array(z.string()).nullish(),
+    body: text(),
+    isBase64Encoded: z.boolean().nullish(),
+    rawPath: text(),
+    rawQueryString: text(),
+    httpMethod: text(),
+    path: text(),
     queryStringParameters: values(),
     multiValueQueryStringParameters: lists(),
-    requestContext: place().extend({ path: z.string().nullish() }),
+    requestContext: z.object({
+      apiId: text(),
+      domainName: text(),
+      stage: text(),
+      path: text(),
+      http: z.object({ method: z.string() }).nullish(),
+    }),
   }),
 );
-type Payload1 = z.infer<ReturnType<typeof payload1>>;
-type Payload2 = z.infer<ReturnType<typeof payload2>>;
-
-/** The parts of an event, whatever its payload format. */
-interface Parts {
-  method: string;
-  path: string;
-  query: string;
-  headers: Headers;
-  domain: string | null | undefined;
-  body?: string | null | undefined;
-  isBase64Encoded?: boolean | null | undefined;
-}
+type Event = z.infer<ReturnType<typeof eventSchema>>;
 
 /** Characters of a host and port; anything else would mean another address to a URL parser. */
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
@@ -66,11 +46,12 @@ export interface ReadOptions {
 /** The event as a request. Errors: 400 `invalid_field` for one that is malformed; `internal` for one of another kind. */
 export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): { payload: Payload; request: Request } {
   const payload = payloadOf(event);
-  const parts = payload === "2.0" ? partsOf2(parsed(payload2(), event)) : partsOf1(parsed(payload1(), event));
+  const { data, error } = eventSchema().safeParse(event);
+  if (error) throw invalidField("event", `is malformed at ${error.issues[0]!.path.join(".")}`);
   try {
-    return { payload, request: requestOf(parts, basePath) };
-  } catch (error) {
-    if (error instanceof AppError) throw error;
+    return { payload, request: requestOf(data, payload, basePath) };
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw invalidField("request", "is malformed: its method, headers or address cannot be read");
   }
 }
@@ -88,77 +69,65 @@ function payloadOf(event: unknown): Payload {
   throw invalidField("event", "is none of API Gateway (HTTP API, REST API) or of a Function URL");
 }
 
-function parsed<T extends z.ZodType>(schema: T, event: unknown): z.output<T> {
-  const result = schema.safeParse(event);
-  if (result.success) return result.data;
-  throw invalidField("event", `is malformed at ${result.error.issues[0]!.path.join(".")}`);
+function requestOf(event: Event, payload: Payload, basePath: string): Request {
+  const { requestContext: context, body, isBase64Encoded } = event;
+  const method = payload === "2.0" ? context.http!.method : event.httpMethod!;
+  const headers = headersOf(event);
+  const host = [headers.get("host"), context.domainName].find(
+    (name) => name && HOST.test(name) && URL.canParse(`https://${name}`),
+  );
+  const url = new URL(`https://${host ?? "localhost"}`);
+  const pathname = escaped(without(basePath, pathOf(event, payload)));
+  url.pathname = pathname;
+  // A URL takes `..` out. What stands in front has judged the path as it was, so no other is made of it.
+  if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
+  url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event);
+  const empty = !body || method === "GET" || method === "HEAD";
+  return new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) });
 }
 
-function partsOf2({ requestContext, rawPath, rawQueryString, cookies, headers: given, ...rest }: Payload2): Parts {
-  const { http, domainName } = requestContext;
-  const headers = headersOf(given);
-  if (cookies && cookies.length > 0) headers.set("cookie", cookies.join("; "));
-  const path = withoutStage(rawPath, requestContext);
-  return { ...rest, method: http.method, path, query: rawQueryString ?? "", headers, domain: domainName };
+/** A REST API takes the stage from `path`; an HTTP API leaves it there, in payload format 1.0 too. */
+function pathOf({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
+  const [field, given] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
+  if (typeof given !== "string") throw invalidField("event", `is malformed at ${field}`);
+  return payload === "2.0" || context.path === given ? withoutStage(given, context) : given;
 }
 
-function partsOf1({ requestContext, httpMethod: method, path: given, headers, ...rest }: Payload1): Parts {
-  const { multiValueHeaders, queryStringParameters, multiValueQueryStringParameters, ...body } = rest;
-  const { domainName, path: whole } = requestContext;
+function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Event): string {
   const query = new URLSearchParams();
   for (const [name, list] of Object.entries(merged(queryStringParameters, multiValueQueryStringParameters)))
     for (const value of list) query.append(name, value);
-  // A REST API takes the stage from `path`; an HTTP API in payload format 1.0 leaves it there.
-  const path = whole === given ? withoutStage(given, requestContext) : given;
-  return {
-    ...body,
-    method,
-    path,
-    query: String(query),
-    headers: headersOf(headers, multiValueHeaders),
-    domain: domainName,
-  };
+  return String(query);
 }
 
 /**
  * A named stage stands before the path: always on the gateway's own domain, and under some mappings of another domain,
  * where only a stage called `api` could be taken for the path itself.
  */
-function withoutStage(path: string, { stage, apiId, domainName }: z.infer<ReturnType<typeof place>>): string {
+function withoutStage(path: string, { stage, apiId, domainName }: Event["requestContext"]): string {
   if (!stage || stage === "$default") return path;
   if (domainName?.startsWith(`${apiId}.execute-api.`)) return without(`/${stage}`, path);
   return stage !== "api" && path.startsWith(`/${stage}/`) ? path.slice(stage.length + 1) : path;
 }
 
 /** Every value of every name; a name that has several stands in `lists` with all of them. */
-function merged(single: z.infer<typeof values>, multiple: z.infer<typeof lists>): Record<string, string[]> {
+function merged(single: Event["headers"], multiple: Event["multiValueHeaders"]): Record<string, string[]> {
   const all: Record<string, string[]> = Object.create(null);
   for (const [name, value] of Object.entries(single ?? {})) all[name] = [value ?? ""];
   for (const [name, list] of Object.entries(multiple ?? {})) if (list) all[name] = list;
   return all;
 }
 
-function headersOf(single: z.infer<typeof values>, multiple?: z.infer<typeof lists>): Headers {
+function headersOf({ headers: single, multiValueHeaders, cookies }: Event): Headers {
   const headers = new Headers();
   try {
-    for (const [name, list] of Object.entries(merged(single, multiple)))
+    for (const [name, list] of Object.entries(merged(single, multiValueHeaders)))
       for (const value of list) headers.append(name, value);
   } catch {
     throw invalidField("headers", "hold a name or value that is not allowed");
   }
+  if (cookies && cookies.length > 0) headers.set("cookie", cookies.join("; "));
   return headers;
-}
-
-function requestOf({ method, path, query, headers, domain, body, isBase64Encoded }: Parts, basePath: string): Request {
-  const host = [headers.get("host"), domain].find((name) => name && HOST.test(name) && URL.canParse(`https://${name}`));
-  const url = new URL(`https://${host ?? "localhost"}`);
-  const pathname = escaped(without(basePath, path));
-  url.pathname = pathname;
-  // A URL takes `..` out. What stands in front has judged the path as it was, so no other is made of it.
-  if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
-  url.search = query;
-  const empty = !body || method === "GET" || method === "HEAD";
-  return new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) });
 }
 
 const without = (prefix: string, path: string): string =>

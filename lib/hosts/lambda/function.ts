@@ -2,11 +2,12 @@
 import type { Deps } from "../../deps.ts";
 import type { Endpoint, Handler } from "../../http/endpoint.ts";
 import { routed } from "../../http/router.ts";
+import { once } from "../../kit/once.ts";
 import { basePathOf } from "./environment.ts";
 import { type Access, accessOf, type Group, groupOf } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, once, openTable, type Parts, whileSecretsAreFresh } from "./open.ts";
+import { composeLambda, openTable, type Parts, whileSecretsAreFresh } from "./open.ts";
 
 /** What a file of handlers exports. */
 type Module = Record<string, unknown>;
@@ -31,7 +32,7 @@ export function lambdaFunction(
   const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
 
   const composed = whileSecretsAreFresh(env, async () => {
-    const deps = await composeLambda({ env, access, log, parts });
+    const deps = await composeLambda(env, access, log, parts);
     return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });
   const open = async (request: Request): Promise<Handler> => {

@@ -5,11 +5,22 @@ import { AppError } from "../../kit/errors.ts";
 import { errorResponse, toAppError } from "../../http/error_response.ts";
 import { cannotStart } from "../cannot_start.ts";
 import { type Payload, readEvent, type ReadOptions } from "./event.ts";
-import { type LambdaResult, resultOf } from "./result.ts";
 
 /** What Lambda tells of an invocation, as far as it is used. */
 export interface InvocationContext {
   awsRequestId: string;
+}
+
+/** What API Gateway and Function URLs make an HTTP response of. */
+export interface LambdaResult {
+  statusCode: number;
+  headers: Record<string, string>;
+  /** Payload format 2.0. */
+  cookies?: string[];
+  /** Payload format 1.0: headers that are given several times. */
+  multiValueHeaders?: Record<string, string[]>;
+  body: string;
+  isBase64Encoded: boolean;
 }
 
 /** A Lambda function for HTTP events. */
@@ -59,4 +70,40 @@ function refuseMessages(event: unknown): void {
   const { Records, source } = (event ?? {}) as Record<string, unknown>;
   if (Array.isArray(Records) || typeof source === "string")
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
+}
+
+/** Lambda takes 6 MB; some of it is the result around the body. Bytes. */
+const RESULT_LIMIT = 6 * 1024 * 1024 - 16 * 1024;
+
+/** The result. Errors: 404 `not_found` for a stream without an end, 413 `payload_too_large` for what Lambda cannot pass on. */
+async function resultOf(response: Response, payload: Payload): Promise<LambdaResult> {
+  if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    await response.body?.cancel();
+    throw new AppError("not_found", "this host answers whole and has no event stream; ask for what is new by `after`");
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of response.headers) if (name !== "set-cookie") headers[name] = value;
+  const cookies = response.headers.getSetCookie();
+  const result: LambdaResult = {
+    statusCode: response.status,
+    headers,
+    ...(cookies.length > 0 && (payload === "2.0" ? { cookies } : { multiValueHeaders: { "set-cookie": cookies } })),
+    ...bodyOf(new Uint8Array(await response.arrayBuffer())),
+  };
+  // The limit is on the result as JSON, in which a quote takes two bytes and a control character six.
+  if (result.body.length * 6 > RESULT_LIMIT && Buffer.byteLength(JSON.stringify(result)) > RESULT_LIMIT)
+    throw new AppError(
+      "payload_too_large",
+      "the answer is over 6 MB, which is all that a Lambda function may give; ask for it in pages (limit, after, before)",
+    );
+  return result;
+}
+
+/** Text as it is, since a REST API decodes base64 only for the media types that it is told; bytes that are no text as base64. */
+function bodyOf(bytes: Uint8Array): Pick<LambdaResult, "body" | "isBase64Encoded"> {
+  try {
+    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), isBase64Encoded: false };
+  } catch {
+    return { body: Buffer.from(bytes).toString("base64"), isBase64Encoded: true };
+  }
 }

@@ -1,14 +1,14 @@
 /** Composes the service for one function from its environment: settings, secrets, the DynamoDB table, the product. */
 import { verifyTail } from "../../audit/verify.ts";
-import { fastestSha256, systemClock } from "../../kit/platform.ts";
 import { createDeps, type Deps } from "../../deps.ts";
-import type { Log } from "../../kit/platform.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
+import { once } from "../../kit/once.ts";
+import { type Log, systemClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
-import { loadAuditKey } from "../edge/audit_key.ts";
-import { depsOf, type HostSettings, readSettings, tokenCapability } from "../settings.ts";
-import { capabilitiesOf } from "./capabilities.ts";
+import { loadAuditKey } from "../audit_key.ts";
+import { functionCapabilities, tokenCapability } from "../capabilities.ts";
+import { type Settings, settingsOf } from "../settings.ts";
 import { credentialsOf, type Environment, regionOf, required } from "./environment.ts";
 import type { Access } from "./groups.ts";
 import { withSecrets } from "./secrets.ts";
@@ -22,39 +22,30 @@ const TAIL = 200;
 /** What a function adds to what every handler is given. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
-/** How a function is composed. */
-export interface LambdaOptions {
-  /** Read anew for each request to AWS, since the keys of the role may change. */
-  env: Environment;
-  access: Access;
-  log: Log;
-  parts?: Parts | undefined;
-  fetch?: typeof fetch;
-}
-
-/** Composes it; of AWS only Secrets Manager is asked. Errors: `SettingRefused`, `IntentInvalid`. */
-export async function composeLambda({ env, access, log, parts, fetch: send = fetch }: LambdaOptions): Promise<Deps> {
-  const told = await withSecrets(env, send);
-  const settings = readSettings(told);
+/**
+ * Composes what a function gives its handlers; of AWS only Secrets Manager is asked. `env` is read anew for each request to
+ * AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
+ */
+export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
+  const told = await withSecrets(env);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: required(env, "SVC_DYNAMODB_TABLE"),
     region: regionOf(env),
     credentials: () => credentialsOf(env),
-    fetch: send,
     ...(endpoint && { endpoint }),
   });
-  const common = { sha256: fastestSha256(), clock: systemClock };
+  const clock = systemClock;
+  const writes = access === "write";
+  const settings = settingsOf(told, { clock, adapter: writes || !told["SVC_PRODUCT_ADAPTER"] ? undefined : absent });
   const pem = told["SVC_AUDIT_KEY_PEM"];
-  const adapter = access === "write" || !settings.adapterUrl ? undefined : absentAdapter;
-  const given = depsOf(settings, { ...common, adapter });
   const deps = createDeps({
-    ...common,
-    ...given,
+    ...settings,
+    clock,
     store,
     log,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
-    capabilities: [...capabilitiesOf(told), ...(access === "write" ? given.capabilities! : [tokenElsewhere(settings)])],
+    capabilities: [...functionCapabilities(told), writes ? tokenCapability(settings) : tokenElsewhere(settings)],
   });
   return Object.assign(deps, await parts?.(told, deps));
 }
@@ -62,16 +53,6 @@ export async function composeLambda({ env, access, log, parts, fetch: send = fet
 /** Opens the product on the table, as far as the function may. Errors: `IdentityMismatch`, and those of the store. */
 export const openTable = (deps: Deps, access: Access): Promise<void> =>
   access === "write" ? openProduct(deps, { tail: TAIL }) : openToRead(deps);
-
-/** Work that is done once; when it fails it is done again for the next who asks. */
-export function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined;
-  return () =>
-    (done ??= work().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    }));
-}
 
 /** Work that rests on the secrets: done once, and anew for who asks when they were read ten minutes ago. */
 export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
@@ -87,9 +68,9 @@ export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>
 }
 
 /** A function that only reads is not given the secrets; whether writes need a token it is told by the setting beside it. */
-const tokenElsewhere = (settings: HostSettings) =>
+const tokenElsewhere = ({ allowAnonymousWrites, adminToken }: Settings) =>
   tokenCapability(
-    settings.allowAnonymousWrites ? settings : { ...settings, adminToken: "held by the functions that write" },
+    allowAnonymousWrites ? { adminToken, allowAnonymousWrites } : { adminToken: "held by the functions that write" },
   );
 
 /** Checks what `openProduct` checks, and writes nothing: a new table is begun by the first function that writes. */
@@ -108,7 +89,7 @@ async function openToRead(deps: Deps): Promise<void> {
 const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));
 
 /** The adapter where it is only spoken of. */
-const absentAdapter: ProductAdapter = {
+const absent: ProductAdapter = {
   name: "webhook",
   validate: elsewhere,
   apply: elsewhere,

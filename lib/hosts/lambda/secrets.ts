@@ -1,5 +1,5 @@
 /** Settings that must not stand in a function's configuration, from AWS Secrets Manager. */
-import { AwsV4Signer } from "aws4fetch";
+import { askAws } from "../../store/dynamodb/aws.ts";
 import { SettingRefused } from "../settings.ts";
 import { type Environment, credentialsOf, regionOf } from "./environment.ts";
 
@@ -17,38 +17,29 @@ export async function withSecrets(env: Environment, send: typeof fetch = fetch):
 
 async function secretText(env: Environment, SecretId: string, send: typeof fetch): Promise<string> {
   const region = regionOf(env);
-  const { sessionToken, ...keys } = credentialsOf(env);
-  const url = env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] || `https://secretsmanager.${region}.amazonaws.com/`;
-  const signer = new AwsV4Signer({
-    method: "POST",
-    url,
-    headers: { "content-type": "application/x-amz-json-1.1", "x-amz-target": "secretsmanager.GetSecretValue" },
-    body: JSON.stringify({ SecretId }),
+  const request = {
     service: "secretsmanager",
     region,
-    ...keys,
-    ...(sessionToken !== undefined && { sessionToken }),
-  });
-  const { method, headers, body } = await signer.sign();
+    url: env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] || `https://secretsmanager.${region}.amazonaws.com/`,
+    target: "secretsmanager.GetSecretValue",
+    version: "1.1",
+    body: JSON.stringify({ SecretId }),
+    limit: ANSWER_MS,
+  } as const;
   const ask = async () => {
-    const response = await send(url, { method, headers, body: body!, signal: AbortSignal.timeout(ANSWER_MS) });
-    return { status: response.status, body: await objectOf(response) };
+    const response = await askAws(request, credentialsOf(env), send);
+    // What stands between may answer without JSON; what it holds is not repeated.
+    const answer: unknown = await response.json().catch(() => undefined);
+    return { status: response.status, body: Object(answer) as Record<string, unknown> };
   };
   // A connection that was kept while the instance was halted may be dead, which shows when it is used.
-  const answer = await ask()
+  const { status, body } = await ask()
     .catch(ask)
     .catch((error: unknown) => refuse(`Secrets Manager cannot be reached: ${String(error)}`));
-  if (answer.status !== 200) return refuse(`Secrets Manager answers ${String(answer.body["__type"] ?? answer.status)}`);
-  const text = answer.body["SecretString"];
+  if (status !== 200) return refuse(`Secrets Manager answers ${String(body["__type"] ?? status)}`);
+  const text = body["SecretString"];
   return typeof text === "string" ? text : refuse("the secret is not text");
 }
-
-/** What stands between may answer without JSON; what it holds is not repeated. */
-const objectOf = (response: Response): Promise<Record<string, unknown>> =>
-  response.json().then(
-    (body) => Object(body) as Record<string, unknown>,
-    () => ({}),
-  );
 
 function settingsIn(text: string): Record<string, string> {
   let settings: unknown;

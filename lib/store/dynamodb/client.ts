@@ -1,13 +1,7 @@
 /** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
-import { AwsV4Signer } from "aws4fetch";
 import { type Pacing, pauseAfter } from "../engine/group_commit.ts";
-
-/** Keys of AWS; temporary ones have a session token. */
-export interface AwsCredentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string | undefined;
-}
+import { StoreBusy, StoreUnavailable } from "../store.ts";
+import { askAws, type AwsCredentials } from "./aws.ts";
 
 /** Where the table is, and who asks. */
 export interface DynamoDbAccess {
@@ -32,31 +26,27 @@ export interface DynamoDbLimits {
 }
 
 /** What DynamoDB refused. `reasons` are those of a cancelled transaction, `None` where an item had none. */
-export class DynamoDbError extends Error {
-  override readonly name = "DynamoDbError";
+export class DynamoDbError extends StoreUnavailable {
   constructor(
+    place: string,
     readonly code: string,
-    message: string,
+    readonly told: string,
     readonly reasons: readonly string[] = [],
   ) {
-    super(`${code}: ${message}`);
+    const hint = code === "ResourceNotFoundException" ? "; make the table first" : "";
+    super(`${place}: ${code}: ${told}${hint}`);
   }
 }
 
-/** No final answer in time. `lost`: a request may have been carried out without telling. */
-export class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
-  constructor(
-    message: string,
-    readonly lost: boolean,
-    options: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
+/** No final answer in time to a request that may have been carried out. */
+export class NoAnswer extends StoreUnavailable {}
 
-/** Speaks to one table. `patience`: how long a request is repeated that finds no answer; milliseconds. */
+/** Speaks to one table. */
 export interface DynamoDbClient {
+  /**
+   * `patience`: how long a request is repeated that finds no answer; milliseconds. Errors: `DynamoDbError`, `NoAnswer`, and
+   * `StoreBusy` when nothing was done for all that time.
+   */
   call<T = unknown>(operation: string, body: object, patience?: number): Promise<T>;
   /** Table and region, for messages. */
   place: string;
@@ -83,30 +73,12 @@ export function dynamoDbClient(
 
   const ask = async (operation: string, body: string): Promise<unknown> => {
     const keys = typeof credentials === "function" ? await credentials() : credentials;
-    const { accessKeyId, secretAccessKey, sessionToken } = keys;
-    const signer = new AwsV4Signer({
-      method: "POST",
-      url,
-      headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `DynamoDB_20120810.${operation}` },
-      body,
-      service: "dynamodb",
-      region,
-      cache: signingKeys,
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
-    });
-    const { headers } = await signer.sign();
-    const response = await send(url, {
-      method: "POST",
-      headers,
-      body,
-      redirect: "manual",
-      signal: AbortSignal.timeout(limits.answer),
-    });
+    const target = `DynamoDB_20120810.${operation}`;
+    const request = { service: "dynamodb", region, url, target, version: "1.0", body, limit: limits.answer } as const;
+    const response = await askAws(request, keys, send, signingKeys);
     const text = await response.text();
     if (response.ok) return JSON.parse(text);
-    throw refusalOf(response.status, text);
+    throw refusalOf(place, response.status, text);
   };
 
   return {
@@ -129,7 +101,9 @@ export function dynamoDbClient(
           if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
           if (!again || clock.now() >= end)
-            throw new NoAnswer(`${operation} found no answer: ${sentenceOf(error)}`, lost, { cause: error });
+            throw new (lost ? NoAnswer : StoreBusy)(`${place}: ${operation} found no answer: ${sentenceOf(error)}`, {
+              cause: error,
+            });
         }
       }
     },
@@ -150,7 +124,7 @@ interface Refusal {
   CancellationReasons?: { Code?: string }[];
 }
 
-function refusalOf(status: number, text: string): DynamoDbError {
+function refusalOf(place: string, status: number, text: string): DynamoDbError {
   let body: Refusal = {};
   try {
     body = JSON.parse(text) as Refusal;
@@ -159,11 +133,12 @@ function refusalOf(status: number, text: string): DynamoDbError {
   }
   const code = body["__type"]?.split("#").at(-1) ?? (status >= 500 ? "ServiceUnavailable" : `HTTP ${status}`);
   const reasons = body.CancellationReasons?.map(({ Code = "None" }) => Code);
-  return new DynamoDbError(code, body.message ?? body.Message ?? `status ${status}`, reasons);
+  return new DynamoDbError(place, code, body.message ?? body.Message ?? `status ${status}`, reasons);
 }
 
 /** `fetch` keeps the reason of a lost connection one level deeper. */
 function sentenceOf(error: unknown): string {
+  if (error instanceof DynamoDbError) return `${error.code}: ${error.told}`;
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

@@ -3,6 +3,7 @@ import { type DynamoDbClient, DynamoDbError } from "./client.ts";
 import { binary, type Item, nameOf, type Operation } from "./items.ts";
 import { Contended } from "../engine/group_commit.ts";
 import type { Bounds } from "../engine/record_key.ts";
+import type { ListOptions } from "../store.ts";
 
 const MOST_KEYS = 100;
 
@@ -12,23 +13,13 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
   return Item;
 }
 
-/** Items by `nameOf` their key, 100 in one request; what there is not is absent. */
-export async function getItems(client: DynamoDbClient, asked: readonly Item[]): Promise<Map<string, Item>> {
-  const found = new Map<string, Item>();
-  // A request that names a key twice is refused.
-  const keys = [...new Map(asked.map((key) => [nameOf(key), key])).values()];
-  if (keys.length === 1) {
-    const item = await getItem(client, keys[0]!);
-    return item ? found.set(nameOf(item), item) : found;
-  }
-  const pages: Item[][] = [];
-  for (let from = 0; from < keys.length; from += MOST_KEYS) pages.push(keys.slice(from, from + MOST_KEYS));
-  await Promise.all(
-    pages.map(async (page) => {
-      for (const item of await batchGet(client, page)) found.set(nameOf(item), item);
-    }),
-  );
-  return found;
+/** The items with these keys, in their order; what there is not is `undefined`. */
+export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<(Item | undefined)[]> {
+  // A function may have the right to get one and no batch of them; and a request that names a key twice is refused.
+  const asked = new Map(keys.map((key) => [nameOf(key), key]));
+  const items = asked.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...asked.values()]);
+  const found = new Map(items.map((item) => [item && nameOf(item), item]));
+  return keys.map((key) => found.get(nameOf(key)));
 }
 
 interface BatchAnswer {
@@ -36,33 +27,25 @@ interface BatchAnswer {
   UnprocessedKeys?: Record<string, { Keys: Item[] }>;
 }
 
-/** What does not fit in 16 MB is left for the next request. */
+/** A hundred in one request; what does not fit in 16 MB is left for the next. */
 async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]): Promise<Item[]> {
   const items: Item[] = [];
   for (let left = keys; left.length > 0;) {
-    const RequestItems = { [table]: { Keys: left, ConsistentRead: true } };
+    const RequestItems = { [table]: { Keys: left.slice(0, MOST_KEYS), ConsistentRead: true } };
     const { Responses, UnprocessedKeys } = await call<BatchAnswer>("BatchGetItem", { RequestItems });
     items.push(...(Responses?.[table] ?? []));
-    left = UnprocessedKeys?.[table]?.Keys ?? [];
+    left = [...(UnprocessedKeys?.[table]?.Keys ?? []), ...left.slice(MOST_KEYS)];
   }
   return items;
-}
-
-/** What of a partition to read. */
-interface Page {
-  bounds: Bounds;
-  limit: number;
-  reverse: boolean;
-  keysOnly: boolean;
 }
 
 /** A page of a partition, in order of the sort key. */
 export async function query(
   { call, table }: DynamoDbClient,
   partition: string,
-  { bounds, limit, reverse, keysOnly }: Page,
+  { from, to }: Bounds,
+  { limit, reverse = false, keysOnly = false }: ListOptions<boolean>,
 ): Promise<Item[]> {
-  if (limit === 0) return [];
   const items: Item[] = [];
   let start: Item | undefined;
   do {
@@ -70,11 +53,7 @@ export async function query(
       TableName: table,
       ConsistentRead: true,
       KeyConditionExpression: "pk = :pk and sk between :from and :to",
-      ExpressionAttributeValues: {
-        ":pk": { S: partition },
-        ":from": binary(bounds.from),
-        ":to": binary(bounds.to),
-      },
+      ExpressionAttributeValues: { ":pk": { S: partition }, ":from": binary(from), ":to": binary(to) },
       ...(keysOnly && { ProjectionExpression: "sk" }),
       ScanIndexForward: !reverse,
       ...(limit - items.length < 100_000 && { Limit: limit - items.length }),

@@ -3,8 +3,9 @@
  * committed at once, so that many callers share one round trip; when another process was faster, all of it is decided again.
  */
 import type { Clock } from "../../kit/platform.ts";
-import { type Store, StoreBusy, StoreUnavailable, type Tx } from "../store.ts";
-import { inner, type Version, type View } from "./view.ts";
+import { type Store, StoreBusy } from "../store.ts";
+import { type Job, queued } from "./queue.ts";
+import { inner, nameOf, type Version, type View } from "./view.ts";
 import { bytesOf, overlay, writeSet } from "./write_set.ts";
 
 /** One try to carry a batch. Whatever its methods reject with ends it, and nothing of it is kept. */
@@ -35,18 +36,10 @@ export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** A clock that can be waited on. */
-export interface Timer extends Clock {
-  sleep(ms: number): Promise<void>;
-}
-
-/** Gives numbers from 0 to below 1. */
-export type Random = () => number;
-
-/** When and how a request is made again. */
+/** When a request is made again: by a clock that can be waited on, and by numbers from 0 to below 1. */
 export interface Pacing {
-  clock: Timer;
-  random: Random;
+  clock: Clock & { sleep(ms: number): Promise<void> };
+  random: () => number;
 }
 
 /** The machine's clock and chance. */
@@ -61,7 +54,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 
 /** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
-export const pauseAfter = (tries: number, random: Random): number =>
+export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
 /** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */
@@ -77,25 +70,10 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random }: 
   }
 }
 
-interface Job {
-  decide(tx: Tx): unknown;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
-/** `transact` and `close` over an engine. */
-export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
-  const queue: Job[] = [];
-  let running: Promise<void> | undefined;
-  let closed = false;
-
-  const run = async (): Promise<void> => {
-    while (queue.length > 0) await carry(queue.splice(0, MOST_DECISIONS));
-    running = undefined;
-  };
-
-  /** Brings each job to its end, or puts it back. */
-  const carry = async (jobs: Job[]): Promise<void> => {
+/** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
+export const groupCommit = (engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> =>
+  queued(async (queue) => {
+    const jobs = queue.splice(0, MOST_DECISIONS);
     try {
       const ends = await withRetries(() => attempt(engine, jobs), pacing);
       queue.unshift(...jobs.slice(ends.length));
@@ -103,28 +81,13 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
     } catch (error) {
       for (const { reject } of jobs) reject(error);
     }
-  };
-
-  return {
-    transact<T>(decide: (tx: Tx) => T | Promise<T>) {
-      if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
-      return new Promise<T>((resolve, reject) => {
-        queue.push({ decide, resolve: resolve as Job["resolve"], reject });
-        running ??= run();
-      });
-    },
-    async close() {
-      closed = true;
-      await running;
-    },
-  };
-}
+  });
 
 /** Decides as many jobs as one commit takes, one at least, and commits; gives what to tell each of them. */
 async function attempt(engine: Engine, jobs: readonly Job[]): Promise<(() => void)[]> {
   const base = await engine.begin();
   try {
-    const batch = batchOver(base, engine);
+    const batch = batchOver(base, engine.most);
     const ends: (() => void)[] = [];
     for (const job of jobs) {
       const end = await decided(job, batch, engine);
@@ -142,11 +105,7 @@ async function attempt(engine: Engine, jobs: readonly Job[]): Promise<(() => voi
 }
 
 /** What to tell of a job; `undefined` when what it writes has no place in the batch beside what is there. */
-async function decided(
-  { decide, resolve, reject }: Job,
-  batch: Batch,
-  { check }: Engine,
-): Promise<(() => void) | undefined> {
+async function decided({ decide, resolve, reject }: Job, batch: Batch, { check }: Engine) {
   const { tx, end, writes } = writeSet(batch);
   try {
     const result = await decide(tx);
@@ -169,8 +128,8 @@ interface Batch extends View {
   readonly failure: { error: unknown } | undefined;
 }
 
-function batchOver(base: Attempt, { most }: Pick<Engine, "most">): Batch {
-  const read = new Map<string, Map<string, Version | undefined>>();
+function batchOver(base: Attempt, most: Engine["most"]): Batch {
+  const read = new Map<string, Version | undefined>();
   const written = new Map<string, Map<string, Version>>();
   let count = 0;
   let bytes = 0;
@@ -187,12 +146,12 @@ function batchOver(base: Attempt, { most }: Pick<Engine, "most">): Batch {
 
   return {
     async versions(keys) {
-      const missing = keys.filter(({ collection, id }) => !inner(read, collection).has(id));
+      const missing = keys.filter((key) => !read.has(nameOf(key)));
       if (missing.length > 0) {
         const versions = await orFail(() => base.versions(missing));
-        missing.forEach(({ collection, id }, index) => inner(read, collection).set(id, versions[index]));
+        missing.forEach((key, index) => read.set(nameOf(key), versions[index]));
       }
-      return keys.map(({ collection, id }) => written.get(collection)?.get(id) ?? read.get(collection)!.get(id));
+      return keys.map((key) => written.get(key.collection)?.get(key.id) ?? read.get(nameOf(key)));
     },
     list(collection, options) {
       const { below, over } = overlay(written.get(collection), options);

@@ -1,5 +1,6 @@
 /** Transactions over records that nobody else writes to: decisions run one after another, each over all before it. */
-import { type Store, StoreUnavailable, type Tx } from "../store.ts";
+import type { Store } from "../store.ts";
+import { type Job, queued } from "./queue.ts";
 import type { Version, View } from "./view.ts";
 import { writeSet } from "./write_set.ts";
 
@@ -14,27 +15,9 @@ export interface Keeper {
   failure?(): Error | undefined;
 }
 
-interface Job {
-  decide(tx: Tx): unknown;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
 /** `transact` and `close` over a view. */
 export function serial(view: View, { keep, failure }: Keeper): Pick<Store, "transact" | "close"> {
-  const queue: Job[] = [];
-  let running: Promise<void> | undefined;
   let last: Promise<void> | undefined;
-  let closed = false;
-
-  const run = async (): Promise<void> => {
-    for (let job = queue.shift(); job; job = queue.shift()) {
-      const failed = failure?.();
-      if (failed) job.reject(failed);
-      else await carry(job).catch(job.reject);
-    }
-    running = undefined;
-  };
 
   /** Runs a decision, and tells of it when that is durable. Errors: when nothing is kept any more. */
   const carry = async ({ decide, resolve, reject }: Job): Promise<void> => {
@@ -56,18 +39,11 @@ export function serial(view: View, { keep, failure }: Keeper): Pick<Store, "tran
     else tell();
   };
 
-  return {
-    transact<T>(decide: (tx: Tx) => T | Promise<T>) {
-      if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
-      return new Promise<T>((resolve, reject) => {
-        queue.push({ decide, resolve: resolve as Job["resolve"], reject });
-        running ??= Promise.resolve().then(run);
-      });
-    },
-    async close() {
-      closed = true;
-      await running;
-      await last;
-    },
-  };
+  const { transact, close } = queued(async (queue) => {
+    const job = queue.shift()!;
+    const failed = failure?.();
+    if (failed) job.reject(failed);
+    else await carry(job).catch(job.reject);
+  });
+  return { transact, close: () => close().then(() => last) };
 }

@@ -1,17 +1,10 @@
 /** A map kept in order of its keys, by UTF-16 code units. */
 import * as sortedBtree from "sorted-btree";
+import type { ListOptions } from "../store.ts";
 
 // The package is CommonJS: under Node, and in bundles that follow Node, its default export arrives one level deeper.
 const loaded = sortedBtree.default as typeof sortedBtree.default & { default?: typeof sortedBtree.default };
 const BTree = loaded.default ?? loaded;
-
-/** What a page reads: keys with `prefix` beyond `after` (exclusive) in the direction asked for, `limit` at most. */
-export interface Range {
-  after?: string;
-  limit: number;
-  reverse?: boolean;
-  prefix?: string;
-}
 
 /** A map of text keys that can be read in order. */
 export interface SortedMap<V> {
@@ -19,7 +12,8 @@ export interface SortedMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
-  page(range: Range): [key: string, value: V][];
+  /** Keys with `prefix` beyond `after` (exclusive) in the direction asked for, `limit` at most. */
+  page(options: ListOptions<boolean>): [key: string, value: V][];
 }
 
 /** The first text behind all that begin with a prefix; `undefined` when there is none. */

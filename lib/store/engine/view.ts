@@ -8,6 +8,9 @@ export interface Key {
   readonly id: string;
 }
 
+/** Tells keys apart in a map. */
+export const nameOf = ({ collection, id }: Key): string => `${collection}\0${id}`;
+
 /** A record's last version. `revision` is the last one used; `json` is absent when the record was deleted. */
 export interface Version extends Key {
   readonly revision: number;
@@ -24,16 +27,18 @@ export type Awaitable<T> = T | Promise<T>;
 export const onceThere = <A, B>(value: Awaitable<A>, make: (there: A) => B): Awaitable<B> =>
   value instanceof Promise ? value.then((there) => make(there)) : make(value);
 
+type Found = readonly (Version | undefined)[];
+
 /** The records that an engine has; one that is read synchronously need make no promises. */
 export interface View {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
-  versions(keys: readonly Key[]): Awaitable<readonly (Version | undefined)[]>;
+  versions(keys: readonly Key[]): Awaitable<Found>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
 }
 
 /** Records that are read at one moment: what moves from one place to another meanwhile is not missed in both. */
 export interface SyncView extends View {
-  versions(keys: readonly Key[]): readonly (Version | undefined)[];
+  versions(keys: readonly Key[]): Found;
   list(collection: string, options: ListOptions<boolean>): readonly Row[];
 }
 
@@ -57,7 +62,7 @@ export function readsOf(view: View): Reads {
     },
     async list<K extends boolean, T>(collection: string, options: ListOptions<K>) {
       checkList(options);
-      const page = await view.list(collection, options);
+      const page = options.limit === 0 ? [] : await view.list(collection, options);
       return page.map((row) => (options.keysOnly ? { id: row.id } : storedOf(row as Version))) as Listed<K, T>[];
     },
   };

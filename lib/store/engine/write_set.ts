@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Awaitable, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Awaitable, type Key, nameOf, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -48,7 +48,7 @@ export function writeSet(view: View): WriteSet {
   };
 
   const slotOf = ({ collection, id }: Key): Slot => {
-    const name = `${collection}\0${id}`;
+    const name = nameOf({ collection, id });
     let slot = slots.get(name);
     if (!slot) slots.set(name, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
     return slot;
@@ -61,11 +61,8 @@ export function writeSet(view: View): WriteSet {
       checkKey(key);
       const made = { expected, json: value && jsonOf(value.put, `${key.collection}/${key.id}`) };
       const slot = slotOf(key);
-      if (slot.edits) slot.edits.push(made);
-      else {
-        slot.edits = [made];
-        touched.push(slot);
-      }
+      if (!slot.edits) touched.push(slot);
+      (slot.edits ??= []).push(made);
     } catch (error) {
       throw refused(error);
     }
@@ -132,21 +129,17 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
   return version;
 }
 
-/** A page as it reads with versions of its collection laid over it. */
-export interface Overlay {
-  /** What to list below, so that the page is full whatever they cover. */
-  below: ListOptions<boolean>;
-  over(page: readonly Row[]): readonly Row[];
-}
-
-/** Lays the versions of one collection over a page. */
-export function overlay(versions: ReadonlyMap<string, Version> | undefined, options: ListOptions<boolean>): Overlay {
+/** Lays the versions of one collection over a page. `below`: what to list, so that it is full whatever they cover. */
+export function overlay(
+  versions: ReadonlyMap<string, Version> | undefined,
+  options: ListOptions<boolean>,
+): { below: ListOptions<boolean>; over(page: readonly Row[]): readonly Row[] } {
   const { after, limit, reverse = false, prefix = "" } = options;
   const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
   const own = [...(versions?.values() ?? [])].filter(
     ({ id }) => id.startsWith(prefix) && (after === undefined || comesBefore(after, id)),
   );
-  if (own.length === 0 || limit === 0) return { below: options, over: (page) => page };
+  if (own.length === 0) return { below: options, over: (page) => page };
   return {
     below: { ...options, limit: limit + own.length },
     over: (page) =>

@@ -43,20 +43,12 @@ export async function beginBatch(writer: Writer, number: number): Promise<Attemp
   const { store, place } = writer;
   const connection = await borrow(writer.pool, place);
   const { client } = connection;
-  const mapped = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
+  const mapped = <T>(work: Promise<T>, use?: "first use"): Promise<T> =>
+    work.catch(async (error: unknown) => {
       await connection.giveUp();
-      throw storeError(error, place);
-    }
-  };
-  try {
-    await lock(client, writer);
-  } catch (error) {
-    await connection.giveUp();
-    throw storeError(error, place, "first use");
-  }
+      throw storeError(error, place, use);
+    });
+  await mapped(lock(client, writer), "first use");
 
   return {
     versions: (keys) => mapped(readVersions(client, store, keys)),

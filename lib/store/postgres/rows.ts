@@ -1,7 +1,7 @@
 /** Records as rows: the statements that read and write them. */
 import type { Pool, PoolClient } from "pg";
 import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
-import type { Key, Row as Listed, Version } from "../engine/view.ts";
+import { type Key, nameOf, type Row as Listed, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import type { ListOptions } from "../store.ts";
 
@@ -43,7 +43,7 @@ export async function listRecords(
 ): Promise<Listed[]> {
   const { limit, reverse = false, keysOnly = false } = options;
   const bounds = boundsOf(options);
-  if (limit === 0 || !bounds) return [];
+  if (!bounds) return [];
   const { rows } = await client.query<Row>(
     `select id ${keysOnly ? "" : ", collection, revision::float8, value"} from countersign_records
      where store = $1 and collection = $2 and id between $3 and $4 and not deleted
@@ -64,7 +64,6 @@ export async function readVersions(
     keys.map(({ collection }) => collection),
     keys.map(({ id }) => sortKey(id)),
   ]);
-  const nameOf = ({ collection, id }: Key): string => JSON.stringify([collection, id]);
   const found = new Map(rows.map(versionIn).map((version) => [nameOf(version), version]));
   return keys.map((key) => found.get(nameOf(key)));
 }

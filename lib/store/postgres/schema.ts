@@ -29,17 +29,26 @@ const MIGRATION_LOCK = "4850194026871223041";
  * is not UTF-8.
  */
 export async function migrate(client: Pick<PoolClient, "query">, place: string): Promise<void> {
-  const { rows: settings } = await client.query<{ encoding: string }>(
-    "select current_setting('server_encoding') as encoding",
+  const { rows } = await client.query<{ encoding: string; made: boolean }>(
+    "select current_setting('server_encoding') as encoding, to_regclass('countersign_schema') is not null as made",
   );
-  const encoding = settings[0]!.encoding;
+  const { encoding, made } = rows[0]!;
   if (encoding !== "UTF8")
     throw new StoreUnavailable(`${place}: the database has the encoding ${encoding}; make one with encoding UTF8`);
-  if ((await versionOf(client)) === STEPS.length) return;
+  if (made && (await versionIn(client)) === STEPS.length) return;
   await client.query("begin isolation level read committed read write");
   try {
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    await step(client, place);
+    // What was asked before the lock may hold no more.
+    await client.query("create table if not exists countersign_schema (version integer not null)");
+    const version = await versionIn(client);
+    if (version > STEPS.length)
+      throw new StoreUnavailable(
+        `${place}: its tables are of version ${version}, this program knows ${STEPS.length}: install a newer one`,
+      );
+    for (const sql of STEPS.slice(version)) await client.query(sql);
+    await client.query("delete from countersign_schema");
+    await client.query("insert into countersign_schema values ($1)", [STEPS.length]);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback").catch(() => undefined);
@@ -47,27 +56,7 @@ export async function migrate(client: Pick<PoolClient, "query">, place: string):
   }
 }
 
-async function step(client: Pick<PoolClient, "query">, place: string): Promise<void> {
-  // Not asked by `to_regclass`, which may still know from before the lock that there was none.
-  await client.query("create table if not exists countersign_schema (version integer not null)");
-  const version = await versionIn(client);
-  if (version > STEPS.length)
-    throw new StoreUnavailable(
-      `${place}: its tables are of version ${version}, this program knows ${STEPS.length}: install a newer one`,
-    );
-  for (const sql of STEPS.slice(version)) await client.query(sql);
-  await client.query("delete from countersign_schema");
-  await client.query("insert into countersign_schema values ($1)", [STEPS.length]);
-}
-
-/** 0 when there are no tables yet. */
-async function versionOf(client: Pick<PoolClient, "query">): Promise<number> {
-  const { rows } = await client.query<{ made: boolean }>(
-    "select to_regclass('countersign_schema') is not null as made",
-  );
-  return rows[0]!.made ? versionIn(client) : 0;
-}
-
+/** 0 when nothing was made yet. */
 async function versionIn(client: Pick<PoolClient, "query">): Promise<number> {
   const { rows } = await client.query<{ version: number }>("select version from countersign_schema");
   return rows[0]?.version ?? 0;

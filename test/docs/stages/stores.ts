@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { expect } from "vitest";
-import { TABLE } from "../../../lib/store/dynamodb/table.ts";
+import { TABLE } from "../../../lib/store/dynamodb/store.ts";
 import { client } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";

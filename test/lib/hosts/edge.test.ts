@@ -191,12 +191,12 @@ test("what a Worker lacks is a disabled capability with its reason", async () =>
 
 test("an entry of one's own may hold the intent and an adapter", async () => {
   const entry = `
-    import { app, endpoints } from "./handlers/index.ts";
+    import { endpoints } from "./handlers/index.ts";
     import { edgeHost } from "./lib/hosts/edge/worker.ts";
     const applied = async () => ({ result: "applied" });
     const adapter = { name: "own", validate: async () => ({ ok: true }), apply: applied, verify: async () => "applied", rollback: applied };
     const settings = { SVC_PRODUCT_INTENT_JSON: ${JSON.stringify(JSON.stringify(manifest({ product_id: "own" })))}, SVC_NODE_ID: "built-in" };
-    const host = edgeHost({ app, endpoints, settings, adapter });
+    const host = edgeHost({ endpoints, settings, adapter });
     export const { Countersign } = host;
     export default host.worker;`;
   const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "told" }, {}, await workerScript(entry));

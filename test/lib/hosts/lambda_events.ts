@@ -1,5 +1,5 @@
 /** Requests as the events that AWS makes of them, and results as the responses it makes of those. */
-import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";
+import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 
 /** An event as it arrives: whatever JSON. */
 // oxlint-disable-next-line no-explicit-any -- tests break it in every way

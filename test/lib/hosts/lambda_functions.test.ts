@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { buildLambda } from "../../../esbuild.config.mjs";
 import { propose } from "../../../handlers/product/propose.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
-import { createTable } from "../../../lib/store/dynamodb/table.ts";
+import { createTable } from "../../../lib/store/dynamodb/store.ts";
 import { groupOf } from "../../../lib/hosts/lambda/groups.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { checkedFetch, endpointOf } from "../../support/checked_fetch.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lambda/handler.ts";
 import { SettingRefused } from "../../../lib/hosts/settings.ts";
-import type { LambdaResult } from "../../../lib/hosts/lambda/result.ts";
+import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
 import { context, eventOf, type Source } from "./lambda_events.ts";
 

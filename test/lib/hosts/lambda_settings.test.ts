@@ -1,13 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { portableSha256 } from "../../../lib/kit/platform.ts";
-import { capabilitiesOf } from "../../../lib/hosts/lambda/capabilities.ts";
+import { createDeps } from "../../../lib/deps.ts";
+import type { ProductAdapter } from "../../../lib/governance/adapters/port.ts";
+import { functionCapabilities, tokenCapability } from "../../../lib/hosts/capabilities.ts";
 import { basePathOf } from "../../../lib/hosts/lambda/environment.ts";
-import { depsOf, readSettings, SettingRefused, tokenCapability } from "../../../lib/hosts/settings.ts";
+import { SettingRefused, settingsOf } from "../../../lib/hosts/settings.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
 import { testClock } from "../../support/clock.ts";
 import { manifest } from "../../support/intents.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
-const ports = { sha256: portableSha256, clock: testClock() };
+const clock = testClock();
+const readSettings = (env: Record<string, unknown>) => settingsOf(env, { clock });
+/** The product runtime that a service has under these settings. */
+const productOf = (env: Record<string, string>, adapter?: ProductAdapter) =>
+  createDeps({ ...settingsOf(env, { clock, adapter }), store: memoryStore() }).product;
 const INTENT = JSON.stringify(manifest());
 
 describe("settings", () => {
@@ -26,15 +32,14 @@ describe("settings", () => {
       }),
     ).toEqual({
       intent: INTENT,
-      nodeId: "agent",
-      instanceId: "instance",
+      node_id: "agent",
+      instance_id: "instance",
+      adapter: expect.any(Function),
       adminToken: "token",
       allowAnonymousWrites: false,
       protectAll: true,
       identityHeader: "x-person",
       allowedHosts: ["a.example", "b.example"],
-      adapterUrl: "https://host.example/hook",
-      adapterSecret: "secret",
     });
   });
 
@@ -46,7 +51,7 @@ describe("settings", () => {
       SVC_PROTECT_ALL: "",
       X: {},
     });
-    expect(settings).toMatchObject({ adminToken: undefined, nodeId: "a", protectAll: false });
+    expect(settings).toMatchObject({ adminToken: undefined, node_id: "a", protectAll: false });
   });
 
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
@@ -66,18 +71,12 @@ test.each([
 
 describe("what handlers are given", () => {
   test("without an intent the product runtime is off, and writes are refused", () => {
-    expect(depsOf({}, ports)).toEqual({
-      adminToken: undefined,
-      allowAnonymousWrites: false,
-      protectAll: undefined,
-      identityHeader: undefined,
-      allowedHosts: [],
-      capabilities: [tokenCapability({})],
-    });
+    expect(productOf({ SVC_PRODUCT_ADAPTER: "nowhere" })).toBeUndefined();
+    expect(readSettings({})).toMatchObject({ adminToken: undefined, allowAnonymousWrites: false, allowedHosts: [] });
   });
 
   test("with one it is that product's, of the node that is named", () => {
-    const { product } = depsOf({ intent: INTENT, nodeId: "stack" }, ports);
+    const product = productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, SVC_NODE_ID: "stack" });
     expect(product!.identity).toMatchObject({
       product_id: "acme-crm",
       instance_id: "acme-crm@stack",
@@ -88,20 +87,20 @@ describe("what handlers are given", () => {
 
   test("an adapter that is handed over goes before the webhook", () => {
     const adapter = scriptedAdapter();
-    const webhook = { adapterUrl: "https://host.example/hook", adapterSecret: "a secret of the test" };
-    expect(depsOf({ intent: INTENT, ...webhook }, { ...ports, adapter }).product!.adapter).toBe(adapter);
-    expect(depsOf({ intent: INTENT, ...webhook }, ports).product!.adapter!.name).toBe("webhook");
+    const webhook = { SVC_PRODUCT_ADAPTER: "https://host.example/hook", SVC_ADAPTER_SECRET: "a secret of the test" };
+    expect(productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook }, adapter)!.adapter).toBe(adapter);
+    expect(productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook })!.adapter!.name).toBe("webhook");
   });
 
   test.each([
-    [{ adapterUrl: "https://h.example" }, /^SVC_PRODUCT_ADAPTER needs SVC_ADAPTER_SECRET/],
+    [{ SVC_PRODUCT_ADAPTER: "https://h.example" }, /^SVC_PRODUCT_ADAPTER needs SVC_ADAPTER_SECRET/],
     [
-      { adapterUrl: "http://h.example/hunter2", adapterSecret: "a secret of the test" },
+      { SVC_PRODUCT_ADAPTER: "http://h.example/hunter2", SVC_ADAPTER_SECRET: "a secret of the test" },
       /^SVC_PRODUCT_ADAPTER must be an https/,
     ],
-    [{ adapterUrl: "https://h.example", adapterSecret: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
+    [{ SVC_PRODUCT_ADAPTER: "https://h.example", SVC_ADAPTER_SECRET: "hunter2" }, /^SVC_ADAPTER_SECRET must have 16/],
   ])("a webhook of %o is refused by the name of the setting, and no secret is repeated", (webhook, message) => {
-    const composing = () => depsOf({ intent: INTENT, ...webhook }, ports);
+    const composing = () => productOf({ SVC_PRODUCT_INTENT_JSON: INTENT, ...webhook });
     expect(composing).toThrow(SettingRefused);
     expect(composing).toThrow(message);
     expect(composing).not.toThrow(/hunter2/);
@@ -118,7 +117,7 @@ test.each([
 });
 
 describe("the capabilities of a function", () => {
-  const row = (id: string, env: Record<string, string>) => capabilitiesOf(env).find((one) => one.id === id);
+  const row = (id: string, env: Record<string, string>) => functionCapabilities(env).find((one) => one.id === id);
   test.each([
     ["cycle_timer", {}, "disabled"],
     ["cycle_timer", { SVC_CYCLE_INTERVAL: "0" }, "disabled"],

@@ -2,7 +2,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
-import type { OpenApi, Operation } from "../../../lib/openapi/types.ts";
+import type { OpenApi } from "../../../lib/openapi/document.ts";
+import type { Operation } from "../../../lib/openapi/operation.ts";
 
 /** One operation of the document. */
 export interface Target {
@@ -34,7 +35,8 @@ export function checker(document: OpenApi): (target: Target, response: Response)
     const type = response.headers.get("content-type")!;
     const media = Object.keys(told!.content!).find((known) => type.startsWith(known));
     expect(media, `${operation.operationId} answers ${type}, which the document does not tell`).toBeDefined();
-    const always = Object.keys(told!.headers ?? {}).filter((name) => document.components.headers[name]!.required);
+    const headers: Record<string, { description: string; required?: boolean }> = document.components.headers;
+    const always = Object.keys(told!.headers).filter((name) => headers[name]!.required);
     for (const name of always)
       expect(response.headers.has(name), `${operation.operationId} ${status} has ${name}`).toBe(true);
     if (media !== "application/json") {

@@ -1,6 +1,6 @@
 /** Generated requests, good and bad, to every operation: the document must tell what comes of each. */
 import { describe, expect, test } from "vitest";
-import type { Operation } from "../../../lib/openapi/types.ts";
+import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client } from "../../support/client.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
 import { intentOf } from "../../support/intents.ts";

@@ -6,7 +6,7 @@ import { changeSchema } from "../../../lib/governance/rules/change.ts";
 import { QUERIES } from "../../../lib/link/port.ts";
 import { answer } from "../../../lib/http/answer.ts";
 import { openApiOf } from "../../../lib/openapi/document.ts";
-import type { Operation } from "../../../lib/openapi/types.ts";
+import type { Operation } from "../../../lib/openapi/operation.ts";
 import { intentOf } from "../../support/intents.ts";
 import { endpoints } from "../../../handlers/index.ts";
 import { documentUnder } from "./document_under.ts";

@@ -1,5 +1,6 @@
 /** Requests made from an operation's own description, such as it allows and such as it does not. */
-import type { JsonSchema, Operation } from "../../../lib/openapi/types.ts";
+import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
+import type { Operation } from "../../../lib/openapi/operation.ts";
 import { ORIGIN } from "../../support/requests.ts";
 import type { Target } from "./checker.ts";
 

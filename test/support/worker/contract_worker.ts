@@ -1,6 +1,6 @@
 /** The Worker host for the tests: many services in one Worker, each with settings and a clock that its requests bring. */
 import { DurableObject } from "cloudflare:workers";
-import { app, endpoints } from "../../../handlers/index.ts";
+import { endpoints } from "../../../handlers/index.ts";
 import { type EdgeEnv, edgeHost, type EdgeObject } from "../../../lib/hosts/edge/worker.ts";
 import { TOLD, type Told, toldFrom, toldText } from "./told.ts";
 
@@ -30,7 +30,7 @@ export class Countersign extends DurableObject<EdgeEnv> {
     this.#fails = fails;
     this.#id = Math.max(this.#id, id);
     const ids = { uuid: () => `00000000-0000-7000-8000-${(++this.#id).toString(16).padStart(12, "0")}` };
-    const host = edgeHost({ app, endpoints, clock: { now: () => this.#time() }, ids });
+    const host = edgeHost({ endpoints, clock: { now: () => this.#time() }, ids });
     this.#object ??= new host.Countersign(this.ctx, { ...this.env, ...env });
     const asked = retold(request);
     for (const name of empty) asked.headers.set(name, "");
@@ -47,7 +47,7 @@ export class Countersign extends DurableObject<EdgeEnv> {
   }
 }
 
-const { worker } = edgeHost({ app, endpoints });
+const { worker } = edgeHost({ endpoints });
 
 /** Objects of one service only, told what its request was told. */
 function namespaceOf(namespace: Namespace, told: Told): Namespace {

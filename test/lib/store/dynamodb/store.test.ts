@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { dynamoDbStore, type DynamoDbOptions } from "../../../../lib/store/dynamodb/store.ts";
-import { createTable } from "../../../../lib/store/dynamodb/table.ts";
+import { createTable } from "../../../../lib/store/dynamodb/store.ts";
 import type { AnyStore } from "../../../contract/any_store.ts";
 import type { Subject } from "../../../contract/store_cases.ts";
 import { storeContract } from "../../../contract/store_contract.ts";

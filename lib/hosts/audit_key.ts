@@ -1,6 +1,6 @@
 /** The Ed25519 private key that signs checkpoints, from the PEM text that `openssl genpkey -algorithm ed25519` writes. */
-import type { CheckpointSigner } from "../../audit/checkpoint.ts";
-import { SettingRefused } from "../settings.ts";
+import type { CheckpointSigner } from "../audit/checkpoint.ts";
+import { SettingRefused } from "./settings.ts";
 
 const ED25519 = { name: "Ed25519" };
 

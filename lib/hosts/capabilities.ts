@@ -1,0 +1,82 @@
+/** What a serverless host can do, and why it cannot do the rest: its part of the capability map. */
+import type { Capability } from "../pulse/capability.ts";
+
+/** Settings by their names, as a host's environment has them. */
+type Told = Readonly<Record<string, unknown>>;
+
+/** Available without a reason; disabled with one, and with what switches it on. */
+const row = (id: string, group: string, reason: string | null, enable_with: string | null = null): Capability => ({
+  id,
+  group,
+  status: reason === null ? "available" : "disabled",
+  reason,
+  enable_with: reason === null ? null : enable_with,
+});
+
+const unless = (there: unknown, reason: string): string | null => (there ? null : reason);
+
+const proxyIdentity = (told: Told): Capability => {
+  const reason = unless(told["SVC_IDENTITY_HEADER"], "names are taken as requests give them");
+  return row("proxy_identity", "access", reason, "SVC_IDENTITY_HEADER");
+};
+
+/** The row of the admin token: without one a serverless host takes no writes, unless it is told to. */
+export function tokenCapability(token: {
+  adminToken?: string | undefined;
+  allowAnonymousWrites?: boolean | undefined;
+}): Capability {
+  const refused = "no token is configured, so every write is refused";
+  const reason = unless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : refused);
+  return row("admin_token", "access", reason, "SVC_ADMIN_TOKEN");
+}
+
+/** What a Worker can do. `adapter`: whether there is one; then the service itself tells how it fares. */
+export function workerCapabilities(env: Told, adapter: boolean): Capability[] {
+  const recorded = row(
+    "product_adapter",
+    "product",
+    "approved changes are recorded and not carried anywhere",
+    "SVC_PRODUCT_ADAPTER",
+  );
+  return [
+    ...(adapter ? [] : [recorded]),
+    row("ui", "host", unless(env["ASSETS"], "no assets are bound"), "assets binding ASSETS"),
+    row("cycle_timer", "host", null),
+    row("process_metrics", "host", "a Worker has no figures of a process; those of the product are there"),
+    row("notifications", "host", "a Worker sends none; /api/events tells what happens"),
+    proxyIdentity(env),
+    row("cross_link", "link", "a Worker accepts no TCP connections"),
+    row("llm", "chat", "the built-in responder answers on this host"),
+    row("evolved_files", "learning", "this host keeps no files"),
+    row("audit_key", "audit", unless(env["SVC_AUDIT_KEY_PEM"], "not configured"), "SVC_AUDIT_KEY_PEM"),
+    row("audit_anchor", "audit", "this host has none; fetch checkpoints and keep them elsewhere"),
+  ];
+}
+
+/** What a Lambda function can do, and what it cannot since it lives from one request to the next. */
+export function functionCapabilities(env: Told): Capability[] {
+  const scheduled = unless(Number(env["SVC_CYCLE_INTERVAL"] ?? 0) > 0, "no schedule runs cycles");
+  const key = unless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");
+  return [
+    row("cycle_timer", "host", scheduled, "a schedule for the function cycle; SVC_CYCLE_INTERVAL"),
+    row("llm", "chat", llmProblem(env), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY"),
+    proxyIdentity(env),
+    row("event_stream", "host", "a function answers whole, so GET /api/events is 404"),
+    row("cross_link", "link", "a function holds no connection to a peer"),
+    row("evolved_files", "learning", "a function keeps no files"),
+    row("process_metrics", "host", "the figures of one instance are not those of the service"),
+    row("notifications", "host", "nothing runs between requests"),
+    row("ui", "host", "this host serves the API only"),
+    row("audit_key", "audit", key, "SVC_AUDIT_KEY_PEM"),
+    row("audit_anchor", "audit", "checkpoints are kept in the table only"),
+  ];
+}
+
+/** Why a function can ask no language model, or null. The key is looked for only where it is used. */
+export function llmProblem(env: Told): string | null {
+  const provider = env["SVC_LLM"];
+  if (!provider) return "not configured; the built-in responder answers";
+  if (!["openai", "anthropic"].includes(String(provider)) && !/^https?:\/\/[^/]/.test(String(provider)))
+    return "SVC_LLM names no known provider: openai, anthropic or a base URL is expected";
+  return unless(env["SVC_LLM_MODEL"], "SVC_LLM_MODEL is missing");
+}

@@ -1,0 +1,34 @@
+/** Decisions that wait for their turn, in order of arrival. */
+import { type Store, StoreUnavailable, type Tx } from "../store.ts";
+
+/** A decision that waits, and who waits for it. */
+export interface Job {
+  decide(tx: Tx): unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** `transact` and `close` over a queue. `carry` takes jobs from its front and brings them to an end; it never rejects. */
+export function queued(carry: (queue: Job[]) => Promise<void>): Pick<Store, "transact" | "close"> {
+  const queue: Job[] = [];
+  let running: Promise<void> | undefined;
+  let closed = false;
+
+  const run = async (): Promise<void> => {
+    while (queue.length > 0) await carry(queue);
+    running = undefined;
+  };
+  return {
+    transact<T>(decide: (tx: Tx) => T | Promise<T>) {
+      if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
+      return new Promise<T>((resolve, reject) => {
+        queue.push({ decide, resolve: resolve as Job["resolve"], reject });
+        running ??= Promise.resolve().then(run);
+      });
+    },
+    async close() {
+      closed = true;
+      await running;
+    },
+  };
+}
