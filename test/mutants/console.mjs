@@ -45,7 +45,7 @@ export const console = [
   {
     ...foretold,
     name: "the console does not foretell that a target is forbidden",
-    find: "policy.forbidden_targets.find((one) => matches(target, one))",
+    find: "policy.forbidden_targets.find((one) => matchesPattern(target, one))",
     replace: "policy.forbidden_targets.find((one) => one === target)",
   },
   {

@@ -11,8 +11,9 @@ export const program = [
   {
     ...start,
     name: "the anchor is not asked at the start",
-    find: "if (deps.product) await holdAgainstAnchor(deps);",
-    replace: "",
+    file: "lib/service.ts",
+    find: "await holdAgainstAnchor(deps);",
+    replace: "void holdAgainstAnchor;",
     grave: true,
   },
   {
@@ -39,7 +40,7 @@ export const program = [
   {
     ...start,
     name: "a start that failed keeps the state file",
-    find: "  undo.push(opened.close);\n",
+    find: "  undo.push(() => close());\n",
     replace: "",
     only: "lets go|stopping",
   },
