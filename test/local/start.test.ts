@@ -182,3 +182,17 @@ test("the whole log is checked after the start: an edit before the newest entrie
     expect.objectContaining({ code: "chain_broken", first_invalid: 5 }),
   ]);
 });
+
+test("what is committed is followed without a cycle", async () => {
+  const service = await begin();
+  // More than a read makes up for.
+  for (let made = 0; made < 1_100; made += 100)
+    await Promise.all(Array.from({ length: 100 }, async () => expect((await propose(service)).status).toBe(201)));
+  const behind = async () => {
+    const { capabilities } = await answerOf(await fetch(`${service.url}/api/capabilities`));
+    return (capabilities as { id: string; status: string }[]).flatMap(({ id, status }) =>
+      id.startsWith("follow_") && status !== "available" ? [id] : [],
+    );
+  };
+  await expect.poll(behind, { timeout: 20_000 }).toEqual([]);
+});

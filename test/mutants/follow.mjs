@@ -8,6 +8,14 @@ const outcomes = { file: "lib/follow/outcomes.ts" };
 
 export const follow = [
   {
+    file: "local/start.ts",
+    name: "the program follows its log in cycles only",
+    find: "    follow: true,\n",
+    replace: "",
+    tests: ["test/local/start.test.ts"],
+    only: "followed",
+  },
+  {
     ...catchUp,
     name: "two processes may follow one entry",
     find: 'tx.put("cursors", name, cursor, stored?.revision ?? 0);',

@@ -9,6 +9,37 @@ const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/gover
 
 export const policy = [
   {
+    ...intent,
+    name: "a rule that is misspelt is silently no rule",
+    find: '!strict || field.startsWith("x-")',
+    replace: "true",
+    grave: true,
+  },
+  {
+    ...intent,
+    name: "a misspelt policy is silently no policy",
+    find: "strict ? Object.keys(Object(stated))",
+    replace: "false ? Object.keys(Object(stated))",
+  },
+  {
+    ...intent,
+    name: "a quorum that nobody can reach is taken",
+    find: "if (approvers && required > named.size)",
+    replace: "if (false)",
+  },
+  {
+    ...intent,
+    name: "a guardrail on a KPI that nobody feeds is taken",
+    find: "if (!known.includes(kpi))",
+    replace: "if (false)",
+  },
+  {
+    ...intent,
+    name: "a manifest that an earlier version took stops what follows the log",
+    find: "read(text, sha256, { strict: false })",
+    replace: "read(text, sha256, { strict: true })",
+  },
+  {
     ...rules,
     name: "who proposed a change may approve it though the intent forbids it",
     find: "!policy.self_approval && change.proposer !== null",

@@ -95,10 +95,7 @@ function refuseUnreachable(
   const named = new Set(approvers);
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
-      refuse(
-        ["policy", "required_approvers", tier],
-        `asks for ${required} consents, and policy.approvers names ${named.size}`,
-      );
+      refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))

@@ -201,7 +201,7 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
 test.each<[string, object, string]>([
   ["more consents than approvers", { approvers: ["ana"], required_approvers: { major: 2 } }, "major asks for 2"],
   ["one approver under two spellings", { approvers: ["Ana", "ana "], required_approvers: { standard: 2 } }, "names 1"],
-  ["nobody to approve", { approvers: [] }, "standard asks for 1 consents, and policy.approvers names 0"],
+  ["nobody to approve", { approvers: [] }, "standard asks for 1, and policy.approvers names 0"],
   [
     "a guardrail on a KPI that nobody can feed",
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
