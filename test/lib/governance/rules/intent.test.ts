@@ -227,9 +227,8 @@ test("a manifest that an earlier version took is read for what it said then", ()
 
 test("the JSON Schema that is published is the one in force; it takes the example and refuses a slip", async () => {
   const schema = intentJsonSchema();
-  await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
-    join(ROOT, "docs/product_intent.schema.json"),
-  );
+  const published = JSON.parse(await readFile(join(ROOT, "docs/product_intent.schema.json"), "utf8"));
+  expect(published, `the schema is now ${JSON.stringify(schema)}`).toEqual(schema);
   const accepts = new Ajv2020({ strict: false }).compile(schema);
   const example = JSON.parse(await readFile(join(ROOT, "local/example/product_intent.json"), "utf8"));
   expect(accepts(example), JSON.stringify(accepts.errors)).toBe(true);
