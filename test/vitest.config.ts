@@ -9,12 +9,14 @@ import { Watchdog } from "./support/watchdog.ts";
 const IN_A_BROWSER = "test/ui/{audit,decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
 const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load,mistakes}.test.ts";
+/** These have both lengths. */
+const BOTH_IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
-const LONG_ALONE = "test/{bundles,lib/chat/memory_speed,lib/openapi/lint,support/watchdog}.test.ts";
+const LONG_ALONE = "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,support/watchdog}.test.ts";
 
-/** The test files that import what tells the two lengths apart. */
+/** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".test.ts"))
+  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("ui"))
   .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
   .map((file) => join("test", file));
 
@@ -29,6 +31,7 @@ const always: Plugin = {
 
 /** What tests write goes where temporary files go for them, and with the run. */
 const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
+const LONG = { ...env, TEST_LENGTH: "long" };
 const root = join(import.meta.dirname, "..");
 const project = (name: string, include: string[], over: { exclude?: string[]; env?: Record<string, string> } = {}) => ({
   root,
@@ -51,9 +54,9 @@ export default defineConfig({
   test: {
     projects: [
       project("console", [IN_A_BROWSER]),
-      project("console-long", [LONG_IN_A_BROWSER]),
+      project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG }),
       project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE] }),
-      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: { ...env, TEST_LENGTH: "long" } }),
+      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG }),
     ],
   },
 });
