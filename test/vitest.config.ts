@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -5,9 +6,19 @@ import { makeRunFolder } from "./support/folders.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{audit,decisions,mistakes,pages}.test.ts";
-/** Every page for everybody, slow lines and lost connections, `npm run dev`: `npm run test:console`, not `npm test`. */
-const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load}.test.ts";
+const IN_A_BROWSER = "test/ui/{audit,decisions,pages}.test.ts";
+/** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
+const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load,mistakes}.test.ts";
+/** These have both lengths. */
+const BOTH_IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
+/** Has no short form: `npm run test:long`. */
+const LONG_ALONE = "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,support/watchdog}.test.ts";
+
+/** The other test files that import what tells the two lengths apart. */
+const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("ui"))
+  .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/length.ts"'))
+  .map((file) => join("test", file));
 
 const reporters = [new Watchdog(), new ProjectTimes()];
 /** As a plugin, so that a reporter named on the command line does not replace them. */
@@ -19,21 +30,22 @@ const always: Plugin = {
 };
 
 /** What tests write goes where temporary files go for them, and with the run. */
-const env = { TMPDIR: makeRunFolder() };
+const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
+const LONG = { ...env, TEST_LENGTH: "long" };
 const root = join(import.meta.dirname, "..");
-const project = (name: string, include: string[], exclude: string[] = []) => ({
+const project = (name: string, include: string[], over: { exclude?: string[]; env?: Record<string, string> } = {}) => ({
   root,
   plugins: [always],
   test: {
     name,
     include,
-    exclude,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: Math.max(2, availableParallelism() - 1),
     env,
     // Files share their worker's modules: loading the same ones for each file took longer than most files' tests.
     isolate: false,
+    ...over,
   },
 });
 
@@ -42,8 +54,9 @@ export default defineConfig({
   test: {
     projects: [
       project("console", [IN_A_BROWSER]),
-      project("console-long", [LONG_IN_A_BROWSER]),
-      project("service", ["test/**/*.test.ts"], [IN_A_BROWSER, LONG_IN_A_BROWSER]),
+      project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG }),
+      project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE] }),
+      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG }),
     ],
   },
 });

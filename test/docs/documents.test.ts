@@ -16,6 +16,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LONG } from "../support/length.ts";
 import { documents } from "./markdown.ts";
 import { stages } from "./stages/index.ts";
 import { openStory, type Story, whyNotRun } from "./story.ts";
@@ -26,7 +27,8 @@ const isOnPath = (program: string): boolean =>
 const notRun: string[] = [];
 
 for (const document of documents()) {
-  const { needs = ["curl"], stage: makeStage, afterwards } = stages[document.path] ?? {};
+  const { needs = ["curl"], long = false, stage: makeStage, afterwards } = stages[document.path] ?? {};
+  if (long !== LONG) continue;
   const blocks = document.blocks.filter(({ language }) => language !== "text");
   if (blocks.length === 0) continue;
   const missing = needs.filter((program) => !isOnPath(program));

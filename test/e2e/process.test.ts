@@ -36,7 +36,7 @@ describe.concurrent("listening", () => {
   });
 
   test("of a repeated option the last counts, and the environment only where there is no flag", async ({ cwd }) => {
-    const server = await published(cwd, ["--state=a/s.json", "--state", "b/s.json"], {
+    const server = await serve(cwd, ["--state=a/s.json", "--state", "b/s.json"], {
       SVC_STATE: "c/s.json",
       SVC_AGENT_ID: "n7",
     });
@@ -49,7 +49,7 @@ describe.concurrent("listening", () => {
     const llm = ["--llm=openai", "--llm-model=m", "--llm-key-env=NO_SUCH_KEY"];
     const ids = ["--svc-instance-id=i7", "--svc-node-id=n7", "--agent-id=a7"];
     const files = ["--state=s/state.json", "--ui-dir=missing", "--product-config=config.json"];
-    const { url } = await published(cwd, [...WITH_INTENT, ...link, ...llm, ...ids, ...files]);
+    const { url } = await serve(cwd, [...WITH_INTENT, ...link, ...llm, ...ids, ...files]);
     expect(await (await fetch(`${url}/api/product/identity`)).json()).toEqual({
       product_id: "acme-crm",
       instance_id: "i7",
@@ -68,7 +68,7 @@ describe.concurrent("listening", () => {
   });
 
   test("without a product intent the product endpoints answer 503", async ({ cwd }) => {
-    const { url } = await published(cwd);
+    const { url } = await serve(cwd);
     const response = await fetch(`${url}/api/product/runtime`);
     expect([response.status, await response.json()]).toEqual([
       503,
@@ -90,11 +90,11 @@ describe.concurrent("listening", () => {
   });
 
   test("with changes it suggests none", async ({ cwd }) => {
-    const first = await published(cwd, WITH_INTENT);
+    const first = await serve(cwd, WITH_INTENT);
     await propose(first.url);
     first.child.kill("SIGTERM");
     await first.ended;
-    const second = await published(cwd, WITH_INTENT);
+    const second = await serve(cwd, WITH_INTENT);
     second.child.kill("SIGTERM");
     await second.ended;
     expect(first.stderr.join()).toContain("try next");

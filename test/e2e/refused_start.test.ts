@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
+import { dealt, inLong, inShort } from "../support/length.ts";
 import { launch, serve } from "./server.ts";
 
 describe.concurrent("a refused start is one line on standard error:", () => {
@@ -14,7 +15,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     return { code, told: stderr.filter((line) => !line.startsWith("{")) };
   }
 
-  test.for<[number, string[], string | RegExp]>([
+  const refusals: [number, string[], string | RegExp][] = [
     [2, ["--colour"], "ui_server: unknown option --colour; see --help"],
     [2, ["--port=x"], 'ui_server: --port must be a whole number from 0 to 65535, not "x"'],
     [
@@ -29,17 +30,19 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     ],
     [1, ["--product-intent=none.json"], /^ui_server: --product-intent none\.json: ENOENT: no such file/],
     [1, ["--port=0", "--host=203.0.113.7"], "ui_server: --host 203.0.113.7: this machine has no such address"],
-  ])("exit code %i for %j", async ([code, args, told], { cwd }) => {
+  ];
+  test.for(dealt(refusals, 3))("exit code %i for %j", async ([code, args, told], { cwd }) => {
     const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "t" : "" });
     expect(refusal).toEqual({ code, told: [typeof told === "string" ? told : expect.stringMatching(told)] });
   });
 
-  test.for<[string, object]>([
+  const flaws: [string, object][] = [
     ["product_id", { product_id: "" }],
     ["version", { version: " " }],
     ["approved_by", { approved_by: 7 }],
     ["update_epoch", { update_epoch: 0 }],
-  ])(
+  ];
+  test.for(dealt(flaws, 1))(
     "an intent with a bad %s names file, field and rule, and leaves no files behind",
     async ([field, change], { cwd }) => {
       await writeIntent(cwd, "bad.json", change);
@@ -52,7 +55,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     },
   );
 
-  test("an intent that is no JSON", async ({ cwd }) => {
+  inLong(test)("an intent that is no JSON", async ({ cwd }) => {
     await writeFile(join(cwd, "bad.json"), "{\n\n  nonsense\n}");
     const { code, told } = await refused(cwd, ["--product-intent=bad.json"]);
     expect({ code, told }).toEqual({
@@ -61,13 +64,13 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     });
   });
 
-  test("an intent with a field whose name has two lines", async ({ cwd }) => {
+  inLong(test)("an intent with a field whose name has two lines", async ({ cwd }) => {
     await writeIntent(cwd, "bad.json", { kpis: { "two\nlines": {} } });
     const { told } = await refused(cwd, ["--product-intent=bad.json"]);
     expect(told).toEqual([expect.stringMatching(/^ui_server: .*two lines .*must be/)]);
   });
 
-  test("the state of another product", async ({ cwd }) => {
+  inShort(test)("the state of another product", async ({ cwd }) => {
     const server = await serve(cwd, WITH_INTENT);
     server.child.kill("SIGTERM");
     await server.ended;
@@ -79,7 +82,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     ]);
   });
 
-  test("a second process on the same state, also by another name of it", async ({ cwd }) => {
+  inShort(test)("a second process on the same state, also by another name of it", async ({ cwd }) => {
     const first = await serve(cwd);
     const state = join(cwd, "data/state.json");
     for (const args of [[], [`--state=${state}`]]) {
@@ -90,7 +93,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     expect((await fetch(`${first.url}/livez`)).status).toBe(200);
   });
 
-  test("a port that is taken; the state is let go again", async ({ cwd }) => {
+  inLong(test)("a port that is taken; the state is let go again", async ({ cwd }) => {
     const first = await serve(cwd, ["--state=one/state.json"]);
     const { port } = new URL(first.url);
     expect(await refused(cwd, [`--port=${port}`])).toEqual({
@@ -102,7 +105,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     await serve(cwd);
   });
 
-  test("a state file that cannot be opened", async ({ cwd }) => {
+  inLong(test)("a state file that cannot be opened", async ({ cwd }) => {
     await mkdir(join(cwd, "folder/state.json"), { recursive: true });
     const { code, told } = await refused(cwd, ["--port=0", "--state=folder/state.json"]);
     expect([code, told.length]).toEqual([1, 1]);

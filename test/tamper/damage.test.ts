@@ -1,11 +1,13 @@
 /**
  * Damage of every kind to an export, before both offline verifiers. The full run, `npm run tamper`, moves every line and
- * flips every bit of every entry; the default one moves some lines in each way, and flips the bits of three entries.
+ * flips every bit of every entry; the long one moves some lines in each way, and flips the bits of three entries; the
+ * short one does less of the same.
  */
 import { beforeAll, expect, test, vi } from "vitest";
 import { type Chain, follow } from "../../local/verify/chain.ts";
 import { ATTACKS, storeAfter } from "./attacks.ts";
 import { numbers } from "../support/numbers.ts";
+import { LONG } from "../support/length.ts";
 import { cut, flipped, impossible, moved, rewritings } from "./damage.ts";
 import { exportOf } from "./real_log.ts";
 import { gistOf, pythonMissing, type Sample, verify, verifyInPython } from "./verifiers.ts";
@@ -15,6 +17,8 @@ import { parseCheckpoint } from "../../local/verify/note.ts";
 vi.setConfig({ testTimeout: 300_000 });
 
 const FULL = process.env["TAMPER"] === "all";
+/** How much of something in a run of each length. */
+const amount = (full: number, long: number, short: number): number => (FULL ? full : LONG ? long : short);
 
 let world: World;
 let log: Buffer;
@@ -33,11 +37,11 @@ test("the log as it is: consistent alone, valid against what was kept, however t
       expect(await verify(log, [kept], chunk)).toMatchObject({ verdict: "valid" });
 });
 
-/** Lines come with six kinds of damage each: every seventh sample is of another kind than the one before. */
-const SEVENTH = 7;
+/** Lines come with six kinds of damage each: such a step leads to another kind than that of the sample before. */
+const STEP = amount(1, 7, 43);
 
 test("a line removed, repeated, swapped or spliced in is found in the export alone, at its place", async () => {
-  for (const sample of moved(world).filter((_, index) => FULL || index % SEVENTH === 0)) {
+  for (const sample of moved(world).filter((_, index) => index % STEP === 0)) {
     const report = await verify(sample.log);
     expect(report, sample.what).toMatchObject({ verdict: "bad" });
     const place = Number(/\d+/.exec(sample.what)![0]);
@@ -58,7 +62,7 @@ const lineEnds = () => [...log.keys()].filter((place) => log[place] === 10).map(
 
 test("a cut within a line is found in the export alone; between lines only by what was kept", async () => {
   const ends = new Set(lineEnds());
-  const places = [...Array(FULL ? 30_000 : 2000).keys(), ...ends, ...[...ends].map((end) => end - 1)];
+  const places = [...Array(amount(30_000, 2000, 500)).keys(), ...ends, ...[...ends].map((end) => end - 1)];
   for (const [index, sample] of cut(world, places, "nothing").entries()) {
     const clean = places[index] === 0 || ends.has(places[index]!);
     expect(await verdictOf(sample), sample.what).toBe(clean ? "consistent" : "bad");
@@ -86,7 +90,7 @@ function chainBefore(line: number): Chain {
 
 test("every flipped bit of an entry is found in the export alone", async () => {
   const ends = lineEnds();
-  for (const number of FULL ? world.entries.map(({ id }) => id) : [1, 57, 200]) {
+  for (const number of FULL ? world.entries.map(({ id }) => id) : LONG ? [1, 57, 200] : [57]) {
     const line = log.subarray(ends[number - 2] ?? 0, ends[number - 1]! - 1);
     for (let bit = 0; bit < line.length * 8; bit++) {
       const chain = chainBefore(number);
@@ -102,7 +106,7 @@ test("every flipped bit of an entry is found in the export alone", async () => {
 
 test("a sample of flipped bits is found in the whole export", async () => {
   const random = numbers(1);
-  for (let i = 0; i < (FULL ? 5000 : 100); i++) {
+  for (let i = 0; i < amount(5000, 100, 25); i++) {
     const bit = random(log.length * 8);
     expect((await verify(flipped(log, bit))).verdict, `bit ${bit}`).toBe("bad");
   }
@@ -123,14 +127,14 @@ async function samples(): Promise<Sample[]> {
     const damaged = Buffer.from(await exportOf(await storeAfter(attack, world)));
     return [[], kept].map((kept) => ({ what: attack.what, log: damaged, kept }));
   });
-  const bits = Array.from({ length: FULL ? 500 : 40 }, () => random(log.length * 8));
+  const bits = Array.from({ length: amount(500, 40, 10) }, () => random(log.length * 8));
   return [
     ...(await Promise.all(attacked)).flat(),
     ...kept.map((one) => ({ what: one.what, log, kept: [one] })),
-    ...some(moved(world), FULL ? 150 : 20),
+    ...some(moved(world), amount(150, 20, 8)),
     ...rewritings(world),
     ...impossible(world),
-    ...some(cut(world, [...log.keys()], "nothing"), FULL ? 50 : 10),
+    ...some(cut(world, [...log.keys()], "nothing"), amount(50, 10, 5)),
     ...some(cut(world, lineEnds(), "receipt"), 5),
     ...bits.map((bit) => ({ what: `bit ${bit} flipped`, log: flipped(log, bit), kept: [kept[bit % 5]!] })),
   ];

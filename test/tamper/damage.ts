@@ -14,18 +14,27 @@ export function flipped(log: Buffer, bit: number): Buffer {
 export function moved({ entries, other }: World): Sample[] {
   const lines = entries.map((entry) => write([entry]));
   const strange = other.map((entry) => write([entry]));
-  const sample = (what: string, damaged: string[]): Sample => ({ what, log: Buffer.from(damaged.join("")), kept: [] });
+  // Made when it is asked for: there are many, and most tests want a few.
+  const sample = (what: string, damaged: () => string[]): Sample => ({
+    what,
+    get log() {
+      return Buffer.from(damaged().join(""));
+    },
+    kept: [],
+  });
   return lines.flatMap((line, i) => {
     const next = lines[i + 1];
     return [
-      ...(next === undefined ? [] : [sample(`line ${i + 1} removed`, lines.toSpliced(i, 1))]),
-      sample(`line ${i + 1} repeated`, lines.toSpliced(i, 0, line)),
-      ...(next === undefined ? [] : [sample(`lines ${i + 1} and ${i + 2} swapped`, lines.toSpliced(i, 2, next, line))]),
-      sample(`line ${i + 1} of another log`, lines.with(i, strange[i]!)),
-      sample(`a line of another log behind line ${i + 1}`, lines.toSpliced(i + 1, 0, strange[i]!)),
+      ...(next === undefined ? [] : [sample(`line ${i + 1} removed`, () => lines.toSpliced(i, 1))]),
+      sample(`line ${i + 1} repeated`, () => lines.toSpliced(i, 0, line)),
       ...(next === undefined
         ? []
-        : [sample(`the other log from line ${i + 2} on`, [...lines.slice(0, i + 1), ...strange.slice(i + 1)])]),
+        : [sample(`lines ${i + 1} and ${i + 2} swapped`, () => lines.toSpliced(i, 2, next, line))]),
+      sample(`line ${i + 1} of another log`, () => lines.with(i, strange[i]!)),
+      sample(`a line of another log behind line ${i + 1}`, () => lines.toSpliced(i + 1, 0, strange[i]!)),
+      ...(next === undefined
+        ? []
+        : [sample(`the other log from line ${i + 2} on`, () => [...lines.slice(0, i + 1), ...strange.slice(i + 1)])]),
     ];
   });
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import { inLong, inShort } from "../support/length.ts";
 import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
 import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
@@ -29,88 +30,94 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   };
 
-  test("two approvers in two windows take a change from proposal to rollback, and each sees what the other does", async () => {
-    const ana = await open();
-    await visit(ana, service.url, "propose");
-    await ana.getByRole("button", { name: "You Say who you are" }).click();
-    await ana.getByLabel("Your name").fill("ana");
-    await ana.getByLabel("Admin token").fill(TOKEN);
-    await button(ana, "Keep for this tab").click();
-    const bo = await open({ name: "bo", token: TOKEN });
-    await visit(bo, service.url, "");
-    await freshness(bo, "Live").waitFor();
+  inShort(test)(
+    "two approvers in two windows take a change from proposal to rollback, and each sees what the other does",
+    async () => {
+      const ana = await open();
+      await visit(ana, service.url, "propose");
+      await ana.getByRole("button", { name: "You Say who you are" }).click();
+      await ana.getByLabel("Your name").fill("ana");
+      await ana.getByLabel("Admin token").fill(TOKEN);
+      await button(ana, "Keep for this tab").click();
+      const bo = await open({ name: "bo", token: TOKEN });
+      await visit(bo, service.url, "");
+      await freshness(bo, "Live").waitFor();
 
-    await ana.getByLabel("Target").fill("limits.seats");
-    await ana.getByLabel("Tenant").fill("northwind");
-    await ana.getByLabel("Summary").fill("Forty more seats");
-    await ana.getByLabel("New value").fill('{ "seats": 40 }');
-    await ana.getByLabel("Risk").selectOption("high");
-    await ana.getByLabel("People affected").fill("40");
-    await ana.getByLabel("Proposer").fill("pat");
-    await button(ana, "Propose").click();
-    await ana.getByRole("link", { name: "Open the change" }).click();
-    await status(ana).getByText("Waits for consent").waitFor();
-    const id = decodeURIComponent(ana.url().split("/changes/")[1]!);
+      await ana.getByLabel("Target").fill("limits.seats");
+      await ana.getByLabel("Tenant").fill("northwind");
+      await ana.getByLabel("Summary").fill("Forty more seats");
+      await ana.getByLabel("New value").fill('{ "seats": 40 }');
+      await ana.getByLabel("Risk").selectOption("high");
+      await ana.getByLabel("People affected").fill("40");
+      await ana.getByLabel("Proposer").fill("pat");
+      await button(ana, "Propose").click();
+      await ana.getByRole("link", { name: "Open the change" }).click();
+      await status(ana).getByText("Waits for consent").waitFor();
+      const id = decodeURIComponent(ana.url().split("/changes/")[1]!);
 
-    // Nobody reloads: the inbox of the other window follows the service.
-    const sentence = "pat asks to set limits.seats for tenant northwind; 40 people are affected; it can be undone.";
-    const row = bo.getByRole("link", { name: sentence });
-    await row.waitFor();
+      // Nobody reloads: the inbox of the other window follows the service.
+      const sentence = "pat asks to set limits.seats for tenant northwind; 40 people are affected; it can be undone.";
+      const row = bo.getByRole("link", { name: sentence });
+      await row.waitFor();
 
-    await decide(ana, "Approve", "ana", "Fits the contract.");
-    await ana.getByText("Receipt: entry").waitFor();
-    await ana.getByText("You have approved it; it has 1 of 2 consents.").waitFor();
-    await row.click();
-    await bo.getByText("Fits the contract.", { exact: true }).waitFor();
-    await decide(bo, "Approve", "bo");
-    await status(ana).getByText("Approved, not applied").waitFor();
+      await decide(ana, "Approve", "ana", "Fits the contract.");
+      await ana.getByText("Receipt: entry").waitFor();
+      await ana.getByText("You have approved it; it has 1 of 2 consents.").waitFor();
+      await row.click();
+      await bo.getByText("Fits the contract.", { exact: true }).waitFor();
+      await decide(bo, "Approve", "bo");
+      await status(ana).getByText("Approved, not applied").waitFor();
 
-    await button(ana, "Apply…").click();
-    await ana.getByText("Nothing was changed.").waitFor();
-    expect(await ana.getByRole("dialog").locator(".diff").innerText()).toContain('"seats": 40');
-    expect(() => readFileSync(service.config)).toThrow("ENOENT");
-    await button(ana, "Apply now").click();
-    await status(bo).getByText("Applied", { exact: true }).waitFor();
-    expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
+      await button(ana, "Apply…").click();
+      await ana.getByText("Nothing was changed.").waitFor();
+      expect(await ana.getByRole("dialog").locator(".diff").innerText()).toContain('"seats": 40');
+      expect(() => readFileSync(service.config)).toThrow("ENOENT");
+      await button(ana, "Apply now").click();
+      await status(bo).getByText("Applied", { exact: true }).waitFor();
+      expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
 
-    await decide(bo, "Roll back", "");
-    await status(ana).getByText("Rolled back").waitFor();
-    expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind?.["limits.seats"]).toBeUndefined();
-    expect(await kindsOf(id)).toEqual([
+      await decide(bo, "Roll back", "");
+      await status(ana).getByText("Rolled back").waitFor();
+      expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind?.["limits.seats"]).toBeUndefined();
+      expect(await kindsOf(id)).toEqual([
       "change_proposed", "consent_decision", "consent_decision", "change_applied", "change_rolled_back",
     ]); // prettier-ignore
-    await ana.getByText("all 5 entries fit their content").waitFor();
-    const shown = await ana.locator(".timeline > li").allInnerTexts();
-    expect(shown.map((step) => step.split("\n")[0])).toEqual([
-      "pat proposed it as a major change.",
-      "ana approved it, 1 of 2.",
-      "bo approved it, 2 of 2.",
-      "It was applied; the file adapter says applied.",
-      "It was rolled back; the file adapter says rolled_back.",
-    ]);
-  });
+      await ana.getByText("all 5 entries fit their content").waitFor();
+      const shown = await ana.locator(".timeline > li").allInnerTexts();
+      expect(shown.map((step) => step.split("\n")[0])).toEqual([
+        "pat proposed it as a major change.",
+        "ana approved it, 1 of 2.",
+        "bo approved it, 2 of 2.",
+        "It was applied; the file adapter says applied.",
+        "It was rolled back; the file adapter says rolled_back.",
+      ]);
+    },
+  );
 
-  test("under an open dialog nothing is swapped: it says that the change is another one, and sends nothing", async () => {
-    const id = await service.propose();
-    const ana = await open({ name: "ana", token: TOKEN });
-    await ana.clock.install();
-    await visit(ana, service.url, place(id));
-    await button(ana, "Approve…").click();
-    await service.post("api/product/deny", { change_id: id, approver: "bo", note: "Too early." });
-    const dialog = ana.getByRole("dialog");
-    await dialog.getByText("Changed since you opened it.").waitFor();
-    expect(await dialog.innerText()).toContain("Denied by bo");
-    await ana.clock.runFor(10_000);
-    await ana.evaluate(() => fetch("api/state").then((response) => response.text()));
-    expect(await status(ana).innerText(), "the page behind is as it was").toBe("Waits for consent");
-    expect(await button(ana, "Approve as ana").count()).toBe(0);
-    await button(ana, "Close and look again").click();
-    await ana.clock.runFor(10_000);
-    await status(ana).getByText("Denied").waitFor();
-    expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
-  });
+  inShort(test)(
+    "under an open dialog nothing is swapped: it says that the change is another one, and sends nothing",
+    async () => {
+      const id = await service.propose();
+      const ana = await open({ name: "ana", token: TOKEN });
+      await ana.clock.install();
+      await visit(ana, service.url, place(id));
+      await button(ana, "Approve…").click();
+      await service.post("api/product/deny", { change_id: id, approver: "bo", note: "Too early." });
+      const dialog = ana.getByRole("dialog");
+      await dialog.getByText("Changed since you opened it.").waitFor();
+      expect(await dialog.innerText()).toContain("Denied by bo");
+      await ana.clock.runFor(10_000);
+      await ana.evaluate(() => fetch("api/state").then((response) => response.text()));
+      expect(await status(ana).innerText(), "the page behind is as it was").toBe("Waits for consent");
+      expect(await button(ana, "Approve as ana").count()).toBe(0);
+      await button(ana, "Close and look again").click();
+      await ana.clock.runFor(10_000);
+      await status(ana).getByText("Denied").waitFor();
+      expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
+    },
+  );
 
-  test("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
+  inShort(test)("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
     const id = await service.propose({ risk: "high" });
     const ana = await open({ name: "ana", token: TOKEN });
     for (const heard of ["**/api/events", "**/api/product/identity"]) await ana.route(heard, (route) => route.abort());
@@ -127,36 +134,39 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await kindsOf(id), "the consent of ana is not recorded").toHaveLength(2);
   });
 
-  test("what is refused stays visible with its reason: by status, by the gates, and in the service's own words", async () => {
-    const id = await service.propose({ risk: "high" });
-    const told = await open({ name: "eve", token: TOKEN });
-    await rulesAre("shown", told);
-    await visit(told, service.url, place(id));
-    await told.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
-    expect(await button(told, "Approve…").count()).toBe(0);
+  inLong(test)(
+    "what is refused stays visible with its reason: by status, by the gates, and in the service's own words",
+    async () => {
+      const id = await service.propose({ risk: "high" });
+      const told = await open({ name: "eve", token: TOKEN });
+      await rulesAre("shown", told);
+      await visit(told, service.url, place(id));
+      await told.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
+      expect(await button(told, "Approve…").count()).toBe(0);
 
-    const eve = await open({ name: "eve", token: TOKEN });
-    await rulesAre("hidden", eve);
-    await visit(eve, service.url, place(id));
-    const bar = eve.getByRole("region", { name: "Decision" });
-    await button(eve, "Approve…").click();
-    await button(eve, "Approve as eve").click();
-    await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
-    await button(eve, "Cancel").click();
-    expect(await bar.innerText()).toContain("Approve was refused");
-    expect(await bar.innerText()).toMatch(/Apply\W+It has 0 of 2 consents/);
-    expect(await bar.innerText()).toMatch(/Withdraw\W+Only pat, who proposed it, may withdraw it/);
+      const eve = await open({ name: "eve", token: TOKEN });
+      await rulesAre("hidden", eve);
+      await visit(eve, service.url, place(id));
+      const bar = eve.getByRole("region", { name: "Decision" });
+      await button(eve, "Approve…").click();
+      await button(eve, "Approve as eve").click();
+      await eve.getByRole("dialog").getByText("eve is not among the intent's approvers").waitFor();
+      await button(eve, "Cancel").click();
+      expect(await bar.innerText()).toContain("Approve was refused");
+      expect(await bar.innerText()).toMatch(/Apply\W+It has 0 of 2 consents/);
+      expect(await bar.innerText()).toMatch(/Withdraw\W+Only pat, who proposed it, may withdraw it/);
 
-    await service.post("api/product/deny", { change_id: id, approver: "bo", note: "No <b>need</b>." });
-    await status(eve).getByText("Denied").waitFor();
-    expect(await bar.getByRole("button").count()).toBe(0);
-    expect(await bar.innerText()).toMatch(
-      /Approve, Apply, Roll back, Deny, Withdraw\W+It was denied; propose it again\./,
-    );
-    await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
-  });
+      await service.post("api/product/deny", { change_id: id, approver: "bo", note: "No <b>need</b>." });
+      await status(eve).getByText("Denied").waitFor();
+      expect(await bar.getByRole("button").count()).toBe(0);
+      expect(await bar.innerText()).toMatch(
+        /Approve, Apply, Roll back, Deny, Withdraw\W+It was denied; propose it again\./,
+      );
+      await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
+    },
+  );
 
-  test("one denial is final: its note stays with the change, and nothing more can be done", async () => {
+  inLong(test)("one denial is final: its note stays with the change, and nothing more can be done", async () => {
     const id = await service.propose({ risk: "high" });
     await service.post("api/product/approve", { change_id: id, approver: "bo" });
     const ana = await open({ name: "ana", token: TOKEN });
@@ -170,7 +180,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect([now, approver, approval_note]).toEqual(["denied", "ana", "The <i>storage</i> bill doubles."]);
   });
 
-  test("the proposer takes a proposal back, and nobody else is offered to", async () => {
+  inLong(test)("the proposer takes a proposal back, and nobody else is offered to", async () => {
     const id = await service.propose();
     const pat = await open({ name: "pat", token: TOKEN });
     await visit(pat, service.url, place(id));
@@ -179,7 +189,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await service.get(`api/product/changes/${id}`)).toMatchObject({ status: "denied", resolution: "withdrawn" });
   });
 
-  test("the commands on the page do what its buttons do, and the raw record is the service's", async () => {
+  inLong(test)("the commands on the page do what its buttons do, and the raw record is the service's", async () => {
     const id = await service.propose();
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, place(id));
@@ -195,7 +205,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(JSON.parse(raw)).toEqual(await service.get(`api/product/changes/${id}`));
   });
 
-  test("a missing token is asked for in the dialog, kept for the tab, and never in the address", async () => {
+  inLong(test)("a missing token is asked for in the dialog, kept for the tab, and never in the address", async () => {
     const id = await service.propose();
     const ana = await open({ name: "ana" });
     await visit(ana, service.url, place(id));
@@ -213,7 +223,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(ana.url()).not.toContain(TOKEN);
   });
 
-  test("an answer that was lost: sent again as it is, the decision is made once", async () => {
+  inLong(test)("an answer that was lost: sent again as it is, the decision is made once", async () => {
     const id = await service.propose({ risk: "high" });
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, service.url, place(id));
@@ -235,25 +245,28 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
   });
 
-  test("the service stopped and back: the page says so, keeps what it showed, and is fresh again by itself", async () => {
-    const id = await service.propose({ target: "limits.restart" });
-    const page = await open({ name: "ana", token: TOKEN });
-    await visit(page, service.url, place(id));
-    await freshness(page, "Live").waitFor();
-    service.server.child.kill("SIGTERM");
-    await service.server.ended;
-    await freshness(page, "Offline since").waitFor();
-    await button(page, "Approve…").click();
-    await button(page, "Approve as ana").click();
-    await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
-    await button(page, "Cancel").click();
-    expect(await status(page).innerText()).toBe("Waits for consent");
-    const looked = page.waitForResponse((answer) => answer.request().method() === "HEAD");
-    service = await startService({ before: service });
-    await freshness(page, "Live").waitFor();
-    expect((await looked).status()).toBe(200);
-    await service.post("api/product/deny", { change_id: id, approver: "bo" });
-    await status(page).getByText("Denied").waitFor();
-    expect(await page.getByText("The service was upgraded").count(), "it is the same one").toBe(0);
-  });
+  inShort(test)(
+    "the service stopped and back: the page says so, keeps what it showed, and is fresh again by itself",
+    async () => {
+      const id = await service.propose({ target: "limits.restart" });
+      const page = await open({ name: "ana", token: TOKEN });
+      await visit(page, service.url, place(id));
+      await freshness(page, "Live").waitFor();
+      service.server.child.kill("SIGTERM");
+      await service.server.ended;
+      await freshness(page, "Offline since").waitFor();
+      await button(page, "Approve…").click();
+      await button(page, "Approve as ana").click();
+      await page.getByRole("dialog").getByText("The service cannot be reached.").waitFor();
+      await button(page, "Cancel").click();
+      expect(await status(page).innerText()).toBe("Waits for consent");
+      const looked = page.waitForResponse((answer) => answer.request().method() === "HEAD");
+      service = await startService({ before: service });
+      await freshness(page, "Live").waitFor();
+      expect((await looked).status()).toBe(200);
+      await service.post("api/product/deny", { change_id: id, approver: "bo" });
+      await status(page).getByText("Denied").waitFor();
+      expect(await page.getByText("The service was upgraded").count(), "it is the same one").toBe(0);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { provider } from "../lib/chat/provider.ts";
+import { inLong, inShort } from "../support/length.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
 import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
@@ -24,7 +25,7 @@ describe.skipIf(!browser)("pages of the console", () => {
 
   const part = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-  test("the inbox: what needs attention, what waits for whom, oldest first, each in a sentence", async () => {
+  inShort(test)("the inbox: what needs attention, what waits for whom, oldest first, each in a sentence", async () => {
     const page = await open(ANA);
     await rulesAre("shown", page);
     await visit(page, service.url, "");
@@ -53,7 +54,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await part(page, "Outcome open").innerText()).toContain("Expected +0.01 on incident rate; +0.01 so far");
   });
 
-  test("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
+  inShort(test)("a change answers: what is different, whom it reaches, whether it was worth it", async () => {
     const page = await open(ANA);
     await rulesAre("shown", page);
     await visit(page, service.url, `changes/${past.worse}`);
@@ -79,7 +80,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await earlier.innerText()).toMatch(/\+0\.01\s+\+0\.01\s+Met/);
   });
 
-  test("what peers saw of a change like it stands beside the expectation", async () => {
+  inLong(test)("what peers saw of a change like it stands beside the expectation", async () => {
     const secret = { SVC_CROSS_LINK_SECRET: "a secret of the tests, long enough" };
     const far = await startService({ args: ["--agent-id=far", "--cross-link-port=0"], env: secret });
     const { address } = JSON.parse(far.server.stderr.find((line) => line.includes('"link open"'))!);
@@ -97,7 +98,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await part(page, "Peers").innerText()).toMatch(/Up/);
   });
 
-  test("what the policy will say is said before anything is sent, and it does say so", async () => {
+  inShort(test)("what the policy will say is said before anything is sent, and it does say so", async () => {
     const page = await open(ANA);
     await rulesAre("shown", page);
     await visit(page, service.url, "propose");
@@ -121,7 +122,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("alert").getByText("Approved, not applied").waitFor();
   });
 
-  test("there is a form for every kind, and what it sends is what was typed", async () => {
+  inLong(test)("there is a form for every kind, and what it sends is what was typed", async () => {
     const page = await open(ANA);
     const typed: [kind: string, label: string, given: string, value: unknown][] = [
       ["Config", "New value", '{ "max": 25 }', { max: 25 }],
@@ -148,7 +149,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("heading", { name: /run an experiment on\s+forms\.experiment/ }).waitFor();
   });
 
-  test("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
+  inLong(test)("KPIs are fed, one wrong figure refuses all, and the chosen one is drawn", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "kpis");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
@@ -169,7 +170,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     expect(await outcome.innerText()).toMatch(/\+0\.01\s+−0\.005\s+Regressed\s+final, rolled back/);
   });
 
-  test("a task is submitted, run, and rated by keyboard", async () => {
+  inLong(test)("a task is submitted, run, and rated by keyboard", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "tasks");
     await page.keyboard.press("n");
@@ -188,54 +189,60 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText("rated 4 of 5 by ana").waitFor();
   });
 
-  test("a reply names the memories it was given, and what a model drafts is a card that leads to the change", async () => {
-    const input = {
-      tenant_id: "t1",
-      kind: "config",
-      target: "limits.drafted",
-      summary: "Fewer limits",
-      rationale: "Asked.",
-    };
-    const model = await provider(({ body: { messages } }) => {
-      const { role, content } = messages.at(-1);
-      const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
-      return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
-    });
-    const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
-    await clever.post("api/chat", { message: "Remember: the turquoise banner was for the spring campaign." });
-    const page = await open(ANA);
-    await visit(page, clever.url, "chat");
-    await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");
-    await page.keyboard.press("Enter");
-    await page.getByText(/\d memor(y was|ies were) given to this reply/).waitFor();
-    await page.getByText("Which ones").click();
-    await page.locator(".recollections").getByText("turquoise").first().waitFor();
-    const card = page.locator("article.draft");
-    expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
-    await card.getByRole("link", { name: "Read it and decide" }).click();
-    await page.getByRole("heading", { name: /^The model m1 asks to change\s+limits\.drafted/ }).waitFor();
-  });
+  inLong(test)(
+    "a reply names the memories it was given, and what a model drafts is a card that leads to the change",
+    async () => {
+      const input = {
+        tenant_id: "t1",
+        kind: "config",
+        target: "limits.drafted",
+        summary: "Fewer limits",
+        rationale: "Asked.",
+      };
+      const model = await provider(({ body: { messages } }) => {
+        const { role, content } = messages.at(-1);
+        const asked = role === "user" && JSON.stringify(content).includes("Draft fewer limits");
+        return asked ? { tools: [{ name: "draft_change", input }] } : { text: "Done." };
+      });
+      const clever = await startService({ args: [`--llm=${model.url}`, "--llm-model=m1"] });
+      await clever.post("api/chat", { message: "Remember: the turquoise banner was for the spring campaign." });
+      const page = await open(ANA);
+      await visit(page, clever.url, "chat");
+      await page.getByLabel("Message").fill("Draft fewer limits, and a turquoise banner.");
+      await page.keyboard.press("Enter");
+      await page.getByText(/\d memor(y was|ies were) given to this reply/).waitFor();
+      await page.getByText("Which ones").click();
+      await page.locator(".recollections").getByText("turquoise").first().waitFor();
+      const card = page.locator("article.draft");
+      expect(await card.innerText()).toMatch(/Drafted change\s+Fewer limits\s+Asked\./);
+      await card.getByRole("link", { name: "Read it and decide" }).click();
+      await page.getByRole("heading", { name: /^The model m1 asks to change\s+limits\.drafted/ }).waitFor();
+    },
+  );
 
-  test("the system page: four values with their reasons, levels, phases, what is on, actions and files", async () => {
-    const page = await open(ANA);
-    await visit(page, service.url, "system");
-    for (const [name, reason] of [
-      ["Effect", /NRR quarterly is \d+% of the way/],
-      ["Memory", /things that should be on record/],
-      ["Reliability", /\d of \d applies failed in 30 days/],
-      ["Need", /open items? (is|are) overdue/],
-    ] as const)
-      expect(await part(page, name).innerText()).toMatch(reason);
-    expect(await part(page, "Levels of autonomy").innerText()).toMatch(/L1[^]*L2[^]*L3[^]*L4[^]*L5/);
-    expect(await part(page, "Capabilities").innerText()).toMatch(/Available\s+Product adapter/);
-    expect(await part(page, "Phases").innerText()).toMatch(/Observe[^]*Propose[^]*Apply[^]*Recover[^]*Learn/);
-    await button(page, "Write report").click();
-    await page.locator(".history").getByText("Write report").first().waitFor();
-    await page.locator(".files button").first().click();
-    await page.getByRole("dialog").locator("pre").waitFor();
-  });
+  inLong(test)(
+    "the system page: four values with their reasons, levels, phases, what is on, actions and files",
+    async () => {
+      const page = await open(ANA);
+      await visit(page, service.url, "system");
+      for (const [name, reason] of [
+        ["Effect", /NRR quarterly is \d+% of the way/],
+        ["Memory", /things that should be on record/],
+        ["Reliability", /\d of \d applies failed in 30 days/],
+        ["Need", /open items? (is|are) overdue/],
+      ] as const)
+        expect(await part(page, name).innerText()).toMatch(reason);
+      expect(await part(page, "Levels of autonomy").innerText()).toMatch(/L1[^]*L2[^]*L3[^]*L4[^]*L5/);
+      expect(await part(page, "Capabilities").innerText()).toMatch(/Available\s+Product adapter/);
+      expect(await part(page, "Phases").innerText()).toMatch(/Observe[^]*Propose[^]*Apply[^]*Recover[^]*Learn/);
+      await button(page, "Write report").click();
+      await page.locator(".history").getByText("Write report").first().waitFor();
+      await page.locator(".files button").first().click();
+      await page.getByRole("dialog").locator("pre").waitFor();
+    },
+  );
 
-  test("before the first change the inbox holds a command to copy; it works as it stands", async () => {
+  inLong(test)("before the first change the inbox holds a command to copy; it works as it stands", async () => {
     const empty = await startService();
     const page = await open(ANA);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -249,7 +256,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("link", { name: "you asks to set crm.followup for tenant t1" }).waitFor();
   });
 
-  test("an unknown change and an unknown page lead on", async () => {
+  inLong(test)("an unknown change and an unknown page lead on", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes/chg_nothing");
     await page.getByText("There is no change").waitFor();

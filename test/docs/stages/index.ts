@@ -12,6 +12,8 @@ import { workers } from "./workers.ts";
 export interface Own {
   /** The programs it needs beside those of npm; curl unless given. */
   needs?: string[];
+  /** Its story is told in the long run. */
+  long?: boolean;
   /** Made before its first block; undefined where it cannot be made here, which it has said. */
   stage?(): Promise<Stage | undefined> | Stage;
   /** Declares further tests, of what the document has set up. */
@@ -22,9 +24,9 @@ export const stages: Record<string, Own> = {
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"] },
   "docs/lambda.md": lambda,
   "docs/link.md": link,
-  "docs/mounting.md": mounting,
-  "docs/stores.md": stores,
-  "docs/webhook_adapter.md": webhookAdapter,
-  "docs/webhooks.md": webhooks,
-  "docs/workers.md": workers,
+  "docs/mounting.md": { ...mounting, long: true },
+  "docs/stores.md": { ...stores, long: true },
+  "docs/webhook_adapter.md": { ...webhookAdapter, long: true },
+  "docs/webhooks.md": { ...webhooks, long: true },
+  "docs/workers.md": { ...workers, long: true },
 };

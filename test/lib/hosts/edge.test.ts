@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { client, events, FOLLOWUP } from "../../support/client.ts";
 import { manifest } from "../../support/intents.ts";
+import { dealt, inLong, inShort } from "../../support/length.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
 import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
@@ -57,7 +58,7 @@ async function scheduled(workerd: Miniflare): Promise<unknown> {
 
 const clientOf = (url: string) => client(sendAlone, url);
 
-describe("the bundle", () => {
+inShort(describe)("the bundle", () => {
   test("fits in its budget, and needs nothing but the runtime", () => {
     expect(gzipSync(script, { level: 9 }).length).toBeLessThan(120 * 1024);
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
@@ -84,7 +85,7 @@ describe("the bundle", () => {
   });
 });
 
-test("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
+inShort(test)("a change goes from proposal to rollback over a real webhook, in one chain", async () => {
   const host = await startWebhookHost(SECRET);
   onTestFinished(() => host.stop());
   const { url } = await started({
@@ -105,7 +106,7 @@ test("a change goes from proposal to rollback over a real webhook, in one chain"
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: 5 });
 });
 
-test("writes need the token, and without a configured one none is taken", async () => {
+inShort(test)("writes need the token, and without a configured one none is taken", async () => {
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   for (const headers of [{}, { "x-svc-admin-token": "wrong" }]) {
     const refused = await clientOf(url).post("propose-crm-followup", FOLLOWUP, headers);
@@ -121,25 +122,28 @@ test("writes need the token, and without a configured one none is taken", async 
   expect((await clientOf(open).audit()).length).toBe(0);
 });
 
-test("the console is served with the headers that guard it; what is no file is the API's to answer", async () => {
-  const { url } = await started(INTENT);
-  const api = clientOf(url);
-  const page = await api.get("/");
-  expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
-  expect(page.headers.get("content-type")).toMatch(/^text\/html/);
-  const icon = await api.get("/icon.svg");
-  expect(icon.headers.get("content-type")).toBe("image/svg+xml");
-  const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
-  expect(again.status).toBe(304);
-  for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
-  expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
-  expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
-  expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
-  expect((await api.get("/livez")).body).toMatchObject({});
-  expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
-});
+inShort(test)(
+  "the console is served with the headers that guard it; what is no file is the API's to answer",
+  async () => {
+    const { url } = await started(INTENT);
+    const api = clientOf(url);
+    const page = await api.get("/");
+    expect(page.text).toBe(await readFile(join(ROOT, "local/ui/index.html"), "utf8"));
+    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+    const icon = await api.get("/icon.svg");
+    expect(icon.headers.get("content-type")).toBe("image/svg+xml");
+    const again = await api.get("/icon.svg", { "if-none-match": icon.headers.get("etag")! });
+    expect(again.status).toBe(304);
+    for (const { headers } of [page, icon, again]) expect(Object.fromEntries(headers)).toMatchObject(CONSOLE_HEADERS);
+    expect(await api.get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await api.get("/api/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await api.raw("/", "a=1")).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect((await api.get("/livez")).body).toMatchObject({});
+    expect((await api.get("/readyz")).body).toMatchObject({ ready: true });
+  },
+);
 
-test("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
+inShort(test)("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycle without it", async () => {
   const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
   const api = clientOf(url);
   await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED);
@@ -156,7 +160,7 @@ test("the cron trigger runs a cycle and keeps a checkpoint; a feed brings a cycl
   expect((await stream.next("tick")).data).toMatchObject({ tick: 2 });
 });
 
-test("checkpoints are signed with the key of the secret", async () => {
+inLong(test)("checkpoints are signed with the key of the secret", async () => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
   const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_AUDIT_KEY_PEM: pem });
@@ -175,7 +179,7 @@ test("checkpoints are signed with the key of the secret", async () => {
   ).toBe(true);
 });
 
-test("what a Worker lacks is a disabled capability with its reason", async () => {
+inLong(test)("what a Worker lacks is a disabled capability with its reason", async () => {
   const { url } = await started(INTENT, { assets: undefined });
   const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
@@ -189,7 +193,7 @@ test("what a Worker lacks is a disabled capability with its reason", async () =>
   expect(rows.size).toBe(capabilities.length);
 });
 
-test("an entry of one's own may hold the intent and an adapter", async () => {
+inLong(test)("an entry of one's own may hold the intent and an adapter", async () => {
   const entry = `
     import { endpoints } from "./handlers/index.ts";
     import { edgeHost } from "./lib/hosts/edge/worker.ts";
@@ -212,7 +216,7 @@ test("an entry of one's own may hold the intent and an adapter", async () => {
 });
 
 describe("settings that cannot be used are told on every request", () => {
-  test.each<[string, Record<string, string>, RegExp]>([
+  const cases: [string, Record<string, string>, RegExp][] = [
     ["an intent that is no JSON", { SVC_PRODUCT_INTENT_JSON: "{" }, /product intent/],
     [
       "an intent without an owner",
@@ -231,7 +235,8 @@ describe("settings that cannot be used are told on every request", () => {
       { ...INTENT, SVC_AUDIT_KEY_PEM: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----" },
       /SVC_AUDIT_KEY_PEM holds no/,
     ],
-  ])("%s", async (_, env, rule) => {
+  ];
+  test.each(dealt(cases, 1))("%s", async (_, env, rule) => {
     const { url } = await started({ SVC_ADMIN_TOKEN: TOKEN, ...env });
     for (const path of ["/api/product/intent", "/livez"]) {
       const { status, body, headers, text } = await clientOf(url).get(path, { "x-request-id": "mine" });

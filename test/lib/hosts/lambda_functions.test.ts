@@ -14,6 +14,7 @@ import { client, PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { manifest } from "../../support/intents.ts";
+import { dealt, inLong, inShort } from "../../support/length.ts";
 import { expectOneChain, writeAtOnce } from "../../support/many_writers.ts";
 import { READS } from "../../support/reads.ts";
 import { silent, startWebhookHost, type WebhookHost } from "../../support/webhook_host.ts";
@@ -39,6 +40,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const server = await startDynamoDb();
 const there = server ? test : test.skip;
+const [inBrief, atLength] = [inShort(there), inLong(there)];
 const folder = temporaryFolder();
 let host: WebhookHost;
 let secrets: Aws;
@@ -96,7 +98,7 @@ const tick = ({ invoke }: Instance) =>
   invoke({ source: "aws.events" }) as Promise<{ resolved: number; failed_steps: string[] }>;
 
 describe("a change, over several instances of the functions", () => {
-  there("goes from proposal to rollback; each sees what the others wrote", async () => {
+  inBrief("goes from proposal to rollback; each sees what the others wrote", async () => {
     const start = stack(await made("whole_life"));
     const [one, other, read] = await Promise.all([start("product"), start("product"), start("read")]);
     expect((await one.api.post("propose", PROPOSAL)).status).toBe(401);
@@ -128,7 +130,7 @@ describe("a change, over several instances of the functions", () => {
     expect((await one.api.get("audit/proof?id=2")).body).toMatchObject({ length: 5 });
   });
 
-  there("writers in several instances at once make one chain, and know each other's answers", async () => {
+  atLength("writers in several instances at once make one chain, and know each other's answers", async () => {
     const start = stack(await made("at_once"));
     const read = await start("read");
     /** As the API does: reads to one function, writes to an instance of another, the token added by the client. */
@@ -148,7 +150,7 @@ describe("a change, over several instances of the functions", () => {
     expect(second.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  there("chat, tasks and the cycle run on the same table", async () => {
+  atLength("chat, tasks and the cycle run on the same table", async () => {
     const start = stack(await made("agents"));
     const [agent, read, cycle, health] = await Promise.all([
       start("agent"),
@@ -166,7 +168,7 @@ describe("a change, over several instances of the functions", () => {
     expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
   });
 
-  there("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
+  atLength("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
     const { url, received } = await provider(() => ({ text: "all is well" }));
     const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
     const start = stack(await made("signed"));
@@ -181,7 +183,7 @@ describe("a change, over several instances of the functions", () => {
     expect(received[0]!.headers.authorization).toContain("key of the model");
   });
 
-  there(
+  inBrief(
     "an instance that is killed in the middle of an apply holds the change for a minute; then another settles it",
     async () => {
       const start = stack(await made("killed"));
@@ -208,7 +210,7 @@ describe("a change, over several instances of the functions", () => {
   );
 });
 
-describe("an instance", () => {
+inShort(describe)("an instance", () => {
   afterEach(() => {
     vi.useRealTimers();
     vi.unstubAllEnvs();
@@ -253,7 +255,7 @@ describe("an instance", () => {
   });
 });
 
-describe("a table that is", () => {
+inLong(describe)("a table that is", () => {
   there("kept busy by others: 503 with Retry-After, and nothing was changed", async () => {
     const table = await made("contended");
     const start = stack(table);
@@ -303,7 +305,7 @@ describe("a table that is", () => {
 describe("rights on the table", () => {
   const groupReads = READS.filter((path) => groupOf(endpointOf("GET", path.split("?")[0]!)!) === "read");
 
-  there.each(["a new table", "a table in use"])(
+  there.each(dealt(["a table in use", "a new table"], 1))(
     "on %s the functions that read need GetItem and Query only",
     async (which) => {
       const table = await made(which.replaceAll(" ", "_"));
@@ -330,7 +332,7 @@ describe("rights on the table", () => {
     },
   );
 
-  there("a change whose time is over is still read where its expiry cannot be written", async () => {
+  atLength("a change whose time is over is still read where its expiry cannot be written", async () => {
     const start = stack(await made("overdue"));
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
     const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
@@ -344,7 +346,7 @@ describe("rights on the table", () => {
     expect(await api.change(change_id)).toMatchObject({ status: "denied", resolution: "expired" });
   });
 
-  there("readiness needs BatchGetItem beside them, and the description of the API nothing", async () => {
+  atLength("readiness needs BatchGetItem beside them, and the description of the API nothing", async () => {
     const start = stack(await made("health"));
     await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN);
     const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "Query", "BatchGetItem"));
@@ -359,7 +361,7 @@ describe("rights on the table", () => {
     expect((await docs.api.get("/docs")).status).toBe(200);
   });
 
-  there(
+  atLength(
     "what a function cannot do shows in its capabilities, and what only others are told is not said wrong",
     async () => {
       const { api } = await stack(await made("capable"))("read");

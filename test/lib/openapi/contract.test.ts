@@ -4,6 +4,7 @@ import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client } from "../../support/client.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
 import { intentOf } from "../../support/intents.ts";
+import { inLong, inShort } from "../../support/length.ts";
 import { app } from "../../../handlers/index.ts";
 import { documentUnder } from "./document_under.ts";
 import { checker, type Target } from "./checker.ts";
@@ -81,7 +82,7 @@ const isStrict = ({ operation }: Target): boolean =>
 const mustHave = ({ operation }: Target): Field[] =>
   fieldsOf(operation).filter(({ required, place }) => required && place !== "path");
 
-describe("what the document allows is taken", () => {
+inShort(describe)("what the document allows is taken", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     for (const as of ["json", "form"] as const) {
       const api = await start(target.operation);
@@ -104,7 +105,7 @@ const ASKED: Record<string, Values> = {
 const mediaOf = ({ responses }: Operation): string[] =>
   Object.keys((responses["200"] ?? responses["201"])!.content ?? {});
 
-describe("each media type of an answer is given to who asks for it", () => {
+inShort(describe)("each media type of an answer is given to who asks for it", () => {
   const given = TARGETS.filter(({ operation }) => mediaOf(operation).some((media) => media !== "application/json"));
   const evolved = { list: async () => [], read: async () => "# Report", write: async () => {} };
   test.each(given.flatMap((target) => mediaOf(target.operation).map((media) => ({ ...named(target), media }))))(
@@ -132,7 +133,7 @@ describe("each media type of an answer is given to who asks for it", () => {
   });
 });
 
-describe("what comes of the least, and of each field that stands apart, is told", () => {
+inLong(describe)("what comes of the least, and of each field that stands apart, is told", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const fields = fieldsOf(target.operation);
     const least = fields.filter(({ required }) => required);
@@ -143,7 +144,7 @@ describe("what comes of the least, and of each field that stands apart, is told"
   });
 });
 
-describe("what the document does not allow is refused, and the field named", () => {
+inShort(describe)("what the document does not allow is refused, and the field named", () => {
   const wrong = ({ operation }: Target) =>
     fieldsOf(operation).flatMap((field) => misfits(field.schema).map((value) => ({ field, value })));
   test.each(TARGETS.filter((target) => wrong(target).length > 0).map(named))("$name", async (target) => {
@@ -160,7 +161,7 @@ describe("what the document does not allow is refused, and the field named", () 
   });
 });
 
-describe("what is required is asked for", () => {
+inShort(describe)("what is required is asked for", () => {
   test.each(TARGETS.filter((target) => mustHave(target).length > 0).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     for (const { name } of mustHave(target)) {
@@ -171,7 +172,7 @@ describe("what is required is asked for", () => {
   });
 });
 
-describe("a field that is none of a strict request's own is refused", () => {
+inShort(describe)("a field that is none of a strict request's own is refused", () => {
   test.each(TARGETS.filter(isStrict).map(named))("$name", async (target) => {
     const api = await start(target.operation);
     const sent = sentWith(togetherOf(target.operation), api.values);
@@ -181,7 +182,7 @@ describe("a field that is none of a strict request's own is refused", () => {
   });
 });
 
-describe("what comes without an intent, and without the token, is told", () => {
+inShort(describe)("what comes without an intent, and without the token, is told", () => {
   test.each(TARGETS.map(named))("$name", async (target) => {
     const sent = sentWith(togetherOf(target.operation), { change_id: "chg_1" });
     const disabled = await (await service({ intent: null })).ask(target, sent);
@@ -194,7 +195,7 @@ describe("what comes without an intent, and without the token, is told", () => {
   });
 });
 
-describe("what comes of broken bodies and of pages of other sites is told", () => {
+inLong(describe)("what comes of broken bodies and of pages of other sites is told", () => {
   test.each(TARGETS.filter(({ method }) => method === "post").map(named))("$name", async (target) => {
     const api = await start(target.operation);
     const sent = sentWith(togetherOf(target.operation), api.values);

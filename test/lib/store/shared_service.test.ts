@@ -6,6 +6,7 @@ import { type Store, StoreBusy } from "../../../lib/store/store.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
+import { LONG } from "../../support/length.ts";
 import { notedPacing } from "../../support/noted_pacing.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
 import { gate } from "../../support/scripted_adapter.ts";
@@ -29,17 +30,19 @@ const patient = (store: Store): Store => ({
   },
 });
 
-onDynamoDb("4 on a DynamoDB table write one chain, without a fork, a loss or a repeat", async () => {
+const [ON_A_TABLE, ON_POSTGRES] = LONG ? [4, 8] : [2, 3];
+
+onDynamoDb(`${ON_A_TABLE} on a DynamoDB table write one chain, without a fork, a loss or a repeat`, async () => {
   const access = dynamoDb!.access("shared");
   await createTable(access);
   const writers = await Promise.all(
-    [1, 2, 3, 4].map((number) => instance(patient(dynamoDbStore(access)), `node-${number}`)),
+    Array.from({ length: ON_A_TABLE }, (_, index) => instance(patient(dynamoDbStore(access)), `node-${index}`)),
   );
   await expectOneChain(writers, await writeAtOnce(writers, 3));
 });
 
-onPostgres("8 on a Postgres store write one chain, without a fork, a loss or a repeat", async () => {
-  const stores = await Promise.all(Array.from({ length: 8 }, () => postgresStore({ url: postgres!.url })));
+onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, a loss or a repeat`, async () => {
+  const stores = await Promise.all(Array.from({ length: ON_POSTGRES }, () => postgresStore({ url: postgres!.url })));
   const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
   await expectOneChain(writers, await writeAtOnce(writers, 5));
   await Promise.all(stores.map((store) => store.close()));

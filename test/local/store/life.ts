@@ -97,9 +97,18 @@ export interface Faults {
   between?: (files: Files) => Files;
 }
 
+/** Which calls are on trial: the first of them, and how far it is from one to the next. */
+export interface Trial {
+  first: number;
+  step: number;
+}
+
 /** Leads a life once for every call it makes, with that call on trial; gives the number of calls. */
-export async function everyCall({ fails, spared = [], code = "EIO", loss, between }: Faults): Promise<number> {
-  for (let tried = 1; ; tried++) {
+export async function everyCall(
+  { fails, spared = [], code = "EIO", loss, between }: Faults,
+  { first, step }: Trial = { first: 1, step: 1 },
+): Promise<number> {
+  for (let tried = first; ; tried += step) {
     const disk = simulatedDisk();
     let calls = 0;
     const failing = judged(disk.files, (call, [fd]) => {
@@ -109,7 +118,7 @@ export async function everyCall({ fails, spared = [], code = "EIO", loss, betwee
       return systemError(code);
     });
     const acknowledged = await lead(between ? between(failing) : failing);
-    if (calls < tried) return tried - 1;
+    if (calls < tried) return calls;
     if (loss) disk.crash(loss);
     try {
       await compare(disk, acknowledged);
