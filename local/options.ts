@@ -90,6 +90,9 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
   }
 }
 
+/** Shorter secrets can be guessed by whoever may try often enough. */
+const SECRET_LENGTH = 16;
+
 /** Defaults that hang on other options, and the rules between options. */
 function complete(given: Given, env: Environment): Options {
   const options: Options = {
@@ -107,6 +110,12 @@ function complete(given: Given, env: Environment): Options {
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
     throw new OptionError(`${address}: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`, 1);
+  }
+  if (options.adminToken && options.adminToken.length < SECRET_LENGTH) {
+    const short = `SVC_ADMIN_TOKEN has under ${SECRET_LENGTH} characters`;
+    if (!isLoopback(options.host))
+      throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
+    options.warnings.push(`${short}; use a longer one before others can reach the service`);
   }
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
@@ -143,8 +152,6 @@ function checkAdapter({ state, productConfig, productAdapter, adapterSecret, pro
       "--product-config writes a file of this machine; where processes of several machines share the database, use --product-adapter",
     );
 }
-
-const SECRET_LENGTH = 16;
 
 function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkHost, warnings }: Options): void {
   if (crossLinkPort === undefined && crossLinkPeers.length === 0) return;

@@ -145,7 +145,7 @@ export function helpText(): string {
     "",
     "Environment only:",
     "  SVC_ADMIN_TOKEN",
-    "      when set, product writes need the header X-Svc-Admin-Token with this value",
+    "      when set, product writes need the header X-Svc-Admin-Token with this value; 16 characters or more beyond loopback",
     "  SVC_ADAPTER_SECRET",
     "      signs the requests of --product-adapter; 16 characters or more, or whsec_ and base64",
     "  SVC_NOTIFY_SECRET",

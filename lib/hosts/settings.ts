@@ -35,7 +35,7 @@ export function settingsOf(
     node_id: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
     instance_id: text("SVC_INSTANCE_ID"),
     adapter: adapter ?? ((identity) => webhookOf(url, secret, identity, clock)),
-    adminToken: text("SVC_ADMIN_TOKEN"),
+    adminToken: longEnough(text("SVC_ADMIN_TOKEN")),
     allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES"),
     protectAll: flag("SVC_PROTECT_ALL"),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
@@ -44,6 +44,12 @@ export function settingsOf(
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== ""),
   };
+}
+
+/** Strangers can reach these hosts, and try as often as they like. */
+function longEnough(token: string | undefined): string | undefined {
+  if (token !== undefined && token.length < 16) throw new SettingRefused("SVC_ADMIN_TOKEN needs 16 characters or more");
+  return token;
 }
 
 /** The host product's webhook, where one is named; see docs/webhook_adapter.md. */

@@ -32,7 +32,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
     [1, ["--port=0", "--host=203.0.113.7"], "ui_server: --host 203.0.113.7: this machine has no such address"],
   ];
   test.for(dealt(refusals, 3))("exit code %i for %j", async ([code, args, told], { cwd }) => {
-    const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "t" : "" });
+    const refusal = await refused(cwd, args, { SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "" });
     expect(refusal).toEqual({ code, told: [typeof told === "string" ? told : expect.stringMatching(told)] });
   });
 

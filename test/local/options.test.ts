@@ -132,8 +132,8 @@ test("of a repeated option the last counts", () => {
 });
 
 test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is unset", () => {
-  expect(run([], { SVC_ADMIN_TOKEN: "t0ken", SVC_PROTECT_ALL: "1" })).toMatchObject({
-    adminToken: "t0ken",
+  expect(run([], { SVC_ADMIN_TOKEN: "a-token-for-tests", SVC_PROTECT_ALL: "1" })).toMatchObject({
+    adminToken: "a-token-for-tests",
     protectAll: true,
     warnings: [],
   });
@@ -223,7 +223,15 @@ describe("what is not allowed like this, exit code 1", () => {
       const message = `--host ${host} is not a loopback address: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`;
       expect(refusal([`--host=${host}`])).toMatchObject({ exitCode: 1, message });
       expect(refusal([`--host=${host}`], { SVC_ADMIN_TOKEN: "" })).toMatchObject({ exitCode: 1, message });
-      expect(run([`--host=${host}`], { SVC_ADMIN_TOKEN: "t" }).host).toBe(host);
+      const short = "SVC_ADMIN_TOKEN has under 16 characters";
+      expect(refusal([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-short-token-1" })).toMatchObject({
+        exitCode: 1,
+        message: `${short}; that is accepted only where the service listens on a loopback address`,
+      });
+      expect(run([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-longer-token-1" }).host).toBe(host);
+      expect(run([], { SVC_ADMIN_TOKEN: "a-short-token-1" }).warnings).toEqual([
+        `${short}; use a longer one before others can reach the service`,
+      ]);
     },
   );
   test.each(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"])(
@@ -244,7 +252,7 @@ describe("what is not allowed like this, exit code 1", () => {
     ["the host, which the link takes over", ["--cross-link-port=9", "--host=0.0.0.0"]],
     ["a peer", ["--cross-link-peers=127.0.0.1:9,10.0.0.1:9"]],
   ])("a short secret where %s is not loopback", (_, argv) => {
-    const env = { SVC_ADMIN_TOKEN: "t", SVC_CROSS_LINK_SECRET: "0123456789abcdef,short" };
+    const env = { SVC_ADMIN_TOKEN: "a-token-for-tests", SVC_CROSS_LINK_SECRET: "0123456789abcdef,short" };
     expect(refusal(argv, env)).toMatchObject({
       exitCode: 1,
       message:

@@ -224,14 +224,14 @@ inShort(describe)("an instance", () => {
     const write = async (token: string) => (await post("propose", PROPOSAL, { "x-svc-admin-token": token })).status;
     vi.useFakeTimers({ toFake: ["Date"] });
     expect(await write(TOKEN)).toBe(201);
-    secret = { ...secret, SVC_ADMIN_TOKEN: "another token" };
+    secret = { ...secret, SVC_ADMIN_TOKEN: "another admin token" };
     try {
       const asked = secrets.operations.length;
       expect(await write(TOKEN)).toBe(201);
       expect(secrets.operations).toHaveLength(asked);
       vi.setSystemTime(Date.now() + 11 * 60_000);
       expect(await write(TOKEN)).toBe(401);
-      expect(await write("another token")).toBe(201);
+      expect(await write("another admin token")).toBe(201);
       expect(secrets.operations).toHaveLength(asked + 1);
     } finally {
       secret = { ...secret, SVC_ADMIN_TOKEN: TOKEN };

@@ -23,7 +23,7 @@ describe("settings", () => {
         SVC_PRODUCT_INTENT_JSON: INTENT,
         SVC_AGENT_ID: "agent",
         SVC_INSTANCE_ID: "instance",
-        SVC_ADMIN_TOKEN: "token",
+        SVC_ADMIN_TOKEN: "a-token-for-tests",
         SVC_PROTECT_ALL: "true",
         SVC_IDENTITY_HEADER: "X-Person",
         SVC_ALLOWED_HOSTS: " A.example , b.example,,",
@@ -35,7 +35,7 @@ describe("settings", () => {
       node_id: "agent",
       instance_id: "instance",
       adapter: expect.any(Function),
-      adminToken: "token",
+      adminToken: "a-token-for-tests",
       allowAnonymousWrites: false,
       protectAll: true,
       identityHeader: "x-person",
@@ -52,6 +52,11 @@ describe("settings", () => {
       X: {},
     });
     expect(settings).toMatchObject({ adminToken: undefined, node_id: "a", protectAll: false });
+  });
+
+  test("an admin token that could be guessed is refused, and not repeated", () => {
+    const reading = () => readSettings({ SVC_ADMIN_TOKEN: "a-short-token-1" });
+    expect(reading).toThrow(new SettingRefused("SVC_ADMIN_TOKEN needs 16 characters or more"));
   });
 
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
