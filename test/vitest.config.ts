@@ -12,7 +12,8 @@ const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load,mistakes}.test.ts";
 /** These have both lengths. */
 const BOTH_IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
-const LONG_ALONE = "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,support/watchdog}.test.ts";
+const LONG_ALONE =
+  "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
