@@ -8,7 +8,7 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 122_000 },
+  { of: /^edge\/worker\.js$/, bytes: 123_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 45_000 },
   { of: /^edge\/product\//, bytes: 52_000 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 75_000 },

@@ -176,7 +176,13 @@ test("error codes and their statuses", () => {
 });
 
 test("metrics and tables", () => {
-  allHold(named(/`(countersign_[a-z_]+)`/g), ({ parts: [name] }) => sources.includes(name!), 3);
+  // Metrics of the records are listed without what all names begin with.
+  const inTable = (name: string): RegExp => new RegExp(`^ +${name.replace("countersign_", "")}: "`, "m");
+  allHold(
+    named(/`(countersign_[a-z_]+)`/g),
+    ({ parts: [name] }) => sources.includes(name!) || inTable(name!).test(sources),
+    3,
+  );
 });
 
 test("imports of the package", () => {
