@@ -2,7 +2,6 @@
  * Figures of the governed product, from the records alone: they agree after a restart and between instances. Labels are
  * KPIs, dimensions and fixed words; never ids, tenants or names.
  */
-/// <reference path="./prom_client_registry.d.ts" />
 // The whole of prom-client needs Node; its registry alone runs anywhere.
 import Registry from "prom-client/lib/registry.js";
 import { readHead } from "../audit/chain.ts";

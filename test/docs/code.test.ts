@@ -30,9 +30,11 @@ test("the code of the documents is well typed", async () => {
     ...tsconfig.compilerOptions,
     ...{ rootDir: "/", noUnusedLocals: false, resolveJsonModule: true, paths: paths() },
   };
-  // What a Worker's own types would declare.
-  const ambient = join(ROOT, "lib/hosts/edge/cloudflare_workers.d.mts");
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["**/*.ts", ambient] }));
+  // What a Worker's own types would declare, and what a package does not.
+  const ambient = ["hosts/edge/cloudflare_workers.d.mts", "pulse/prom_client_registry.d.ts"].map((path) =>
+    join(ROOT, "lib", path),
+  );
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["**/*.ts", ...ambient] }));
   let written = 0;
   for (const { path, blocks } of documents()) {
     const at = join(folder, path);
