@@ -1,5 +1,5 @@
 /** The roof: a whole service over a store, for an application that hosts it. */
-import { holdAgainstAnchor } from "./audit/anchor.ts";
+import { holdAgainstAnchor, maintainCheckpoint } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions } from "./deps.ts";
 import { keepFollowing } from "./follow/follow.ts";
@@ -48,7 +48,11 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const following = follow ? keepFollowing(deps) : undefined;
   return {
     fetch: routed(endpoints, deps, { base }),
-    cycle: () => runCycle(deps),
+    async cycle() {
+      const report = await runCycle(deps);
+      if (deps.product) await maintainCheckpoint(deps);
+      return report;
+    },
     async close() {
       commits.close();
       await following?.stop();

@@ -10,8 +10,8 @@ import { fold } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
 
 const ENTRIES = 500;
-/** One is the cursor. */
-const WRITES = MOST_WRITES - 1;
+/** One is the cursor, one the count of a ring that records are cleared from. */
+const WRITES = MOST_WRITES - 2;
 
 /** Follows up to the log's end; `proceed` is asked before each slice. Another process that is faster is left to it. */
 export async function catchUp(
@@ -87,13 +87,18 @@ async function clear(
   const own = follower.collections.map((collection): Retired => ({ collection }));
   const places = [...own, ...(follower.retired ?? [])];
   const { place, after } = clearing!;
-  const { collection: name, id, where = () => true } = places[place]!;
+  const { collection: name, id, where = () => true, ring } = places[place]!;
   // Older versions' collections are declared nowhere any more.
   const collection = name as Collection;
   const page = id === undefined ? await into.list(collection, { after, limit: WRITES }) : [{ id, value: undefined }];
   const next = page.length < WRITES ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
   const cursor: Cursor = next.place < places.length ? { ...from, clearing: next } : from;
-  const gone = page.filter(({ value }) => where(value)).map(({ id }) => ({ collection, id, json: undefined }));
-  await keep(into, follower, cursor, stored, gone);
+  const gone = page.filter(({ value }) => where(value));
+  await into.transact(async (tx) => {
+    tx.put("cursors", follower.name, cursor, stored?.revision ?? 0);
+    for (const { id } of gone) tx.delete(collection, id);
+    const kept = ring && (await tx.get("meta", ring))?.value;
+    if (kept?.count !== undefined) tx.put("meta", ring!, { ...kept, count: kept.count - gone.length });
+  });
   return true;
 }

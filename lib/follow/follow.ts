@@ -83,10 +83,12 @@ export function keepFollowing(
   const never = createCommitSignal();
   const ended = new AbortController();
   const goOn = (): boolean => !ended.signal.aborted && !commits.closed;
+  // What a forged entry says must not be kept; figures stay as they were until the log holds again.
+  const sound = (): boolean => goOn() && !deps.integrity.breach;
   const run = async (): Promise<void> => {
     while (goOn()) {
       const { count } = commits;
-      await followAll(deps, goOn);
+      await followAll(deps, sound);
       await never.wait(0, pause, ended.signal);
       await commits.wait(count, poll, ended.signal);
     }

@@ -13,7 +13,7 @@ declare module "../store/store.ts" {
 }
 
 /** What following the log needs. */
-export type FollowDeps = Pick<GovernanceDeps, "store" | "clock" | "sha256" | "log" | "mutex" | "product">;
+export type FollowDeps = Pick<GovernanceDeps, "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product">;
 
 /** No entry, and no step of one, makes a follower write more records than this. */
 export const MOST_A_STEP = 16;
@@ -61,6 +61,8 @@ export interface Retired {
   collection: string;
   id?: string;
   where?: (value: unknown) => boolean;
+  /** Where the records that stay are counted, `meta/<ring>`. */
+  ring?: "memories";
 }
 
 /** What a follower works with, beside the entry. */

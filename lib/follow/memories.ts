@@ -60,7 +60,7 @@ export const memories: Follower<State> = {
   name: "memories",
   collections: ["record_memories"],
   retired: [
-    { collection: "memories", where: (value) => RECORDED.includes((value as Memory).kind) },
+    { collection: "memories", where: (value) => RECORDED.includes((value as Memory).kind), ring: "memories" },
     { collection: "meta", id: "kpi_memory" },
   ],
   start: { memories: { seq: 0, count: 0 }, fed: null },

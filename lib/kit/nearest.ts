@@ -2,8 +2,14 @@
 import { closest, distance } from "fastest-levenshtein";
 
 /** The known word with the fewest letters to change. */
-export const nearest = (word: string, known: readonly string[]): string => closest(word, known);
+export const nearest = (word: string, known: readonly string[]): string => closest(word.toLowerCase(), known);
 
-/** Whether a word is so near a known one, and not it, that it must be a slip. */
-export const isSlip = (word: string, known: readonly string[]): boolean =>
-  !known.includes(word) && distance(word, nearest(word, known)) <= 2;
+/** Whether a word is so near a known one, and not it, that it must be a slip: a letter or two, in a short word one. */
+export function isSlip(word: string, known: readonly string[]): boolean {
+  if (known.includes(word)) return false;
+  const meant = nearest(word, known);
+  const away = distance(word.toLowerCase(), meant);
+  return away <= (meant.length > 5 ? 2 : 1) || sorted(word.toLowerCase()) === sorted(meant);
+}
+
+const sorted = (word: string): string => [...word].toSorted().join("");

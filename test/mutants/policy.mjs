@@ -18,8 +18,8 @@ export const policy = [
   {
     ...intent,
     name: "a misspelt policy is silently no policy",
-    find: "strict ? Object.keys(Object(stated))",
-    replace: "false ? Object.keys(Object(stated))",
+    find: "strict ? wrongAtTheTop(stated) : []",
+    replace: "[]",
   },
   {
     ...intent,
@@ -52,6 +52,13 @@ export const policy = [
     name: "an approver who was taken off the list still counts at the apply",
     find: "({ approver }) => mayDecide(approver, policy) &&",
     replace: "({ approver }) =>",
+  },
+  {
+    ...today,
+    name: "a quorum that was raised since the proposal binds nobody",
+    find: "Math.max(required_approvers, requiredApprovers(tier, policy));",
+    replace: "required_approvers + 0 * requiredApprovers(tier, policy);",
+    grave: true,
   },
   {
     ...today,

@@ -53,8 +53,8 @@ export const stateMachine = [
   {
     ...decision,
     name: "one consent is enough, however many are required",
-    find: "  given >= required_approvers;",
-    replace: "  given >= Math.min(1, required_approvers);",
+    find: "return given >= needed ?",
+    replace: "return given >= Math.min(1, needed) ?",
     grave: true,
   },
   {
@@ -150,7 +150,7 @@ export const stateMachine = [
   {
     ...told,
     name: "one consent is enough, however many the log asks for",
-    find: "if (!isEnough(change, approvals.length)) return { ...last, approvals };",
+    find: "if (approvals.length < change.required_approvers) return undefined;",
     replace: "",
   },
   {

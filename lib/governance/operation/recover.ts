@@ -38,10 +38,16 @@ export async function recoverAbandoned(deps: GovernanceDeps, all = false): Promi
     await deps.mutex(lease.change_id, async () => {
       const current = (await deps.store.get("leases", lease.change_id))?.value;
       if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return;
-      await recoverLease(deps, current).catch((error: unknown) => {
-        if (!(error instanceof AppError && error.code === "operation_in_progress")) throw error;
-      });
-      recovered++;
+      try {
+        await recoverLease(deps, current);
+        recovered++;
+      } catch (error) {
+        // One change that does not fit its lease must not keep the others, or the service, from going on.
+        if (!(error instanceof AppError)) throw error;
+        const { change_id } = current;
+        if (error.code !== "operation_in_progress")
+          deps.log.warn("an interrupted operation cannot be settled", { change_id, error: error.message });
+      }
     });
   }
   return recovered;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny } from "./names.ts";
-import { standingApprovals } from "./policy.ts";
+import { consentsNeeded, standingApprovals } from "./policy.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 
 export const gateSchema = z.object({
@@ -28,7 +28,8 @@ export interface Circumstances {
 export function gatesOf(change: Change, { policy, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
-  const { status, target, required_approvers: needed } = change;
+  const { status, target } = change;
+  const needed = consentsNeeded(change, policy);
   if (status === "pending_consent" || status === "approved") {
     const standing = standingApprovals(change, policy).length;
     if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");

@@ -21,6 +21,15 @@ const filled = z.string("must be text").refine((text) => text.trim() !== "", "mu
 const finite = z.number("must be a finite number");
 const count = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
+/** What can match a target; anything else would be a rule that never matches. */
+const pattern = z
+  .string("must be text")
+  .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters");
+/** Who can decide: what the service itself is called by can not. */
+const approver = filled
+  .max(200, "must have 200 characters at most")
+  .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
+  .transform(sameName);
 const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
 /** A rule that is misspelt must never be a rule that is absent. */
 const object = <T extends z.ZodRawShape>(shape: T) =>
@@ -45,7 +54,7 @@ const kpiSchema = object({
 export const policySchema = object({
   minor: object({
     kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`)).default([]),
-    targets: list(filled).default([]),
+    targets: list(pattern).default([]),
     max_affected_users: count(0).optional(),
     max_risk: z.enum(RISKS, `must be one of ${RISKS.join(", ")}`).default("low"),
     max_per_day: count(0).optional(),
@@ -54,11 +63,11 @@ export const policySchema = object({
     standard: 1,
     major: 1,
   }),
-  approvers: list(filled.transform(sameName)).optional(),
+  approvers: list(approver).optional(),
   self_approval: z.boolean("must be true or false").default(true),
   consent_ttl_hours: finite.positive("must be above 0").optional(),
   on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
-  forbidden_targets: list(filled).default([]),
+  forbidden_targets: list(pattern).default([]),
   guardrails: list(
     object({
       kpi: kpiName,
@@ -78,6 +87,11 @@ const shape = {
   policy: policySchema.prefault({}),
 };
 const FIELDS = Object.keys(shape);
+/** Rules that stand where nobody reads them. */
+const MISPLACED = [...Object.keys(policySchema.shape), ...Object.keys(kpiSchema.shape), "policies"];
+
+/** A manifest is kept with every log and record that it was in force for. */
+const MOST_BYTES = 256 * 1024;
 
 /** At the top a manifest may say more than the service reads. */
 const manifestSchema = z.looseObject(shape, "must be an object");
@@ -142,19 +156,35 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   const known = withoutUnknown(stated, (field) => !strict || field.startsWith("x-"));
   const parsed = schema.safeParse(known, { reportInput: true });
   // A field that nobody reads may be any other, but not one that is meant to be a rule.
-  const slips = strict ? Object.keys(Object(stated)).filter((field) => isSlip(field, FIELDS)) : [];
-  if (!parsed.success || slips.length > 0) {
+  const wrong = strict ? wrongAtTheTop(stated) : [];
+  if (!parsed.success || wrong.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
       const absent = issue.code === "invalid_type" && issue.input === undefined;
       return `${field} ${absent ? "is required" : issue.message}`;
     });
-    if (slips.length > 0) rules.unshift(`the product intent ${unknown(slips, FIELDS)}`);
-    throw new IntentInvalid(rules.join("; "));
+    throw new IntentInvalid([...wrong, ...rules].join("; "));
   }
   const manifest = canonicalJson(stated);
+  if (strict && new TextEncoder().encode(manifest).length > MOST_BYTES)
+    throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
   return { intent: parsed.data, manifest, manifest_hash: sha256(manifest) };
 }
+
+function wrongAtTheTop(stated: unknown): string[] {
+  if (mentions(stated, "__proto__")) return ["the product intent must not name __proto__"];
+  const fields = Object.keys(Object(stated)).filter((field) => !FIELDS.includes(field) && !field.startsWith("x-"));
+  return fields.flatMap((field) => {
+    if (isSlip(field, FIELDS)) return `the product intent ${unknown([field], FIELDS)}`;
+    if (field.toLowerCase() === "principals") return "principals are not checked by this version";
+    return MISPLACED.includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
+  });
+}
+
+const mentions = (value: unknown, name: string): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (Object.hasOwn(value, name) || Object.values(value).some((inner) => mentions(inner, name)));
 
 /** What is stated, without those fields that no rule has and that need none. */
 function withoutUnknown(stated: unknown, mayBeUnknown: (field: string) => boolean): unknown {

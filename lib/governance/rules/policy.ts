@@ -26,6 +26,10 @@ function isMinor(claimed: Claimed, { minor }: Policy, minorToday: number): boole
   );
 }
 
+/** How many distinct consents a change needs now: as many as when it was proposed, or more where the intent asks for more. */
+export const consentsNeeded = ({ tier, required_approvers }: Change, policy: Policy): number =>
+  Math.max(required_approvers, requiredApprovers(tier, policy));
+
 /** How many distinct consents a tier needs; a minor change has the intent's own. */
 export const requiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];

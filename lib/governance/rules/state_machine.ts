@@ -9,7 +9,7 @@ import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Policy } from "./intent.ts";
 import { sameName } from "./names.ts";
-import { mayDecide, refuseForbiddenTarget, requireApprover, standingApprovals } from "./policy.ts";
+import { consentsNeeded, mayDecide, refuseForbiddenTarget, requireApprover, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
@@ -79,10 +79,11 @@ export function requireOperable(change: Change, operation: Operation, policy: Po
   if (operation === "rollback") return;
   refuseForbiddenTarget(change.target, policy);
   const standing = standingApprovals(change, policy).length;
-  if (standing >= change.required_approvers) return;
+  const needed = consentsNeeded(change, policy);
+  if (standing >= needed) return;
   throw new AppError(
     "not_an_approver",
-    `${standing} of ${change.required_approvers} consents count under today's intent; propose the change again`,
+    `${standing} of ${needed} consents count under today's intent; propose the change again`,
     { change_id: change.change_id },
   );
 }
@@ -119,13 +120,16 @@ function approval(
     });
   requireApprover(change, name, policy);
   const given = change.approvals.length + 1;
-  const progress = `${given} of ${change.required_approvers}`;
-  const decided = { decision: "approved", status: change.status, approver: name, note, progress };
-  return isEnough(change, given) ? { ...decided, status: approved, target_owner } : decided;
+  const needed = consentsNeeded(change, policy);
+  const decided = {
+    decision: "approved",
+    status: change.status,
+    approver: name,
+    note,
+    progress: `${given} of ${needed}`,
+  };
+  return given >= needed ? { ...decided, status: approved, target_owner } : decided;
 }
-
-const isEnough = ({ required_approvers }: Pick<Change, "required_approvers">, given: number): boolean =>
-  given >= required_approvers;
 
 const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["approved", "approve"],
@@ -152,6 +156,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
   if (!step || !isFrom(step, change.status)) return undefined;
   const moved = isConsent ? consented(change, event) : operated(event);
+  if (!moved) return undefined;
   return {
     change: { ...change, ...moved, revision: change.revision + 1 },
     audit: [...state.audit, id],
@@ -182,12 +187,15 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
   return { change, audit: [id], applied: null };
 }
 
-function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> {
+/** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
+function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
   const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at }];
-  if (!isEnough(change, approvals.length)) return { ...last, approvals };
+  const { status = approvals.length >= change.required_approvers ? "approved" : change.status } = detail;
+  if (status !== "approved") return { ...last, approvals };
+  if (approvals.length < change.required_approvers) return undefined;
   return { ...last, approvals, status: "approved", decided_at: at };
 }
 

@@ -1,5 +1,4 @@
 /** The service inside one Durable Object. */
-import { maintainCheckpoint } from "../../audit/anchor.ts";
 import type { Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
@@ -50,7 +49,7 @@ export async function openEdge(
   const settings = settingsOf(env, { clock, adapter });
   const { SVC_AUDIT_KEY_PEM: pem, SVC_PRODUCT_ADAPTER: webhook } = env;
   const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
-  const { fetch, cycle, deps } = await openService(endpoints, {
+  const { fetch, cycle } = await openService(endpoints, {
     ...settings,
     store: durableObjectStore(storage),
     clock,
@@ -62,12 +61,5 @@ export async function openEdge(
     wake: () => void storage.setAlarm(Date.now()).catch((error: unknown) => consoleLog.warn("no alarm", { error })),
     tail: TAIL,
   });
-  return {
-    fetch,
-    async cycle() {
-      const report = await cycle();
-      if (deps.product) await maintainCheckpoint(deps);
-      return report;
-    },
-  };
+  return { fetch, cycle };
 }

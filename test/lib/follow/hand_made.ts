@@ -20,6 +20,7 @@ export const followDeps = (store: Store, clock: TestClock = testClock()): Follow
   store,
   clock,
   sha256,
+  integrity: {},
   mutex: createKeyedMutex(),
   log: { info: () => {}, warn: () => {}, error: () => {} },
 });

@@ -55,3 +55,15 @@ test("a process that stops lets it go, and waits for the slice under way", async
   commits.close();
   await following.stop();
 });
+
+test("a log that does not hold is not followed, and is again once it holds", async () => {
+  const { deps, bring, caughtUp, behind } = await service();
+  await bring("applied");
+  deps.integrity.breach = { first_invalid: 2, reason: "edited" };
+  const following = keepFollowing(deps, { pause: 0, poll: 1 });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect((await behind()).every((count) => count === 4)).toBe(true);
+  delete deps.integrity.breach;
+  await caughtUp();
+  await following.stop();
+});

@@ -40,6 +40,7 @@ test("what older versions kept in a follower's place goes, what was never derive
     put(tx, "tally", "tasks", { statuses: {} });
     put(tx, "meta", "growth", { seq: 7 });
     put(tx, "meta", "adapter", { last_error: null });
+    put(tx, "meta", "memories", { seq: 30, count: 7 });
     ["chat", "decision", "feedback", "kpi", "insight", "rollback", "outcome"].forEach((kind, index) =>
       put(tx, "memories", String(index), { kind, text: kind, at: "", ref: null }),
     );
@@ -56,7 +57,9 @@ test("what older versions kept in a follower's place goes, what was never derive
     expect(await store.list(collection as Collection, { limit: 1 }), collection).toEqual([]);
   expect((await store.list("counts", { limit: 9 })).map(({ id }) => id)).toEqual(["minor"]);
   expect((await store.list("tally" as Collection, { limit: 9 })).map(({ id }) => id)).toEqual(["tasks"]);
-  expect((await store.list("meta", { limit: 9, keysOnly: true })).map(({ id }) => id)).toEqual(["chain"]);
+  expect((await store.list("meta", { limit: 9, keysOnly: true })).map(({ id }) => id)).toEqual(["chain", "memories"]);
+  // Counted too high, the oldest would go with each that comes.
+  expect((await store.get("meta", "memories"))?.value).toEqual({ seq: 30, count: 3 });
   expect((await store.list("memories", { limit: 9 })).map(({ value }) => value.kind)).toEqual([
     "chat",
     "feedback",

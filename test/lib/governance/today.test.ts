@@ -43,17 +43,35 @@ test("one of two approvers taken away leaves too few", async () => {
   expect(await api.act("apply", change_id)).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
 });
 
-test.each([
-  ["raised", 1, 2],
-  ["lowered", 2, 1],
-])("required_approvers is fixed at the proposal, also when it is %s", async (_, then, today) => {
-  const before = await under({ required_approvers: { standard: then } });
+test("a quorum that was lowered since does not make a consent out of fewer", async () => {
+  const before = await under({ required_approvers: { standard: 2 } });
   const { change_id } = await before.propose();
-  const api = await now(before, { required_approvers: { standard: today } });
-  const { body } = await api.act("approve", change_id);
-  expect(body.status).toBe(then === 1 ? "approved" : "pending_consent");
-  expect(body.change.required_approvers).toBe(then);
-  expect((await api.propose({ target: "ui.other" })).required_approvers).toBe(today);
+  const api = await now(before, { required_approvers: { standard: 1 } });
+  expect((await api.post("approve", { change_id, approver: "ana" })).body.status).toBe("pending_consent");
+  expect((await api.post("approve", { change_id, approver: "bo" })).body.status).toBe("approved");
+});
+
+test("a quorum that was raised since is asked for when one consents", async () => {
+  const before = await under({});
+  const { change_id } = await before.propose();
+  const api = await now(before, { required_approvers: { standard: 2 } });
+  const { body } = await api.post("approve", { change_id, approver: "ana" });
+  expect(body.status).toBe("pending_consent");
+  expect(JSON.parse(body.audit_entry.detail).progress).toBe("1 of 2");
+  expect((await api.post("approve", { change_id, approver: "ana" })).body.code).toBe("already_decided");
+  expect((await api.post("approve", { change_id, approver: "bo" })).body.status).toBe("approved");
+  expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
+  expect((await api.act("apply", change_id)).status).toBe(200);
+});
+
+test("a quorum that was raised since is asked for at the apply", async () => {
+  const before = await under({});
+  const change_id = await before.bring("approved");
+  const api = await now(before, { required_approvers: { standard: 2 } });
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
+  expect((await api.change(change_id)).gates).toContainEqual(
+    expect.objectContaining({ gate: "consent", state: "block", message: "1 of 2 consents" }),
+  );
 });
 
 test("a rollback is never refused for the intent", async () => {

@@ -95,6 +95,27 @@ test("a host that cannot be asked is recorded as unknown, and the operation may 
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
+test("an operation that cannot be settled is told of, and keeps neither the service nor another from going on", async () => {
+  const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
+  const { store } = before.deps;
+  await store.transact(async (tx) => {
+    const lease = (await tx.get("leases", change_id))!.value;
+    tx.put("leases", "chg_0", { ...lease, change_id: "chg_0" });
+  });
+  const warned: unknown[] = [];
+  const log = {
+    info: () => {},
+    error: () => {},
+    warn: (message: string, fields?: object) => warned.push([message, fields]),
+  };
+  const api = coreOf(await restarted(before.deps, { exclusive: true, adapter, log }));
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(warned).toContainEqual([
+    "an interrupted operation cannot be settled",
+    expect.objectContaining({ change_id: "chg_0" }),
+  ]);
+});
+
 test("several interrupted operations are all settled", async () => {
   const adapter = scriptedAdapter();
   const before = await core({ adapter });

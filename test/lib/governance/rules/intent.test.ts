@@ -211,6 +211,36 @@ test.each<[string, object, string]>([
   expect(loading(policy(rules))).toThrow(told);
 });
 
+test.each<[string, object, string]>([
+  [
+    "a rule at the top",
+    { forbidden_targets: ["billing.*"] },
+    "forbidden_targets is no field of the product intent itself",
+  ],
+  ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
+  ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
+  ["principals", { principals: {} }, "principals are not checked by this version"],
+  ["more than it may hold", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
+  [
+    "a target with a space",
+    policy({ forbidden_targets: ["billing.* "] }),
+    "policy.forbidden_targets.0 must be a target",
+  ],
+  ["two targets in one", policy({ minor: { targets: ["ui.*,pay.*"] } }), "policy.minor.targets.0 must be a target"],
+  ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
+])("what would silently be no rule is refused: %s", (_, over, told) => {
+  expect(loading(over as Manifest)).toThrow(told);
+});
+
+test("__proto__ is refused wherever it stands", () => {
+  const text = JSON.stringify(manifest({ kpis: { csat: { baseline: 4, target: 5 } } }));
+  expect(() => load(text.replace('"csat"', '"__proto__"'))).toThrow("must not name __proto__");
+});
+
+test.each(["ops", "keys", "owner", "tenant", "x-is", "$schema"])("%s at the top is free", (field) => {
+  expect(loading({ [field]: ["anything"] })).not.toThrow();
+});
+
 test("a manifest that an earlier version took is read for what it said then", () => {
   const text = JSON.stringify(
     manifest({ polcy: 1, policy: { approvers: ["ana"], required_approvers: { major: 2 }, forbiden: 1 } }),

@@ -133,6 +133,18 @@ describe("an event that does not follow is not believed", () => {
     expect(evolve(pending(), event({}))).toMatchObject({ change: { status: "approved" }, audit: [1, 9] });
   });
 
+  test("of fewer consents than were asked for; of more, as the intent asked then, it is", () => {
+    const log = logOf(context({ required_approvers: { standard: 2 } }));
+    const proposed = log.command("chg_1", PROPOSE);
+    const of = (status: Status) =>
+      evolve(proposed, event({ detail: { decision: "approved", approver: "ana", note: "", status } }));
+    expect(of("approved")).toBeUndefined();
+    expect(of("pending_consent")).toMatchObject({ change: { status: "pending_consent", approvals: [{}] } });
+    expect(evolve(pending(), event({ detail: { decision: "approved", status: "pending_consent" } }))).toMatchObject({
+      change: { status: "pending_consent" },
+    });
+  });
+
   test.each<[string, Partial<ChangeEvent>]>([
     ["of another change", { change_id: "chg_2" }],
     ["about another content", { detail: { decision: "approved", approver: "ana", note: "", digest: "0".repeat(64) } }],
