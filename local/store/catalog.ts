@@ -117,13 +117,13 @@ export async function writeCatalog(
 
   /** Without what lies elsewhere, which the journal's other files tell of. */
   const within = (run: Run): Run => {
-    const files = Array.from(run.places, fileOf);
+    const files = run.places.map(fileOf);
     if (files.every((file) => numbers.get(file) === file)) return run;
     const here = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
     const places = here.map((index) => placeOf(numbers.get(files[index]!)!, offsetOf(run.places[index]!)));
     const ids = idsOf(run);
     return ids.length === 0
-      ? { ...run, places: Float64Array.from(places) }
+      ? { ...run, places }
       : runOf(
           here.map((index) => ids[index]!),
           places,
@@ -136,7 +136,8 @@ export async function writeCatalog(
       for (let run = catalog.run(collection, undefined); run;) {
         const last = run.ends.length === 0 ? run.text : idAtEnd(run);
         const { text, ends, places } = within(run);
-        if (places.length > 0) yield { collection, text, ends: base64(ends), places: base64(places) };
+        if (places.length > 0)
+          yield { collection, text, ends: base64(Uint32Array.from(ends)), places: base64(Float64Array.from(places)) };
         await nextTurn();
         run = catalog.run(collection, last);
       }
@@ -148,10 +149,9 @@ export async function writeCatalog(
   await replaceFile(files, paths.catalog, bytes());
 }
 
-const idAtEnd = ({ text, ends }: Run): string => text.slice(ends.length > 1 ? ends.at(-2) : 0);
+const idAtEnd = ({ text, ends }: Run): string => text.slice(ends.at(-2) ?? 0);
 
-const base64 = ({ buffer, byteOffset, byteLength }: Uint32Array | Float64Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+const base64 = ({ buffer }: Uint32Array | Float64Array): string => Buffer.from(buffer).toString("base64");
 
 /** The bytes in memory of their own, where numbers may begin. */
 const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, "base64")).buffer;
@@ -184,7 +184,11 @@ export async function readCatalog(
     const { floors, collection, text, ends, places } = line;
     for (const [name, revision] of floors ?? []) into.bury(name, "", revision);
     if (places !== undefined) {
-      const run = { text: text!, ends: new Uint32Array(bytesOf(ends!)), places: new Float64Array(bytesOf(places)) };
+      const run = {
+        text: text!,
+        ends: [...new Uint32Array(bytesOf(ends!))],
+        places: [...new Float64Array(bytesOf(places))],
+      };
       into.append(collection!, run);
       for (const place of run.places) live.set(fileOf(place), (live.get(fileOf(place)) ?? 0) + 1);
     }

@@ -1,4 +1,4 @@
-/** Maps from ids to places that hold a million in little memory: no object a record, and no text a record that rests. */
+/** Maps from ids to places that hold a million in little memory: no object a record. */
 import { sequenceId } from "../../lib/store/collections.ts";
 import { behindPrefix } from "../../lib/store/engine/sorted_map.ts";
 import type { ListOptions } from "../../lib/store/store.ts";
@@ -16,44 +16,32 @@ export interface Places {
   append(run: Run): void;
 }
 
-/** Some ids in order, as one text, and their places. */
+/** Some ids in order, as one text, and their places: a million are few objects for the collector of garbage. */
 export interface Run {
-  readonly text: string;
-  /** Where each id ends in the text. */
-  readonly ends: Uint32Array;
-  readonly places: Float64Array;
+  text: string;
+  /** Where each id ends in the text; nothing in a sequence, where the text is the last id. */
+  ends: number[];
+  places: number[];
 }
 
 /** The ids of a run. */
 export const idsOf = ({ text, ends }: Pick<Run, "text" | "ends">): string[] =>
-  Array.from(ends, (end, index) => text.slice(index === 0 ? 0 : ends[index - 1], end));
+  ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end));
 
 /** A run of some ids. */
-export function runOf(ids: readonly string[], places: ArrayLike<number>): Run {
+export function runOf(ids: readonly string[], places: number[]): Run {
   let end = 0;
-  return {
-    text: ids.join(""),
-    ends: Uint32Array.from(ids, (id) => (end += id.length)),
-    places: Float64Array.from(places),
-  };
+  return { text: ids.join(""), ends: ids.map((id) => (end += id.length)), places };
 }
 
-/** Neighbouring ids. One at rest has them as one text; one that changed lately has them apart. */
-interface Block {
+/** A run that ids come to and go from. */
+interface Block extends Run {
   first: string;
-  ids: string[] | undefined;
-  text: string;
-  /** Where each id ends in the text. */
-  ends: Uint32Array;
-  places: number[] | Float64Array;
 }
 
 const MOST_IDS = 256;
-const MOST_OPEN = 256;
-const NO_ENDS = new Uint32Array(0);
 
-const idAt = ({ ids, text, ends }: Block, index: number): string =>
-  ids ? ids[index]! : text.slice(index === 0 ? 0 : ends[index - 1], ends[index]);
+const idAt = ({ text, ends }: Run, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
 /** The lowest number from 0 to `count` that `reached` says yes to, as it does to all above it. */
 function lowest(count: number, reached: (index: number) => boolean): number {
@@ -67,57 +55,50 @@ function lowest(count: number, reached: (index: number) => boolean): number {
   return low;
 }
 
-/** An empty map for ids of any kind; so many blocks may have their ids apart. */
-export function sortedPlaces(mostOpen = MOST_OPEN): Places {
+/** Puts an id into a block in place of `count` others, which are one or none. */
+function splice(block: Block, rank: number, count: number, id?: string, place?: number): void {
+  const { text, ends, places } = block;
+  const start = ends[rank - 1] ?? 0;
+  const end = count === 0 ? start : ends[rank]!;
+  block.text = text.slice(0, start) + (id ?? "") + text.slice(end);
+  const grown = (id?.length ?? 0) - (end - start);
+  ends.splice(rank, count, ...(id === undefined ? [] : [start]));
+  places.splice(rank, count, ...(place === undefined ? [] : [place]));
+  for (let index = rank; index < ends.length; index++)
+    ends[index]! += index === rank && id !== undefined ? id.length : grown;
+  block.first = block.text.slice(0, ends[0]);
+}
+
+/** An empty map for ids of any kind. */
+export function sortedPlaces(): Places {
   const blocks: Block[] = [];
-  let open: Block[] = [];
   let size = 0;
+  let last = "";
 
   /** The block in which an id lies or would lie; -1 before the first. */
   const blockOf = (id: string): number => lowest(blocks.length, (index) => blocks[index]!.first > id) - 1;
   const rankOf = (block: Block, id: string): number => lowest(block.places.length, (index) => idAt(block, index) >= id);
+  const insertBlock = (at: number, ids: string[], places: number[]): void =>
+    void blocks.splice(at, 0, { first: ids[0]!, ...runOf(ids, places) });
 
-  const opened = (block: Block): string[] => {
-    if (!block.ids) {
-      block.ids = idsOf(block);
-      block.places = [...block.places];
-      block.text = "";
-      block.ends = NO_ENDS;
-      noteOpen(block);
-    }
-    return block.ids;
-  };
-
-  const noteOpen = (block: Block): void => {
-    open.push(block);
-    if (open.length > mostOpen) for (const resting of open.splice(0, mostOpen / 2)) rest(resting);
-  };
-
-  const rest = (block: Block): void => {
-    Object.assign(block, runOf(block.ids!, block.places));
-    block.ids = undefined;
-  };
-
-  const insertBlock = (at: number, ids: string[], places: number[]): void => {
-    const block = { first: ids[0]!, ids, text: "", ends: NO_ENDS, places };
-    blocks.splice(at, 0, block);
-    noteOpen(block);
+  /** Ids that rise with time leave full blocks behind, and none of their text is looked at. */
+  const push = (id: string, place: number): void => {
+    const block = blocks.at(-1);
+    last = id;
+    if (!block || block.places.length >= MOST_IDS) return insertBlock(blocks.length, [id], [place]);
+    block.ends.push(block.text.length + id.length);
+    block.text += id;
+    block.places.push(place);
   };
 
   const insert = (id: string, place: number): void => {
-    size++;
     const at = Math.max(0, blockOf(id));
-    const block = blocks[at];
-    // Ids that rise with time leave full blocks behind.
-    if (!block || (block.places.length >= MOST_IDS && at === blocks.length - 1 && id > idAt(block, MOST_IDS - 1)))
-      return insertBlock(blocks.length, [id], [place]);
-    const ids = opened(block);
-    const places = block.places as number[];
-    const rank = rankOf(block, id);
-    ids.splice(rank, 0, id);
-    places.splice(rank, 0, place);
-    block.first = ids[0]!;
-    if (ids.length > MOST_IDS) insertBlock(at + 1, ids.splice(MOST_IDS / 2), places.splice(MOST_IDS / 2));
+    const block = blocks[at]!;
+    splice(block, rankOf(block, id), 0, id, place);
+    if (block.places.length <= MOST_IDS) return;
+    const ids = idsOf(block);
+    insertBlock(at + 1, ids.slice(MOST_IDS / 2), block.places.slice(MOST_IDS / 2));
+    Object.assign(block, runOf(ids.slice(0, MOST_IDS / 2), block.places.slice(0, MOST_IDS / 2)));
   };
 
   /** The block and the index within it of an id that is there. */
@@ -138,8 +119,11 @@ export function sortedPlaces(mostOpen = MOST_OPEN): Places {
       return found && found[0].places[found[1]];
     },
     set(id, place) {
-      const found = find(id);
-      if (!found) return void insert(id, place);
+      const found = id > last ? undefined : find(id);
+      if (!found) {
+        size++;
+        return void (id > last ? push(id, place) : insert(id, place));
+      }
       const [{ places }, rank] = found;
       const before = places[rank];
       places[rank] = place;
@@ -149,15 +133,11 @@ export function sortedPlaces(mostOpen = MOST_OPEN): Places {
       const found = find(id);
       if (!found) return undefined;
       const [block, rank, at] = found;
-      const ids = opened(block);
-      const [before] = (block.places as number[]).splice(rank, 1);
-      ids.splice(rank, 1);
+      const before = block.places[rank];
       size--;
-      if (ids.length > 0) block.first = ids[0]!;
-      else {
-        blocks.splice(at, 1);
-        open = open.filter((other) => other !== block);
-      }
+      if (block.places.length === 1) blocks.splice(at, 1);
+      else splice(block, rank, 1);
+      if (id === last) last = blocks.length === 0 ? "" : idAt(blocks.at(-1)!, blocks.at(-1)!.places.length - 1);
       return before;
     },
     page({ after, limit, reverse = false, prefix = "" }) {
@@ -186,18 +166,16 @@ export function sortedPlaces(mostOpen = MOST_OPEN): Places {
     run(after) {
       const at = after === undefined ? 0 : Math.max(0, blockOf(after));
       for (const block of blocks.slice(at, at + 2)) {
-        const { ids, text, ends, places } = block;
-        const from =
-          after === undefined || after < block.first ? 0 : lowest(places.length, (index) => idAt(block, index) > after);
-        if (from === places.length) continue;
-        if (from === 0 && !ids) return { text, ends, places: places as Float64Array };
-        return runOf((ids ?? idsOf(block)).slice(from), places.slice(from));
+        const { places } = block;
+        const from = after === undefined ? 0 : lowest(places.length, (index) => idAt(block, index) > after);
+        if (from < places.length) return from === 0 ? block : runOf(idsOf(block).slice(from), places.slice(from));
       }
       return undefined;
     },
     append({ text, ends, places }) {
-      blocks.push({ first: text.slice(0, ends[0]), ids: undefined, text, ends, places });
+      blocks.push({ first: text.slice(0, ends[0]), text, ends, places });
       size += places.length;
+      last = text.slice(ends.at(-2) ?? 0);
     },
   };
 }
@@ -265,7 +243,7 @@ export function sequencePlaces(): Places {
       if (from >= size) return undefined;
       const end = Math.min(size, (Math.floor(from / CHUNK) + 1) * CHUNK);
       const places = chunks[Math.floor(from / CHUNK)]!.slice(from % CHUNK, ((end - 1) % CHUNK) + 1);
-      return { text: sequenceId(end), ends: NO_ENDS, places };
+      return { text: sequenceId(end), ends: [], places: [...places] };
     },
     append({ places }) {
       for (const place of places) push(place);

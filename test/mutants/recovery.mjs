@@ -169,10 +169,10 @@ export const recovery = [
     replace: "return head ?",
   },
   {
-    name: "ids that rest are lost",
+    name: "an id that goes takes its neighbour's end along",
     file: "local/store/places.ts",
-    find: "Object.assign(block, runOf(block.ids!, block.places));",
-    replace: "Object.assign(block, runOf([...block.ids!].reverse(), block.places));",
+    find: "const grown = (id?.length ?? 0) - (end - start);",
+    replace: "const grown = id?.length ?? 0;",
     tests: ["test/local/store/parts.test.ts"],
   },
   {
