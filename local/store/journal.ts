@@ -73,7 +73,7 @@ export function newJournal(parts: JournalParts): Journal {
       const zeros = AHEAD.subarray(0, Math.max(0, segmentBytes - end));
       if (zeros.length > 0) active.reserved += files.writeNow(active.fd, zeros, end);
     } catch {
-      return;
+      // The next batch that needs room tries again, and is refused if there is none for itself.
     }
   };
 

@@ -43,7 +43,7 @@ export const store = [
   {
     ...journal,
     name: "a commit is refused where there is no room to write ahead",
-    find: "    } catch {\n      return;\n    }",
+    find: "    } catch {\n      // The next batch that needs room tries again, and is refused if there is none for itself.\n    }",
     replace: "    } finally {\n      void end;\n    }",
   },
   {
