@@ -1,16 +1,16 @@
 /**
  * The power fails while a batch is being written: of its sectors any may be on the disk, and any not. The store then starts
  * with everything that was acknowledged; what was is never cut, and damage to it never passes for a torn batch.
- * `TORN_BATCHES=N` tries so many subsets.
  */
 import { beforeEach, expect, test } from "vitest";
+import { LONG } from "../../support/length.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from "./model.ts";
 import { type AnyFileStore, opened } from "./opened.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
-const SUBSETS = Number(process.env["TORN_BATCHES"] ?? 60);
+const SUBSETS = LONG ? 5000 : 80;
 const SECTOR = 512;
 const STATE = "/data/state.json";
 const JOURNAL = `${STATE}.journal.jsonl`;
