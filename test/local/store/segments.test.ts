@@ -190,6 +190,22 @@ describe("compaction", () => {
     expect((await again.get("live", "row-1"))?.revision).toBe(revision + 1);
   });
 
+  test("keeps a deletion as long as an older file that is not worth rewriting has what it deleted", async () => {
+    const log = readableLog();
+    const store = await opened(state, { ...SMALL, log });
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    await store.transact((tx) => tx.delete("things", "kept-3"));
+    for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
+    const compacted = () => log.lines.filter(({ message }) => message === "journal segment compacted");
+    await expect.poll(() => compacted().map(({ fields }) => fields!["file"])).toContain(segmentPath(2));
+    expect(compacted().map(({ fields }) => fields!["file"])).not.toContain(segmentPath(1));
+    await store.close();
+    await rm(`${state}.journal.catalog`);
+    const again = await opened(state, SMALL);
+    expect(await again.get("things", "kept-3")).toBeUndefined();
+    expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
+  });
+
   test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
     const store = await opened(state, SMALL);
     for (let count = 0; count < 3; count++) await store.transact((tx) => tx.put("things", "gone", count));
