@@ -39,7 +39,7 @@ interface Block extends Run {
   first: string;
 }
 
-const MOST_IDS = 256;
+const MOST_IDS = 64;
 
 const idAt = ({ text, ends }: Run, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
