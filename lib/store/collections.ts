@@ -15,6 +15,7 @@ export const LAYOUT: Layout = {
   blocks: {
     product_runtime: ["meta", "kpi", "counts", "leases"],
     co_evolution: ["co_evolution", "peers"],
+    tasks: ["tally", "tasks_open"],
   },
   embedded: { product_runtime: ["meta", "identity"] },
   sequences: ["audit"],

@@ -1,12 +1,17 @@
-/** Where every live record lies in the journal, in order of ids, and the last revisions of deleted ones. */
-import { sequenceId } from "../../lib/store/collections.ts";
-import { behindPrefix, type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
+/**
+ * Where every live record lies in the journal, in order of ids (Bitcask's key directory), and the file that spares a start the
+ * reading of sealed segments (its hint file). That is derived; one that is missing or damaged is ignored.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListOptions } from "../../lib/store/store.ts";
-import { type Tombstones, tombstones } from "./tombstones.ts";
+import { type Files, type Paths, replaceFile } from "./files.ts";
+import { isIntact, lineOf } from "./journal_format.ts";
+import { idsOf, type Places, type Run, runOf, sequencePlaces, sortedPlaces } from "./places.ts";
+import { scanLines, type Segment } from "./segment.ts";
 
 const SPAN = 2 ** 32;
 
-/** The place of an operation as one number: a file of the journal, counted from 1 as this process opens them, and an offset. */
+/** The place of a record as one number: a file of the journal, counted from 1 as this process opens them, and an offset. */
 export const placeOf = (file: number, offset: number): number => file * SPAN + offset;
 
 /** The file of a place. */
@@ -21,112 +26,180 @@ export interface Catalog {
   page(collection: string, range: ListOptions<boolean>): [id: string, place: number][];
   /** The number of live records. */
   size(collection: string): number;
-  /** The last revision of a deleted record, 0 when there is none. */
-  buried(collection: string, id: string): number;
+  /** The next few records behind an id, or the first, with their places. */
+  run(collection: string, after: string | undefined): Run | undefined;
+  /** Takes a run in, behind what is there of its collection. */
+  append(collection: string, run: Run): void;
+  /** Every collection that has or had a record. */
+  names(): string[];
+  /** The highest revision of what was deleted in a collection; a new record begins above it, so none ever comes twice. */
+  floor(collection: string): number;
   put(collection: string, id: string, place: number): void;
+  /** Takes a record out, if it is there; its last revision is under the floor from now on. */
   bury(collection: string, id: string, revision: number): void;
+  /** Takes out all that lies in a file; false when a sequence has something there, of which nothing can be taken out. */
+  forget(file: number): boolean;
 }
 
-interface Collection {
-  places: SortedMap<number>;
-  dead: Tombstones;
-}
-
-/** An empty catalog. `released` is told the file of each operation that a later one has replaced. */
+/** An empty catalog. `released` is told the file of each record that a later one has replaced. */
 export function newCatalog(sequences: readonly string[], released: (file: number) => void): Catalog {
-  const collections = new Map<string, Collection>();
+  const collections = new Map<string, Places>();
+  const floors = new Map<string, number>();
 
-  const made = (name: string): Collection => {
-    let collection = collections.get(name);
-    if (!collection) {
-      collection = { places: sequences.includes(name) ? sequence() : sortedMap(), dead: tombstones() };
-      collections.set(name, collection);
-    }
-    return collection;
+  const made = (name: string): Places => {
+    let places = collections.get(name);
+    if (!places) collections.set(name, (places = sequences.includes(name) ? sequencePlaces() : sortedPlaces()));
+    return places;
   };
 
   return {
-    place: (collection, id) => collections.get(collection)?.places.get(id),
-    page: (collection, range) => collections.get(collection)?.places.page(range) ?? [],
-    size: (collection) => collections.get(collection)?.places.size ?? 0,
-    buried: (collection, id) => collections.get(collection)?.dead.get(id) ?? 0,
+    place: (collection, id) => collections.get(collection)?.get(id),
+    page: (collection, range) => collections.get(collection)?.page(range) ?? [],
+    run: (collection, after) => collections.get(collection)?.run(after),
+    append: (collection, run) => made(collection).append(run),
+    size: (collection) => collections.get(collection)?.size ?? 0,
+    names: () => [...new Set([...collections.keys(), ...floors.keys()])],
+    floor: (collection) => floors.get(collection) ?? 0,
     put(collection, id, place) {
-      const { places } = made(collection);
-      const before = places.get(id);
-      places.set(id, place);
+      const before = made(collection).set(id, place);
       if (before !== undefined) released(fileOf(before));
     },
     bury(collection, id, revision) {
-      const { places, dead } = made(collection);
-      const before = places.get(id);
-      if (before !== undefined) {
-        places.delete(id);
-        released(fileOf(before));
-      }
-      dead.raise(id, revision);
+      floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
+      const before = collections.get(collection)?.delete(id);
+      if (before !== undefined) released(fileOf(before));
+    },
+    forget(file) {
+      for (const [name, places] of collections)
+        for (const [id, place] of places.page({ limit: Infinity }))
+          if (fileOf(place) !== file) continue;
+          else if (sequences.includes(name)) return false;
+          else places.delete(id);
+      return true;
     },
   };
 }
 
-/**
- * Places of records that are only appended, whose ids count up from 1: eight bytes each, and no text. `set` takes the next
- * id, or one that is there; nothing is ever deleted.
- */
-export function sequence(): SortedMap<number> {
-  let places = new Float64Array(1024);
-  let size = 0;
+const CATALOG_FORMAT = "countersign-catalog/1";
 
-  const numberOf = (id: string): number => {
-    const number = Number(id);
-    return number >= 1 && number <= size && sequenceId(number) === id ? number : 0;
+/** A segment as it was when this was written: the mark of its header, and its length, tell whether it still is. */
+export type Covered = Pick<Segment, "mark" | "bytes" | "last" | "puts" | "deletions">;
+
+/** The first line. */
+interface Head {
+  format: typeof CATALOG_FORMAT;
+  store: string;
+  segments: Covered[];
+}
+
+/** Records of a collection: a run, its numbers as Base64, with the segment's number for the file of a place. */
+interface Part {
+  collection: string;
+  text: string;
+  ends: string;
+  places: string;
+}
+
+/** The last line. */
+interface Floors {
+  floors: [collection: string, revision: number][];
+}
+
+/** Writes down where the live records of the sealed segments lie. A record that moves meanwhile is told of by what moved it. */
+export async function writeCatalog(
+  files: Files,
+  paths: Paths,
+  catalog: Catalog,
+  sealed: readonly Segment[],
+): Promise<void> {
+  const numbers = new Map(sealed.map(({ file, header }) => [file, header.segment]));
+  const segments = sealed.map(({ mark, bytes, last, puts, deletions }) => ({ mark, bytes, last, puts, deletions }));
+
+  /** Without what lies elsewhere, which the journal's other files tell of. */
+  const within = (run: Run): Run => {
+    const files = run.places.map(fileOf);
+    if (files.every((file) => numbers.get(file) === file)) return run;
+    const here = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
+    const places = here.map((index) => placeOf(numbers.get(files[index]!)!, offsetOf(run.places[index]!)));
+    const ids = idsOf(run);
+    return ids.length === 0
+      ? { ...run, places }
+      : runOf(
+          here.map((index) => ids[index]!),
+          places,
+        );
   };
 
-  /** How many ids come before this one, itself counted when `inclusive`. */
-  const countBefore = (id: string, inclusive: boolean): number => {
-    let low = 0;
-    let high = size;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const candidate = sequenceId(middle + 1);
-      if (candidate < id || (inclusive && candidate === id)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-
-  return {
-    get size() {
-      return size;
-    },
-    get(id) {
-      const number = numberOf(id);
-      return number === 0 ? undefined : places[number - 1];
-    },
-    set(id, place) {
-      const number = numberOf(id);
-      if (number === 0 && id !== sequenceId(size + 1)) throw new Error(`${id} does not follow ${sequenceId(size)}`);
-      if (size === places.length) {
-        const larger = new Float64Array(Math.ceil(size * 1.5));
-        larger.set(places);
-        places = larger;
+  async function* lines(): AsyncIterable<Head | Part | Floors> {
+    yield { format: CATALOG_FORMAT, store: sealed[0]!.header.store, segments };
+    for (const collection of catalog.names())
+      for (let run = catalog.run(collection, undefined); run;) {
+        const last = run.ends.length === 0 ? run.text : idAtEnd(run);
+        const { text, ends, places } = within(run);
+        if (places.length > 0)
+          yield { collection, text, ends: base64(Uint32Array.from(ends)), places: base64(Float64Array.from(places)) };
+        await nextTurn();
+        run = catalog.run(collection, last);
       }
-      places[number === 0 ? size++ : number - 1] = place;
-    },
-    delete(id) {
-      throw new Error(`${id} is in a sequence, of which nothing is deleted`);
-    },
-    page({ after, limit, reverse = false, prefix = "" }) {
-      const step = reverse ? -1 : 1;
-      const behind = behindPrefix(prefix);
-      const first = countBefore(prefix, false);
-      const last = (behind === undefined ? size : countBefore(behind, false)) - 1;
-      let index = reverse ? last : first;
-      if (after !== undefined)
-        index = reverse ? Math.min(last, countBefore(after, false) - 1) : Math.max(first, countBefore(after, true));
-      const found: [string, number][] = [];
-      for (; index >= first && index <= last && found.length < limit; index += step)
-        found.push([sequenceId(index + 1), places[index]!]);
-      return found;
-    },
+    yield { floors: catalog.names().map((name) => [name, catalog.floor(name)]) };
+  }
+  async function* bytes(): AsyncIterable<Buffer> {
+    for await (const line of lines()) yield Buffer.from(lineOf(line));
+  }
+  await replaceFile(files, paths.catalog, bytes());
+}
+
+const idAtEnd = ({ text, ends }: Run): string => text.slice(ends.at(-2) ?? 0);
+
+const base64 = ({ buffer }: Uint32Array | Float64Array): string => Buffer.from(buffer).toString("base64");
+
+/** The bytes in memory of their own, where numbers may begin. */
+const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, "base64")).buffer;
+
+/** What a catalog file told of. */
+export interface KeptCatalog extends Pick<Head, "segments"> {
+  /** How many records are live in each segment, by its number. */
+  live: Map<number, number>;
+}
+
+/** Enters what was written down of a store into an empty catalog; `undefined` when it is not whole, or of another store. */
+export async function readCatalog(
+  files: Files,
+  path: string,
+  store: string,
+  into: Catalog,
+): Promise<KeptCatalog | undefined> {
+  const fd = await files.open(path, "read").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (fd === undefined) return undefined;
+  let head: Head | undefined;
+  let whole = false;
+  const live = new Map<number, number>();
+  const visit = (buffer: Buffer, start: number, end: number): boolean => {
+    if (whole || !isIntact(buffer.subarray(start, end))) return false;
+    const line = JSON.parse(buffer.toString("utf8", start, end)) as Partial<Head & Part & Floors>;
+    if (!head) return line.format === CATALOG_FORMAT && line.store === store && Boolean((head = line as Head));
+    const { floors, collection, text, ends, places } = line;
+    for (const [name, revision] of floors ?? []) into.bury(name, "", revision);
+    if (places !== undefined) {
+      const run = {
+        text: text!,
+        ends: [...new Uint32Array(bytesOf(ends!))],
+        places: [...new Float64Array(bytesOf(places))],
+      };
+      into.append(collection!, run);
+      for (const place of run.places) live.set(fileOf(place), (live.get(fileOf(place)) ?? 0) + 1);
+    }
+    whole = floors !== undefined;
+    return true;
   };
+  try {
+    const bytes = await files.size(fd);
+    const end = await scanLines(files, { fd, bytes }, 0, visit);
+    return whole && end === bytes ? { ...head!, live } : undefined;
+  } finally {
+    await files.close(fd);
+  }
 }

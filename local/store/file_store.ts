@@ -1,5 +1,6 @@
-/** The store of the local program: a journal that is the truth, and `state.json`, its readable snapshot. */
+/** The store of the local program: a journal that is the truth, and `state.json`, which shows where it stands. */
 import { randomUUID } from "node:crypto";
+import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
@@ -10,18 +11,9 @@ import { type Files, nodeFiles, type Paths, pathsOf } from "./files.ts";
 import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
-import { type Durable, newAccepted, newDurable } from "./records.ts";
-import { examine, type Found, mend, type Mended } from "./recover.ts";
-import type { Replayed } from "./replay.ts";
-import {
-  blocksOf,
-  checkProduct,
-  keepSnapshot,
-  type Schedule,
-  snapshotAdapter,
-  type SnapshotAdapter,
-  STATE_FORMAT,
-} from "./snapshot.ts";
+import { newAccepted, newDurable } from "./records.ts";
+import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
+import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
 
 /** How a file store is opened. */
 export interface FileStoreOptions {
@@ -35,7 +27,7 @@ export interface FileStoreOptions {
   now?: () => number;
   /** Makes the random id of a new store. */
   newId?: () => string;
-  /** Runs the write of the snapshot later; by default a timer that keeps no process alive. */
+  /** Runs the write of the state file later; by default a timer that keeps no process alive. */
   schedule?: Schedule;
   files?: Files;
 }
@@ -53,8 +45,6 @@ export interface FileStoreStatus {
 
 /** A store on files, with what its keeper needs to know. */
 export interface FileStore extends Store {
-  /** What the journal held beyond the snapshot at the start. */
-  readonly replayed: Replayed;
   /** Where a torn end of the journal was set aside at the start. */
   readonly torn: string | undefined;
   status(): FileStoreStatus;
@@ -76,18 +66,26 @@ const unrefTimer: Schedule = (run, milliseconds) => {
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { layout = LAYOUT, files = nodeFiles, now = Date.now, newId = randomUUID } = options;
   const paths = pathsOf(options.path);
-  const adapter = snapshotAdapter(files, paths.state);
-  const parts = { files, paths, sequences: layout.sequences, readSnapshot: () => adapter.read(), now, newId };
+  const adapter = stateAdapter(files, paths.state);
+  const low = new Low<State | null>(adapter as Adapter<State | null>, null);
+  const readState = async (): Promise<State | null> => {
+    await low.read();
+    return low.data;
+  };
+  const parts = { files, paths, sequences: layout.sequences, readState, now, newId };
   const found = await examine(parts);
-  const { replay, snapshot } = found;
   try {
-    const reader = newReader(files, (file) => replay.segments.get(file)!);
-    const durable = newDurable(replay.catalog, reader, Object.values(layout.blocks).flat());
-    if (snapshot) checkProduct(layout, durable.hot, snapshot, paths.state);
     const mended = await mend(parts, found);
-    return await compose({ ...options, layout, files, now }, paths, adapter, found, mended, durable);
+    return await compose(
+      { ...options, layout, files, now },
+      paths,
+      low as Low<State>,
+      () => adapter.bytes,
+      found,
+      mended,
+    );
   } catch (error) {
-    await replay.close();
+    await closeAll(files, found.segments);
     throw error;
   }
 }
@@ -97,62 +95,49 @@ type Composed = FileStoreOptions & Required<Pick<FileStoreOptions, "layout" | "f
 async function compose(
   { layout, files, now, log, schedule = unrefTimer, segmentBytes = SEGMENT_BYTES }: Composed,
   paths: Paths,
-  adapter: SnapshotAdapter,
-  { replay, sealed }: Found,
+  low: Low<State>,
+  bytes: () => number,
+  found: Found,
   { store, active, torn }: Mended,
-  durable: Durable,
 ): Promise<FileStore> {
   const { sequences } = layout;
-  const { catalog, segments, unindexed, nextFile } = replay;
+  const { catalog, segments, sealed, nextFile } = found;
   if (torn)
     log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
 
-  const accepted = newAccepted(
-    durable,
-    sequences.map((name) => [name, catalog.size(name)]),
-  );
-  const maintenance = newMaintenance({
-    files,
-    paths,
-    log,
-    catalog,
-    sequences,
-    segments,
-    sealed,
-    unindexed,
-    now,
-    nextFile,
-  });
+  const reader = newReader(files, (file) => segments.get(file)!, sequences);
+  const state = keepState({ low, layout, schedule, log, bytes }, store, active.last);
+  for (const collection of Object.values(layout.blocks).flat())
+    for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
+      state.enter(version);
+  const durable = newDurable(catalog, reader, state);
+  const accepted = newAccepted(durable, catalog, sequences);
+  const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
   const journal = newJournal({
     files,
     paths,
     active,
+    sequences,
     segmentBytes,
     now,
     nextFile,
-    onDurable({ versions, offsets }, segment, start) {
-      segment.operations += versions.length;
-      segment.live += versions.length;
-      versions.forEach((version, index) => durable.enter(version, placeOf(segment.file, start + offsets[index]!)));
-      accepted.settle(versions);
-      keeper.changed();
+    onDurable(version, segment, offset) {
+      if (version.json) {
+        segment.puts++;
+        segment.live++;
+      } else segment.deletions++;
+      durable.enter(version, placeOf(segment.file, offset));
+      accepted.settle(version);
     },
+    onBatch: () => state.changed(journal.active.last),
     onSealed(segment, next) {
       segments.set(next.file, next);
-      sealed.push(segment);
-      unindexed.add(segment);
-      maintenance.wake();
+      maintenance.sealed(segment);
     },
     onFailed(error) {
       log.error("the store is read-only until a restart", { error });
     },
   });
-  const keeper = keepSnapshot(
-    adapter,
-    () => ({ format: STATE_FORMAT, store, sequence: journal.active.last, ...blocksOf(layout, durable.hot) }),
-    schedule,
-    log,
-  );
   const keep = (writes: readonly Version[]): Promise<void> => {
     if (journal.failure) throw journal.failure;
     if (writes.length === 0) return journal.durable();
@@ -160,7 +145,7 @@ async function compose(
     return journal.append(writes);
   };
   const transactions = serial(accepted, { keep, failure: () => journal.failure });
-  await keeper.write();
+  await state.write();
   maintenance.wake();
 
   let closing: Promise<void> | undefined;
@@ -168,9 +153,13 @@ async function compose(
     await transactions.close();
     await journal.idle();
     await maintenance.stop();
-    await keeper.stop();
-    if (!journal.failure) await keeper.write();
-    await replay.close();
+    await state.stop();
+    if (!journal.failure) {
+      await state.write();
+      const { fd, bytes: end } = journal.active;
+      await files.truncate(fd, end).catch(() => undefined);
+    }
+    await closeAll(files, segments);
   };
   const mustBeOpen = (): void => {
     if (closing) throw new StoreUnavailable("the store is closed");
@@ -189,15 +178,14 @@ async function compose(
     }),
     transact: transactions.transact,
     close: () => (closing ??= close()),
-    replayed: replay.replayed(),
     torn,
     status() {
-      let bytes = 0;
-      for (const segment of [...sealed, journal.active]) bytes += segment.bytes;
+      let size = 0;
+      for (const segment of [...sealed, journal.active]) size += segment.bytes;
       const { failure } = journal;
       return {
         sequence: journal.active.last,
-        bytes,
+        bytes: size,
         segments: sealed.length + 1,
         ...(failure && { failure: failure.message }),
       };

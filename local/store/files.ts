@@ -17,6 +17,8 @@ export interface Files {
   read(fd: number, buffer: Buffer, length: number, position: number): number;
   /** Writes at `position`; gives the number of bytes written, which may be fewer than given. */
   write(fd: number, bytes: Buffer, position: number): Promise<number>;
+  /** As `write`, at once: for the little that goes into the system's memory before a sync. */
+  writeNow(fd: number, bytes: Buffer, position: number): number;
   /** Makes the file's content durable (fdatasync). */
   sync(fd: number): Promise<void>;
   truncate(fd: number, size: number): Promise<void>;
@@ -47,6 +49,7 @@ export const nodeFiles: Files = {
     new Promise((resolve, reject) =>
       fs.write(fd, bytes, 0, bytes.length, position, (error, written) => (error ? reject(error) : resolve(written))),
     ),
+  writeNow: (fd, bytes, position) => fs.writeSync(fd, bytes, 0, bytes.length, position),
   sync: promisify(fs.fdatasync),
   truncate: promisify(fs.ftruncate),
   close,
@@ -64,11 +67,19 @@ export const nodeFiles: Files = {
 
 /** Writes all the bytes, in as many calls as it takes. */
 export async function writeAll(files: Files, fd: number, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    const written = await files.write(fd, done === 0 ? bytes : bytes.subarray(done), position + done);
-    if (written === 0) throw new Error("the file system wrote nothing and gave no reason");
-    done += written;
-  }
+  for (let done = 0; done < bytes.length;)
+    done += something(await files.write(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
+}
+
+/** As `writeAll`, at once. */
+export function writeAllNow(files: Files, fd: number, bytes: Buffer, position: number): void {
+  for (let done = 0; done < bytes.length;)
+    done += something(files.writeNow(fd, done === 0 ? bytes : bytes.subarray(done), position + done));
+}
+
+function something(written: number): number {
+  if (written === 0) throw new Error("the file system wrote nothing and gave no reason");
+  return written;
 }
 
 /** Up to `length` bytes at `position`, fewer only at the end of the file. */
@@ -101,11 +112,19 @@ export async function readFile(files: Files, path: string): Promise<Buffer | und
 export const asideOf = (path: string): string => `${path}.tmp`;
 
 /** Puts a durable file in place at once: written aside, synced, renamed, the folder synced. */
-export async function replaceFile(files: Files, path: string, content: Buffer): Promise<void> {
+export async function replaceFile(
+  files: Files,
+  path: string,
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<void> {
   const aside = asideOf(path);
   const fd = await files.open(aside, "create");
+  let end = 0;
   try {
-    await writeAll(files, fd, content, 0);
+    for await (const piece of pieces) {
+      await writeAll(files, fd, piece, end);
+      end += piece.length;
+    }
     await files.sync(fd);
   } finally {
     await files.close(fd);
@@ -133,21 +152,20 @@ export interface Paths {
   journal: string;
   /** A sealed part of the journal, by its number. */
   segment(number: number): string;
-  /** What is derived from a sealed part, so that a start need not read it. */
-  index(number: number): string;
+  /** What is derived from the sealed parts, so that a start need not read them. */
+  catalog: string;
   /** Where a torn end is set aside. */
   torn(number: number): string;
 }
 
 /** The files of the store whose state file is `state`. */
 export function pathsOf(state: string): Paths {
-  const numbered = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}`;
   return {
     folder: dirname(state),
     state,
     journal: `${state}.journal.jsonl`,
-    segment: (number) => `${numbered(number)}.jsonl`,
-    index: (number) => `${numbered(number)}.index`,
+    segment: (number) => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`,
+    catalog: `${state}.journal.catalog`,
     torn: (number) => `${state}.torn-${number}`,
   };
 }
@@ -156,7 +174,7 @@ export function pathsOf(state: string): Paths {
 export interface Listing {
   segments: number[];
   torn: number[];
-  /** Files written aside whose rename never came. */
+  /** Files written aside whose rename never came, and what version 0.1.0 derived. */
   leftovers: string[];
 }
 
@@ -171,7 +189,8 @@ export function listingOf(paths: Paths, names: readonly string[]): Listing {
     const torn = /^torn-(\d+)$/.exec(rest);
     if (segment) listing.segments.push(Number(segment[1]));
     else if (torn) listing.torn.push(Number(torn[1]));
-    else if (/^(journal\.(\d{6,}\.)?(jsonl|index)\.)?tmp$/.test(rest)) listing.leftovers.push(join(paths.folder, name));
+    else if (/^(journal\.(\d{6,}\.)?(jsonl|index|catalog)\.)?tmp$|^journal\.\d{6,}\.index$/.test(rest))
+      listing.leftovers.push(join(paths.folder, name));
   }
   listing.segments.sort((a, b) => a - b);
   listing.torn.sort((a, b) => a - b);

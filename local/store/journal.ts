@@ -1,10 +1,10 @@
-/** Appends commits to the journal. What is accepted while a sync runs shares the next write and the next sync. */
+/** Appends commits to the journal. What is accepted while a sync runs shares the next line, the next write and the next sync. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Version } from "../../lib/store/engine/view.ts";
+import { inner, type Version } from "../../lib/store/engine/view.ts";
 import { StoreUnavailable } from "../../lib/store/store.ts";
-import { asideOf, type Files, type Paths, writeAll } from "./files.ts";
-import { operationText, trailerOf } from "./journal_format.ts";
-import { createSegment, type Segment } from "./segment.ts";
+import { asideOf, type Files, type Paths, writeAllNow } from "./files.ts";
+import { lineWriter, operationText } from "./journal_format.ts";
+import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
 
 /** The end of the journal that commits are appended to. */
 export interface Journal {
@@ -20,75 +20,77 @@ export interface Journal {
   idle(): Promise<void>;
 }
 
-/** Told once what became of the write. */
-interface Waiter {
-  durable(): void;
-  failed(error: Error): void;
-}
-
-/** Lines that are written and synced together, and who waits for that. */
-export interface Batch {
-  readonly bytes: Buffer;
-  readonly commits: number;
-  readonly versions: readonly Version[];
-  /** Where each version's operation begins, in bytes from the start of the batch. */
-  readonly offsets: readonly number[];
-  readonly waiters: Waiter[];
-  /** Adds one commit as a line. */
-  add(sequence: number, writes: readonly Version[]): void;
-  /** Resolves when the write is durable. */
-  done(): Promise<void>;
-  clear(): void;
-}
-
 /** What a journal is built from. */
 export interface JournalParts {
   files: Files;
   paths: Paths;
   active: Segment;
+  /** Collections that are only appended to. */
+  sequences: readonly string[];
   /** A segment that would grow beyond this is sealed first. */
   segmentBytes: number;
   now(): number;
   /** The next number for a file. */
   nextFile(): number;
-  /** A batch is durable; it lies at `offset` in `segment`. */
-  onDurable(batch: Batch, segment: Segment, offset: number): void;
+  /** A version is durable; it lies at `offset` in `segment`. */
+  onDurable(version: Version, segment: Segment, offset: number): void;
+  /** All that a batch holds has been told of. */
+  onBatch(): void;
   onSealed(sealed: Segment, next: Segment): void;
   /** Nothing that was accepted and not yet durable will be. */
   onFailed(error: StoreUnavailable): void;
 }
 
+/** So many zeros are written ahead at a time. */
+const AHEAD = Buffer.alloc(256 * 1024);
+
 /** A journal that goes on at the end of its active segment. */
 export function newJournal(parts: JournalParts): Journal {
-  const { files, paths, segmentBytes } = parts;
+  const { files, paths, sequences, segmentBytes } = parts;
   let active = parts.active;
-  let accepted = active.last;
-  let gathering = newBatch();
-  let spare = newBatch();
+  let gathering = newBatch(sequences);
   let writing: Batch | undefined;
   let failure: StoreUnavailable | undefined;
   let running: Promise<void> | undefined;
+  const line = lineWriter();
 
-  const write = async (batch: Batch): Promise<void> => {
-    if (active.bytes + batch.bytes.length > segmentBytes && active.last > active.header.after) await rotate();
-    const { bytes } = batch;
-    await writeAll(files, active.fd, bytes, active.bytes);
+  const write = async (batch: Batch): Promise<readonly Placed[]> => {
+    line.clear();
+    const placed = batch.writeTo(line, active.last);
+    const { bytes } = line;
+    if (active.bytes + bytes.length > segmentBytes && active.last > active.header.after) await rotate();
+    const end = active.bytes + bytes.length;
+    writeAllNow(files, active.fd, bytes, active.bytes);
+    if (end > active.reserved) reserve(end);
     await files.sync(active.fd);
+    return placed;
+  };
+
+  // A sync that has no new length to make durable takes half as long. Where there is no room it is done without.
+  const reserve = (end: number): void => {
+    active.reserved = end;
+    try {
+      const zeros = AHEAD.subarray(0, Math.max(0, segmentBytes - end));
+      if (zeros.length > 0) active.reserved += files.writeNow(active.fd, zeros, end);
+    } catch {
+      // The next batch that needs room tries again, and is refused if there is none for itself.
+    }
   };
 
   // Each rename is made durable before the next: were only the second kept, the sealed segment would be lost.
   const rotate = async (): Promise<void> => {
     const sealed = active;
-    const { store, segment, format } = sealed.header;
+    const { store, segment } = sealed.header;
     const header = {
-      format,
+      format: JOURNAL_FORMAT,
       store,
       segment: segment + 1,
       after: sealed.last,
       written_at: new Date(parts.now()).toISOString(),
-    };
+    } as const;
     const next = await createSegment(files, paths.journal, parts.nextFile(), header);
     try {
+      await files.truncate(sealed.fd, sealed.bytes);
       await files.rename(paths.journal, paths.segment(segment));
       sealed.path = paths.segment(segment);
       await files.syncFolder(paths.folder);
@@ -102,11 +104,12 @@ export function newJournal(parts: JournalParts): Journal {
     parts.onSealed(sealed, next);
   };
 
-  const keep = (batch: Batch): void => {
-    const offset = active.bytes;
-    active.bytes += batch.bytes.length;
+  const keep = (batch: Batch, placed: readonly Placed[]): void => {
+    const start = active.bytes;
+    active.bytes += line.bytes.length;
     active.last += batch.commits;
-    parts.onDurable(batch, active, offset);
+    for (const [version, offset] of placed) parts.onDurable(version, active, start + offset);
+    parts.onBatch();
     for (const { durable } of batch.waiters) durable();
   };
 
@@ -118,7 +121,7 @@ export function newJournal(parts: JournalParts): Journal {
     );
     const waiters = [...(writing?.waiters ?? []), ...gathering.waiters];
     writing = undefined;
-    gathering.clear();
+    gathering = newBatch(sequences);
     parts.onFailed(failure);
     for (const { failed } of waiters) failed(failure);
     // Nobody was told that these commits hold, so none of them should be found at the next start. Should this fail too,
@@ -131,16 +134,16 @@ export function newJournal(parts: JournalParts): Journal {
       // What else this turn of the event loop brings shares the sync.
       await nextTurn();
       writing = gathering;
-      gathering = spare;
+      gathering = newBatch(sequences);
+      let placed: readonly Placed[];
       try {
-        await write(writing);
+        placed = await write(writing);
       } catch (error) {
         return fail(error);
       }
-      spare = writing;
+      const batch = writing;
       writing = undefined;
-      keep(spare);
-      spare.clear();
+      keep(batch, placed);
     }
   };
 
@@ -152,7 +155,7 @@ export function newJournal(parts: JournalParts): Journal {
       return failure;
     },
     append(writes) {
-      gathering.add(++accepted, writes);
+      gathering.add(writes);
       running ??= run().finally(() => (running = undefined));
       return gathering.done();
     },
@@ -166,57 +169,66 @@ export function newJournal(parts: JournalParts): Journal {
   };
 }
 
-const FIRST_BYTES = 64 * 1024;
+/** A version, and where it lies in its batch. */
+type Placed = readonly [version: Version, offset: number];
 
-/** An empty batch; its memory is used again after `clear`. */
-function newBatch(): Batch {
-  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  let length = 0;
-  let commits = 0;
-  const versions: Version[] = [];
-  const offsets: number[] = [];
+/** Told once what became of the write. */
+interface Waiter {
+  durable(): void;
+  failed(error: Error): void;
+}
+
+/** Commits that are written and synced together, and who waits for that. */
+interface Batch {
+  readonly commits: number;
+  readonly waiters: readonly Waiter[];
+  add(writes: readonly Version[]): void;
+  /** Makes a line of it, behind the commit `previous`. */
+  writeTo(line: ReturnType<typeof lineWriter>, previous: number): Placed[];
+  /** Resolves when the write is durable. */
+  done(): Promise<void>;
+}
+
+/** An empty batch. Of what is written several times only the last version goes into it: all are durable, or none. */
+function newBatch(sequences: readonly string[]): Batch {
+  const changed = new Map<string, Map<string, Version>>();
+  const floors = new Map<string, number>();
   const waiters: Waiter[] = [];
-
-  const append = (text: string): void => {
-    const needed = length + text.length * 3;
-    if (needed > buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
-      buffer.copy(larger, 0, 0, length);
-      buffer = larger;
-    }
-    length += buffer.write(text, length);
-  };
+  let commits = 0;
 
   return {
-    get bytes() {
-      return buffer.subarray(0, length);
-    },
     get commits() {
       return commits;
     },
-    versions,
-    offsets,
     waiters,
-    add(sequence, writes) {
-      const start = length;
-      append(`{"n":${sequence},"ops":[`);
-      let before = "\t";
-      for (const version of writes) {
-        versions.push(version);
-        offsets.push(length + before.length);
-        append(`${before}${operationText(version)}\t`);
-        before = ",\t";
-      }
-      append("]");
-      append(`${trailerOf(buffer.subarray(start, length))}\n`);
+    add(writes) {
       commits++;
+      for (const version of writes) {
+        const byId = inner(changed, version.collection);
+        const before = byId.get(version.id);
+        if (before && !before.json)
+          floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, before.revision));
+        byId.set(version.id, version);
+      }
     },
-    done: () => new Promise((durable, failed) => waiters.push({ durable, failed })),
-    clear() {
-      length = 0;
-      commits = 0;
-      versions.length = offsets.length = waiters.length = 0;
-      if (buffer.length > FIRST_BYTES * 16) buffer = Buffer.allocUnsafe(FIRST_BYTES);
+    writeTo(line, previous) {
+      const placed: Placed[] = [];
+      line.begin({ sequence: previous + commits, previous });
+      for (const name of sequences) {
+        const records = [...(changed.get(name)?.values() ?? [])];
+        if (records.length === 0) continue;
+        line.sequence(name, Number(records[0]!.id));
+        for (const version of records) placed.push([version, line.add(version.json!.text)]);
+        changed.delete(name);
+      }
+      if (changed.size > 0) line.operations();
+      for (const [collection, revision] of floors)
+        line.add(operationText({ collection, id: "", revision, json: undefined }));
+      for (const byId of changed.values())
+        for (const version of byId.values()) placed.push([version, line.add(operationText(version))]);
+      line.end();
+      return placed;
     },
+    done: () => new Promise((durable, failed) => void waiters.push({ durable, failed })),
   };
 }

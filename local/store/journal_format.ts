@@ -1,5 +1,6 @@
-/** The journal's lines: JSON with a checksum, each commit one line whose values need not be parsed to find what is in it. */
+/** The journal's lines: JSON with a checksum, each batch one line whose values need not be parsed to find what is in it. */
 import { crc32 } from "node:zlib";
+import { sequenceId } from "../../lib/store/collections.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
 
 /** A file of the store does not hold what the store wrote: nothing is guessed, the start is refused. */
@@ -37,11 +38,22 @@ export function isIntact(line: Buffer): boolean {
 }
 
 /**
- * The text of an operation: `[collection, id, revision, value]`, a deletion without its value. A commit's line is
- * `{"n":7,"prev":5,"ops":[⇥["audit","…",1,{…}]⇥,⇥["live","…",1]⇥],"crc":"…"}`. The tabs are raw: JSON ignores them here and
- * never has them within a string, so an operation ends at the next one. `prev` is the commit before, named only where
- * compaction took out what lay between.
+ * A batch, that is the commits which shared a write and a sync, is one line:
+ * `{"n":12,"prev":7,"audit":[41,⇥{…}⇥,⇥{…}⇥],"ops":[⇥["changes","…",1,{…}]⇥,⇥["waiting","…",1]⇥],"crc":"…"}`.
+ * `n` is the number of its last commit, `prev` of the one before its first, named where more than one lies between. A
+ * sequence has its records bare, behind the number of the first, so that a page of them is read and sent as it lies. An
+ * operation is `[collection, id, revision, value]`, a deletion without the value; a deletion of no id at all tells only that
+ * revisions up to this one were used. The tabs are raw: JSON ignores them here and never has them within a string, so what
+ * begins behind one ends at the next. The format before this had a line for each commit, and sequences among the operations.
  */
+export interface Line {
+  sequence: number;
+  previous: number;
+  /** Where what it holds begins. */
+  body: number;
+}
+
+/** The text of an operation. */
 export function operationText({ collection, id, revision, json }: Version): string {
   const key = `${keyText(collection, id)}${revision}`;
   return json ? `${key},${json.text}]` : `${key}]`;
@@ -61,44 +73,119 @@ export interface Operation {
   end: number;
 }
 
-/** The number of a commit and of the one before; `body` is where its operations begin. */
-export interface CommitHead {
-  sequence: number;
-  previous: number;
-  body: number;
-}
-
 const TAB = 9;
 const QUOTE = 34;
 const COMMA = 44;
 const BACKSLASH = 92;
 const START = '{"n":';
 const PREVIOUS = ',"prev":';
-const OPERATIONS = ',"ops":[';
+const OPERATIONS = "ops";
 
 /** Reads the head of the line that begins at `start`; `undefined` when it has another form. */
-export function readHead(buffer: Buffer, start: number): CommitHead | undefined {
+export function readHead(buffer: Buffer, start: number): Line | undefined {
   if (!follows(buffer, start, START)) return undefined;
   const sequence = digits(buffer, start + START.length);
-  let at = sequence.end;
-  let previous = sequence.value - 1;
-  if (follows(buffer, at, PREVIOUS)) {
-    const named = digits(buffer, at + PREVIOUS.length);
-    previous = named.value;
-    at = named.end;
-  }
-  if (!follows(buffer, at, OPERATIONS)) return undefined;
-  return { sequence: sequence.value, previous, body: at + OPERATIONS.length };
+  if (!follows(buffer, sequence.end, PREVIOUS))
+    return { sequence: sequence.value, previous: sequence.value - 1, body: sequence.end };
+  const previous = digits(buffer, sequence.end + PREVIOUS.length);
+  return { sequence: sequence.value, previous: previous.value, body: previous.end };
 }
+
+/** What a line of a journal begins with. */
+export const headText = ({ sequence, previous }: Omit<Line, "body">): string =>
+  previous === sequence - 1 ? `${START}${sequence}` : `${START}${sequence}${PREVIOUS}${previous}`;
 
 /** Visits each operation of a line, in order; the line ends before `end`. */
 export function eachOperation(buffer: Buffer, body: number, end: number, visit: (operation: Operation) => void): void {
-  for (let at = body; buffer[at] === TAB;) {
-    const close = buffer.indexOf(TAB, at + 1);
-    if (close === -1 || close >= end) throw new SyntaxError("an operation has no end");
-    visit(readKey(buffer, at + 1, close));
-    at = buffer[close + 1] === COMMA ? close + 2 : close + 1;
+  for (let at = body; ;) {
+    const nameEnd = buffer.indexOf(QUOTE, at + 2);
+    if (!follows(buffer, nameEnd, '":[')) return;
+    const name = buffer.toString("utf8", at + 2, nameEnd);
+    const first = digits(buffer, nameEnd + 3);
+    at = first.end;
+    for (let number = first.value; ; number++) {
+      if (buffer[at] === COMMA) at++;
+      if (buffer[at] !== TAB) break;
+      const start = at + 1;
+      const close = buffer.indexOf(TAB, start);
+      if (close === -1 || close >= end) throw new SyntaxError("an operation has no end");
+      if (name === OPERATIONS) visit(readKey(buffer, start, close));
+      else visit({ collection: name, id: sequenceId(number), revision: 1, deleted: false, start, end: close });
+      at = close + 1;
+    }
+    // The bracket that closes it.
+    at++;
   }
+}
+
+/** Makes lines, in memory that is used again. */
+export interface LineWriter {
+  readonly bytes: Buffer;
+  /** Begins a line. */
+  begin(line: Omit<Line, "body">): void;
+  /** Begins the records of a sequence, the first of them with this number. */
+  sequence(name: string, first: number): void;
+  /** Begins the operations. */
+  operations(): void;
+  /** Adds a record of the sequence or an operation; gives where it lies among the bytes. */
+  add(text: string): number;
+  end(): void;
+  clear(): void;
+}
+
+const FIRST_BYTES = 64 * 1024;
+
+/** A writer of lines. */
+export function lineWriter(): LineWriter {
+  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  let length = 0;
+  let start = 0;
+  let close = "";
+  let between = "";
+
+  const append = (text: string): void => {
+    const needed = length + text.length * 3;
+    if (needed > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    length += buffer.write(text, length);
+  };
+  const open = (text: string, before: string): void => {
+    append(`${close}${text}`);
+    close = "]";
+    between = before;
+  };
+
+  return {
+    get bytes() {
+      return buffer.subarray(0, length);
+    },
+    begin(line) {
+      start = length;
+      close = "";
+      append(headText(line));
+    },
+    sequence: (name, first) => open(`,"${name}":[${first}`, ",\t"),
+    operations: () => open(`,"${OPERATIONS}":[`, "\t"),
+    add(text) {
+      append(between);
+      const at = length;
+      append(text);
+      append("\t");
+      between = ",\t";
+      return at;
+    },
+    end() {
+      append(close);
+      append(`${trailerOf(buffer.subarray(start, length))}\n`);
+    },
+    clear() {
+      length = 0;
+      if (buffer.length > FIRST_BYTES * 16) buffer = Buffer.allocUnsafe(FIRST_BYTES);
+    },
+  };
 }
 
 /** Reads what the operation that begins at `start` is about; it ends before `end`. */

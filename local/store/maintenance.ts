@@ -1,23 +1,24 @@
-/** Work on sealed segments in the background: checks them, writes their indexes and compacts them, in small pieces. */
+/** Work on sealed segments in the background: checks them, compacts them and keeps the catalog file, in small pieces. */
 import { dirname } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
-import { type Catalog, fileOf, placeOf } from "./catalog.ts";
-import { eachOperation, StoreDamaged } from "./journal_format.ts";
-import { SLICE, writeCompacted } from "./compaction.ts";
-import { asideOf, type Files, type Paths, replaceFile } from "./files.ts";
-import { commitAt, scanLines, type Segment } from "./segment.ts";
-import { newIndex } from "./segment_index.ts";
+import { type Catalog, writeCatalog } from "./catalog.ts";
+import { relocate, SLICE, writeCompacted } from "./compaction.ts";
+import { asideOf, type Files, type Paths } from "./files.ts";
+import { StoreDamaged } from "./journal_format.ts";
+import { batchAt, isClean, scanLines, type Segment } from "./segment.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {
   /**
-   * Looks at the sealed segments soon: holds those that were opened by their index against their checksums, writes the
-   * indexes that are missing, and compacts where half is superseded.
+   * Looks at the sealed segments soon: holds those that the start did not read against their checksums, compacts where half
+   * is superseded, and writes the catalog file when it is some segments behind.
    */
   wake(): void;
+  /** A segment was sealed. */
+  sealed(segment: Segment): void;
   /** Compacts wherever anything is superseded. Errors: what went wrong, now or before: it is not tried again. */
   compact(): Promise<void>;
-  /** Gives up what is under way and waits for that. */
+  /** Gives up what is under way, waits for that, and brings the catalog file up to date. */
   stop(): Promise<void>;
 }
 
@@ -32,91 +33,74 @@ export interface MaintenanceParts {
   segments: Map<number, Segment>;
   /** The sealed ones, in order. */
   sealed: Segment[];
-  /** Sealed segments that have no index yet. */
-  unindexed: Set<Segment>;
+  /** Those of them that nobody has read yet. */
+  unread: Set<Segment>;
+  /** Whether the catalog file tells of all of them. */
+  covered: boolean;
   now(): number;
   nextFile(): number;
 }
 
+/** A start reads so many segments, of which the catalog file does not tell, in about half a second. */
+const MOST_UNTOLD = 4;
+
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
-  const { files, paths, log, catalog, sequences, segments, sealed, unindexed } = parts;
+  const { files, paths, log, catalog, sequences, segments, sealed, unread } = parts;
+  let untold = parts.covered ? 0 : MOST_UNTOLD;
   let stopping = false;
   let failure: unknown;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
-  const unread = sealed.filter((segment) => !unindexed.has(segment));
 
-  /** An index spares the start the reading of a segment; damage in it would be served unnoticed. */
+  /** The catalog file spares the start the reading of a segment; damage in it would be served unnoticed. */
   const check = async (segment: Segment): Promise<void> => {
     const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
-      if (!stopping) commitAt(segment.path, buffer, start, end, offset);
+      if (!stopping) batchAt(segment.path, buffer, start, end, offset);
       return !stopping;
     };
     const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
     if (end < segment.bytes && !stopping) throw new StoreDamaged(segment.path, end, "its last line has no end");
+    if (!stopping) unread.delete(segment);
   };
 
-  /** Writes the index of a segment; what still lay in the file `replaced`, which it takes the place of, is moved first. */
-  const index = async (segment: Segment, replaced?: number): Promise<void> => {
-    const builder = newIndex(sequences);
-    let operations = 0;
-    let live = 0;
-    const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
-      if (stopping) return false;
-      const { body } = commitAt(segment.path, buffer, start, end, offset);
-      eachOperation(buffer, body, end, ({ collection, id, revision, deleted, start: at }) => {
-        operations++;
-        const latest = catalog.place(collection, id);
-        const place = placeOf(segment.file, offset + at - start);
-        const moves = !deleted && latest !== undefined && fileOf(latest) === replaced;
-        if (moves) catalog.put(collection, id, place);
-        if (deleted && latest === undefined) builder.buried(collection, id, revision);
-        else if (moves || latest === place) builder.live(collection, id, offset + at - start);
-        else return;
-        live++;
-      });
-      return true;
-    };
-    const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
-    if (end < segment.bytes) return;
-    if (replaced !== undefined) {
-      segment.operations = operations;
-      segment.live += live;
-    }
-    await replaceFile(files, paths.index(segment.header.segment), builder.content(segment));
-    unindexed.delete(segment);
+  const told = async (): Promise<void> => {
+    if (sealed.length > 0) await writeCatalog(files, paths, catalog, sealed);
+    untold = 0;
   };
 
-  const compactOne = async (segment: Segment): Promise<void> => {
+  const compactOne = async (segment: Segment, forgets: boolean): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
-    const compacted = await writeCompacted(
-      { files, catalog, sequences, stopped },
-      segment,
-      parts.nextFile(),
-      writtenAt,
-    );
+    const to = { file: parts.nextFile(), writtenAt, forgets };
+    const compacted = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
     if (!compacted) return;
     segments.set(compacted.file, compacted);
     await files.rename(asideOf(segment.path), segment.path);
     sealed[sealed.indexOf(segment)] = compacted;
-    unindexed.delete(segment);
-    unindexed.add(compacted);
+    unread.delete(segment);
+    untold = MOST_UNTOLD;
     await files.syncFolder(dirname(segment.path));
-    await index(compacted, segment.file);
-    if (stopping) return;
+    // Until all of it has moved, what lay in the file before is read there. It is not stopped in the middle: the catalog file
+    // would lack the rest.
+    await relocate(files, catalog, compacted, segment.file);
     segments.delete(segment.file);
     await files.close(segment.fd);
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
-  const pass = async (worthwhile: (segment: Segment) => boolean): Promise<void> => {
-    for (const segment of unread.splice(0)) if (!stopping) await check(segment);
-    for (const segment of [...unindexed]) if (!stopping) await index(segment);
-    for (const segment of [...sealed]) if (!stopping && worthwhile(segment)) await compactOne(segment);
+  const pass = async (worthwhile: (superseded: number, all: number) => boolean): Promise<void> => {
+    for (const segment of [...unread]) if (!stopping) await check(segment);
+    let forgets = true;
+    for (const segment of [...sealed]) {
+      const { puts, live, deletions } = segment;
+      const superseded = puts - live + (forgets ? deletions : 0);
+      if (!stopping && worthwhile(superseded, puts + deletions)) await compactOne(segment, forgets);
+      forgets &&= isClean(sealed[segment.header.segment - 1]!);
+    }
+    if (!stopping && untold >= MOST_UNTOLD) await told();
   };
 
-  const enqueue = (worthwhile: (segment: Segment) => boolean): Promise<void> => {
+  const enqueue = (worthwhile: (superseded: number, all: number) => boolean): Promise<void> => {
     const done = work.then(async () => {
       if (stopping) return;
       if (failure !== undefined) throw failure;
@@ -133,12 +117,24 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     return done;
   };
 
+  const wake = (): void =>
+    void enqueue((superseded, all) => superseded > 0 && superseded >= all / 2).catch(() => undefined);
+
   return {
-    wake: () => void enqueue(({ live, operations }) => live <= operations / 2).catch(() => undefined),
-    compact: () => enqueue(({ live, operations }) => live < operations),
+    wake,
+    sealed(segment) {
+      sealed.push(segment);
+      untold++;
+      wake();
+    },
+    compact: () => enqueue((superseded) => superseded > 0),
     async stop() {
       stopping = true;
       await work;
+      if (untold > 0 && failure === undefined)
+        await told().catch((error: unknown) =>
+          log.warn("the catalog file could not be written; the next start reads the journal", { error }),
+        );
     },
   };
 }

@@ -1,10 +1,10 @@
 /** Reads records from the journal's files by their places. */
 import type { Version } from "../../lib/store/engine/view.ts";
-import { frozen, Json } from "../../lib/store/json.ts";
+import { Json } from "../../lib/store/json.ts";
 import { fileOf, offsetOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
 import { keyText, StoreDamaged } from "./journal_format.ts";
-import type { Segment } from "./segment.ts";
+import { isEarlier, type Segment } from "./segment.ts";
 
 /** Cold reads. Errors: `StoreDamaged`, and those of the file system. */
 export interface Reader {
@@ -20,8 +20,24 @@ const GUESS = 4 * 1024;
 const GAP = 16 * 1024;
 const BUFFER_BYTES = 256 * 1024;
 
-/** A reader over the open files of a journal. */
-export function newReader(files: Files, segmentOf: (file: number) => Segment): Reader {
+/** The value of a record as its file has it, read when it is asked for. */
+class ReadJson extends Json {
+  readonly #damaged: () => StoreDamaged;
+  constructor(text: string, damaged: () => StoreDamaged) {
+    super(text);
+    this.#damaged = damaged;
+  }
+  override get value(): unknown {
+    try {
+      return super.value;
+    } catch {
+      throw this.#damaged();
+    }
+  }
+}
+
+/** A reader over the open files of a journal. `sequences`: collections whose records have no key in front of them. */
+export function newReader(files: Files, segmentOf: (file: number) => Segment, sequences: readonly string[]): Reader {
   const shared = Buffer.allocUnsafe(BUFFER_BYTES);
 
   const damaged = (place: number): StoreDamaged =>
@@ -48,17 +64,15 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment): R
     end: number,
   ): Version => {
     const text = buffer.toString("utf8", start, end);
+    const broken = (): StoreDamaged => damaged(place);
+    if (sequences.includes(collection) && !isEarlier(segmentOf(fileOf(place))))
+      return { collection, id, revision: 1, json: new ReadJson(text, broken) };
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);
-    if (!text.startsWith(key) || comma === -1) throw damaged(place);
-    const value = text.slice(comma + 1, -1);
-    try {
-      const json = new Json(value, frozen(JSON.parse(value)));
-      return { collection, id, revision: Number(text.slice(key.length, comma)), json };
-    } catch {
-      throw damaged(place);
-    }
+    if (!text.startsWith(key) || comma === -1) throw broken();
+    const json = new ReadJson(text.slice(comma + 1, -1), broken);
+    return { collection, id, revision: Number(text.slice(key.length, comma)), json };
   };
 
   const read: Reader["read"] = (collection, id, place) => {

@@ -1,48 +1,28 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
 import { sequenceId } from "../../lib/store/collections.ts";
-import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
-import { inner, type SyncView, type Version } from "../../lib/store/engine/view.ts";
+import { inner, type Key, type SyncView, type Version } from "../../lib/store/engine/view.ts";
 import { overlay } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
+import type { Hot } from "./state_file.ts";
 
-/** Collections that are held in memory, by name. */
-export type Hot = ReadonlyMap<string, SortedMap<Version>>;
-
-/** The durable records: hot collections from memory, everything else from the journal's files. */
+/** The durable records: those of the state file from memory, everything else from the journal's files. */
 export interface Durable extends SyncView {
-  readonly hot: Hot;
   version(collection: string, id: string): Version | undefined;
   /** Enters a version that has become durable at a place. */
   enter(version: Version, place: number): void;
 }
 
-/** The durable records of a catalog; the named collections are read into memory. */
-export function newDurable(catalog: Catalog, reader: Reader, names: readonly string[]): Durable {
-  const hot = new Map(
-    names.map((collection) => {
-      const versions = sortedMap<Version>();
-      for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
-        versions.set(version.id, version);
-      return [collection, versions];
-    }),
-  );
-
-  const live = (collection: string, id: string): Version | undefined => {
+/** The durable records of a catalog; `hot` are those of the state file. */
+export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable {
+  const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);
     if (held) return held.get(id);
     const place = catalog.place(collection, id);
     return place === undefined ? undefined : reader.read(collection, id, place);
   };
 
-  const version: Durable["version"] = (collection, id) => {
-    const found = live(collection, id);
-    const revision = found ? 0 : catalog.buried(collection, id);
-    return revision === 0 ? found : { collection, id, revision, json: undefined };
-  };
-
   return {
-    hot,
     version,
     versions: (keys) => keys.map(({ collection, id }) => version(collection, id)),
     list(collection, options) {
@@ -53,14 +33,9 @@ export function newDurable(catalog: Catalog, reader: Reader, names: readonly str
     },
     enter(version, place) {
       const { collection, id, revision, json } = version;
-      const held = hot.get(collection);
-      if (json) {
-        catalog.put(collection, id, place);
-        held?.set(id, version);
-      } else {
-        catalog.bury(collection, id, revision);
-        held?.delete(id);
-      }
+      if (json) catalog.put(collection, id, place);
+      else catalog.bury(collection, id, revision);
+      hot.enter(version);
     },
   };
 }
@@ -69,17 +44,25 @@ export function newDurable(catalog: Catalog, reader: Reader, names: readonly str
 export interface Accepted extends SyncView {
   /** Takes writes on. Errors: when a sequence would not only grow; then none is taken. */
   add(writes: readonly Version[]): void;
-  /** These have become durable. */
-  settle(versions: readonly Version[]): void;
+  /** This has become durable. */
+  settle(version: Version): void;
 }
 
-/** Nothing accepted yet. `sizes`: the collections that are only appended to, and how many records each has. */
+/** Nothing accepted yet. `sequences`: collections that are only appended to. */
 export function newAccepted(
   durable: Pick<Durable, "version" | "list">,
-  sizes: Iterable<readonly [collection: string, size: number]>,
+  catalog: Pick<Catalog, "size" | "floor">,
+  sequences: readonly string[],
 ): Accepted {
   const accepted = new Map<string, Map<string, Version>>();
-  const appended = new Map(sizes);
+  const appended = new Map(sequences.map((name) => [name, catalog.size(name)]));
+  const floors = new Map<string, number>();
+
+  /** What is there no more, or never was, has the revision that all in its collection begin above. */
+  const absent = ({ collection, id }: Key): Version | undefined => {
+    const revision = Math.max(catalog.floor(collection), floors.get(collection) ?? 0);
+    return revision === 0 ? undefined : { collection, id, revision, json: undefined };
+  };
 
   const checkSequences = (writes: readonly Version[]): void => {
     const grown = new Map<string, number>();
@@ -98,21 +81,26 @@ export function newAccepted(
 
   return {
     versions: (keys) =>
-      keys.map(({ collection, id }) => accepted.get(collection)?.get(id) ?? durable.version(collection, id)),
+      keys.map((key) => {
+        const version = accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id);
+        return version?.json ? version : absent(key);
+      }),
     list(collection, options) {
       const { below, over } = overlay(accepted.get(collection), options);
       return over(durable.list(collection, below));
     },
     add(writes) {
       checkSequences(writes);
-      for (const version of writes) inner(accepted, version.collection).set(version.id, version);
-    },
-    settle(versions) {
-      for (const version of versions) {
-        const known = accepted.get(version.collection);
-        // A later transaction may have written the record again.
-        if (known?.get(version.id) === version) known.delete(version.id);
+      for (const version of writes) {
+        const { collection, id, revision, json } = version;
+        inner(accepted, collection).set(id, version);
+        if (!json) floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       }
+    },
+    settle(version) {
+      const known = accepted.get(version.collection);
+      // A later transaction may have written the record again.
+      if (known?.get(version.id) === version) known.delete(version.id);
     },
   };
 }

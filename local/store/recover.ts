@@ -1,6 +1,6 @@
-/** Brings a store back from its files: checks them against each other, cuts a torn end, or begins anew. */
+/** Brings a store back from its files: reads them, checks them against each other, cuts a torn end, or begins anew. */
 import { basename } from "node:path";
-import { StoreDamaged } from "./journal_format.ts";
+import { type Catalog, newCatalog, readCatalog } from "./catalog.ts";
 import {
   asideOf,
   type Files,
@@ -12,9 +12,10 @@ import {
   replaceFile,
   writeAll,
 } from "./files.ts";
-import { type LastSegment, newReplay, type Replay } from "./replay.ts";
-import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { StoreDamaged } from "./journal_format.ts";
+import { type LastSegment, newReplay } from "./replay.ts";
+import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
+import type { State } from "./state_file.ts";
 
 const PIECE = 1 << 20;
 
@@ -23,18 +24,28 @@ export interface RecoverParts {
   files: Files;
   paths: Paths;
   sequences: readonly string[];
-  readSnapshot(): Promise<Snapshot | null>;
+  /** The state file, if there is one. */
+  readState(): Promise<State | null>;
   now(): number;
   newId(): string;
 }
 
 /** A store's files as they were found, read and agreeing with each other. */
 export interface Found {
-  replay: Replay;
+  catalog: Catalog;
   listing: Listing;
+  /** The open files by their numbers. */
+  segments: Map<number, Segment>;
+  nextFile(): number;
   sealed: Segment[];
-  last: LastSegment | undefined;
-  snapshot: Snapshot | null;
+  /** Sealed segments that were not read, since the catalog file told of them. */
+  unread: Set<Segment>;
+  /** Whether the catalog file tells of all the sealed segments as they are. */
+  covered: boolean;
+  readonly last: LastSegment | undefined;
+  /** The store's id and the number of its last commit. */
+  store: string | undefined;
+  sequence: number;
 }
 
 /** A store's files, ready to be written. */
@@ -46,81 +57,118 @@ export interface Mended {
 }
 
 /** Reads the files of a store, and changes none. Errors: `StoreDamaged`; the file system's own. */
-export async function examine({ files, paths, sequences, readSnapshot }: RecoverParts): Promise<Found> {
+export async function examine({ files, paths, sequences, readState }: RecoverParts): Promise<Found> {
   await makeDurableFolder(files, paths.folder);
   const names = await files.names(paths.folder);
   const listing = listingOf(paths, names);
-  const snapshot = await readSnapshot();
-  const replay = newReplay(files, sequences, snapshot?.sequence ?? 0);
+  const state = await readState();
+  const segments = new Map<number, Segment>();
+  const released = (file: number): void => {
+    const segment = segments.get(file);
+    if (segment) segment.live--;
+  };
+  let lastFile = listing.segments.length + 1;
+  const nextFile = (): number => ++lastFile;
   try {
+    const filled = newCatalog(sequences, released);
+    const first = listing.segments[0];
+    const kept =
+      first === undefined
+        ? undefined
+        : await readCatalog(files, paths.catalog, await storeOf(files, paths.segment(first)), filled);
+    const catalog = kept ? filled : newCatalog(sequences, released);
+    const replay = newReplay({ files, catalog, segments, kept, nextFile });
     const sealed: Segment[] = [];
-    for (const number of listing.segments)
-      sealed.push(await replay.sealed(paths.segment(number), sealed.length + 1, paths.index(number)));
+    for (const number of listing.segments) sealed.push(await replay.sealed(paths.segment(number), sealed.length + 1));
     const hasJournal = names.includes(basename(paths.journal));
-    const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1) : undefined;
-    if (snapshot) checkSnapshot(snapshot, replay, paths);
-    return { replay, listing, sealed, last, snapshot };
+    const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1, state?.sequence ?? 0) : undefined;
+    const { store, sequence, unread, covered } = replay;
+    if (state) checkState(state, { store, sequence, last }, paths);
+    return { catalog, listing, segments, nextFile, sealed, unread, covered, last, store, sequence };
   } catch (error) {
-    await replay.close();
+    await closeAll(files, segments);
     throw error;
   }
 }
 
+/** The store whose journal a file is of. */
+async function storeOf(files: Files, path: string): Promise<string> {
+  const { fd, header } = await openSegment(files, path, 0, "read");
+  await files.close(fd);
+  return header.store;
+}
+
+/** Closes every file. */
+export const closeAll = (files: Files, segments: ReadonlyMap<number, Segment>): Promise<unknown> =>
+  Promise.allSettled([...segments.values()].map(({ fd }) => files.close(fd)));
+
 /** Makes what was found ready: cuts a torn end, begins the journal's next file, removes what a crash left half written. */
-export async function mend(parts: RecoverParts, { replay, listing, sealed, last }: Found): Promise<Mended> {
+export async function mend(parts: RecoverParts, found: Found): Promise<Mended> {
   const { files, paths } = parts;
-  const store = replay.store ?? parts.newId();
-  const active = last?.segment ?? (await begin(parts, replay, store, sealed.length + 1));
-  const torn = last && last.end < active.bytes ? await cut(parts, active, last.end, listing.torn) : undefined;
-  // A process that was killed may have left lines and names that no sync has reached yet.
-  if (last) await writeAgain(files, last);
-  await files.sync(active.fd);
+  const { last, listing, sealed } = found;
+  const store = found.store ?? parts.newId();
+  let active = last?.segment;
+  let torn: string | undefined;
+  if (last && active) {
+    if (last.end < active.bytes) torn = await cut(parts, active, last.end, listing.torn);
+    // A process that was killed may have left lines and names that no sync has reached yet.
+    await writeAgain(files, last);
+    await files.sync(active.fd);
+    if (isEarlier(active)) {
+      await files.rename(paths.journal, (active.path = paths.segment(active.header.segment)));
+      await files.syncFolder(paths.folder);
+      sealed.push(active);
+      found.covered = false;
+      active = undefined;
+    }
+  }
+  active ??= await begin(parts, found, store);
   await files.syncFolder(paths.folder);
   for (const leftover of listing.leftovers) await files.remove(leftover);
   return { store, active, torn };
 }
 
-function checkSnapshot(snapshot: Snapshot, { store, last }: Replay, { state, journal }: Paths): void {
+function checkState(
+  state: State,
+  { store, sequence, last }: Pick<Found, "store" | "sequence" | "last">,
+  { state: path, journal }: Paths,
+): void {
   if (store === undefined)
     throw new StoreDamaged(
-      state,
+      path,
       0,
       `its journal, ${journal}, is missing`,
-      `Restore it, or move ${state} away to begin anew.`,
+      `Restore it, or move ${path} away to begin anew.`,
     );
-  if (snapshot.store !== store)
+  if (state.store !== store)
     throw new StoreDamaged(
-      state,
+      path,
       0,
       `it belongs to another store than ${journal}`,
       "Put back the file that belongs beside it.",
     );
-  if (snapshot.sequence > last)
+  if (state.sequence > sequence)
     throw new StoreDamaged(
-      state,
+      path,
       0,
-      `it shows commit ${snapshot.sequence}, but ${journal} ends with ${last}`,
-      "The journal is older than it, or was cut: restore the journal.",
+      `it shows commit ${state.sequence}, but ${journal} ends with ${sequence}, at byte ${last?.end ?? 0}`,
+      "The journal is older than it, was cut, or is damaged there: restore the journal.",
     );
 }
 
 /** Makes the journal's next file: the first of all, or the one that a crash kept from following a sealed segment. */
-async function begin(
-  { files, paths, now }: RecoverParts,
-  replay: Replay,
-  store: string,
-  number: number,
-): Promise<Segment> {
+async function begin({ files, paths, now }: RecoverParts, found: Found, store: string): Promise<Segment> {
+  const { segments, sealed, nextFile, sequence } = found;
   const writtenAt = new Date(now()).toISOString();
-  const header = { format: JOURNAL_FORMAT, store, segment: number, after: replay.last, written_at: writtenAt } as const;
-  const segment = await createSegment(files, paths.journal, replay.nextFile(), header);
-  replay.segments.set(segment.file, segment);
+  const header = { format: JOURNAL_FORMAT, store, segment: sealed.length + 1, after: sequence, written_at: writtenAt };
+  const segment = await createSegment(files, paths.journal, nextFile(), header as Segment["header"]);
+  segments.set(segment.file, segment);
   await files.rename(asideOf(paths.journal), paths.journal);
   return segment;
 }
 
 /**
- * Writes again what the snapshot does not vouch for. After a failed sync the system may hold lines in memory that it takes
+ * Writes again what the state file does not vouch for. After a failed sync the system may hold lines in memory that it takes
  * for written: they can be read, another sync passes over them, and a power cut takes them away.
  */
 async function writeAgain(files: Files, { segment: { fd }, since, end }: LastSegment): Promise<void> {
@@ -140,8 +188,8 @@ async function cut(
 ): Promise<string> {
   const rest = readAt(files, segment.fd, segment.bytes - end, end);
   const path = paths.torn((earlier.at(-1) ?? 0) + 1);
-  await replaceFile(files, path, rest);
+  await replaceFile(files, path, [rest]);
   await files.truncate(segment.fd, end);
-  segment.bytes = end;
+  segment.bytes = segment.reserved = end;
   return path;
 }

@@ -1,14 +1,16 @@
 /** One file of the journal: its header, what is known of it, and the reading of its lines. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { asideOf, type Files, writeAll } from "./files.ts";
-import { type CommitHead, isIntact, lineOf, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
+import { isIntact, type Line, lineOf, NEWLINE, readHead, StoreDamaged } from "./journal_format.ts";
 
 /** What the first line of a journal names. */
-export const JOURNAL_FORMAT = "countersign-journal/1";
+export const JOURNAL_FORMAT = "countersign-journal/2";
+/** Of version 0.1.0; its files are read, and nothing more is written to them. */
+const EARLIER_FORMAT = "countersign-journal/1";
 
 /** The first line of a journal file. */
 export interface Header {
-  format: typeof JOURNAL_FORMAT;
+  format: typeof JOURNAL_FORMAT | typeof EARLIER_FORMAT;
   /** Random, made once with the store: files of two stores are never taken for one. */
   store: string;
   /** Counts the journal's files from 1. */
@@ -26,19 +28,28 @@ export interface Segment {
   /** The checksum of the header line: tells this content from an earlier one under the same name. */
   readonly mark: string;
   /** The number under which places speak of this file; another one when it has been rewritten. */
-  readonly file: number;
+  file: number;
   readonly fd: number;
   path: string;
   /** Where its first commit begins. */
   readonly begins: number;
   /** Length of what is durable. */
   bytes: number;
+  /** Length of the file: behind what is durable lie zeros, so that a sync need not make a new length durable. */
+  reserved: number;
   /** The number of its last commit, `header.after` while it has none. */
   last: number;
-  operations: number;
-  /** How many of the operations are not superseded by a later one. */
+  /** Records that were put, how many of them are not superseded by a later one, and how many were deleted. */
+  puts: number;
   live: number;
+  deletions: number;
 }
+
+/** Whether nothing in a segment is superseded: then nothing in it comes back when a later deletion of it is forgotten. */
+export const isClean = ({ puts, live }: Segment): boolean => live === puts;
+
+/** Whether its sequences lie among its operations. */
+export const isEarlier = ({ header }: Segment): boolean => header.format === EARLIER_FORMAT;
 
 const LONGEST_HEADER = 4096;
 
@@ -52,14 +63,26 @@ export async function openSegment(files: Files, path: string, file: number, mode
     if (end === -1 || !isIntact(start.subarray(0, end)))
       throw new StoreDamaged(path, 0, "this is not the first line of a journal");
     const segment = segmentOf(path, file, fd, start.subarray(0, end + 1));
-    if (segment.header.format !== JOURNAL_FORMAT)
+    if (segment.header.format !== JOURNAL_FORMAT && !isEarlier(segment))
       throw new StoreDamaged(path, 0, `it is not of the format ${JOURNAL_FORMAT}`, "Use the version that wrote it.");
-    segment.bytes = await files.size(fd);
+    segment.reserved = await files.size(fd);
+    segment.bytes = contentEnd(files, fd, segment.reserved);
     return segment;
   } catch (error) {
     await files.close(fd);
     throw error;
   }
+}
+
+/** Where the zeros begin that a file ends with. */
+function contentEnd(files: Files, fd: number, size: number): number {
+  const buffer = Buffer.allocUnsafe(64 * 1024);
+  for (let end = size; end > 0;) {
+    const from = Math.max(0, end - buffer.length);
+    files.read(fd, buffer, end - from, from);
+    for (; end > from; end--) if (buffer[end - from - 1] !== 0) return end;
+  }
+  return 0;
 }
 
 /** Writes the file of a segment with only its header, aside and durable; who calls renames it to `path`. */
@@ -87,9 +110,11 @@ function segmentOf(path: string, file: number, fd: number, line: Buffer): Segmen
     path,
     begins: length,
     bytes: length,
+    reserved: length,
     last: header.after,
-    operations: 0,
+    puts: 0,
     live: 0,
+    deletions: 0,
   };
 }
 
@@ -137,11 +162,11 @@ export async function scanLines(
   return base;
 }
 
-/** The head of the commit on a visited line of the file `path`. Errors: `StoreDamaged` when it is not as it was written. */
-export function commitAt(path: string, buffer: Buffer, start: number, end: number, offset: number): CommitHead {
+/** The head of a visited line of the file `path`. Errors: `StoreDamaged` when it is not as it was written. */
+export function batchAt(path: string, buffer: Buffer, start: number, end: number, offset: number): Line {
   if (!isIntact(buffer.subarray(start, end)))
     throw new StoreDamaged(path, offset, "the line does not match its checksum");
   const head = readHead(buffer, start);
-  if (!head) throw new StoreDamaged(path, offset, "the line is not a commit");
+  if (!head) throw new StoreDamaged(path, offset, "the line is not a batch of commits");
   return head;
 }

@@ -56,11 +56,11 @@ async function cpuOf(pid) {
 async function tear(journal) {
   const file = await open(journal, "r+");
   try {
-    const { size } = await file.stat();
-    const end = Buffer.alloc(Math.min(size, 65_536));
-    await file.read(end, 0, end.length, size - end.length);
-    const line = end.subarray(end.lastIndexOf(10, end.length - 2) + 1);
-    if (end.at(-1) === 10) await file.write(line, 0, Math.ceil(line.length / 2), size);
+    // Behind the last line lie zeros, where the next would have been written.
+    const content = await file.readFile();
+    const size = content.findLastIndex((byte) => byte !== 0) + 1;
+    const line = content.subarray(content.lastIndexOf(10, size - 2) + 1, size);
+    if (line.at(-1) === 10) await file.write(line, 0, Math.ceil(line.length / 2), size);
   } finally {
     await file.close();
   }

@@ -1,13 +1,14 @@
-/** The store on files when it starts: replay, torn ends, sealed files and their indexes, compaction, snapshot. */
+/** The store on files when it starts: replay, torn ends, sealed files and their catalog, compaction, state file. */
 
 const RECOVERY = ["test/local/store/recovery.test.ts"];
 const SEGMENTS = ["test/local/store/segments.test.ts"];
-const replay = { file: "local/store/replay.ts", tests: RECOVERY };
+const TORN = ["test/local/store/torn_batch.test.ts"];
 const recover = { file: "local/store/recover.ts", tests: RECOVERY };
+const replay = { file: "local/store/replay.ts", tests: RECOVERY };
 const compaction = { file: "local/store/compaction.ts", tests: SEGMENTS };
 const maintenance = { file: "local/store/maintenance.ts", tests: SEGMENTS };
-const index = { file: "local/store/segment_index.ts", tests: SEGMENTS };
-const snapshot = { file: "local/store/snapshot.ts", tests: ["test/local/store/snapshot.test.ts"] };
+const catalogFile = { file: "local/store/catalog.ts", tests: [...SEGMENTS, ...RECOVERY] };
+const stateFile = { file: "local/store/state_file.ts", tests: ["test/local/store/state_file.test.ts"] };
 
 export const recovery = [
   {
@@ -19,8 +20,9 @@ export const recovery = [
   {
     ...replay,
     name: "damage in the middle of the journal passes for a torn end",
-    find: "if (isIntact(buffer.subarray(from, to))) refuseRest(path, end);",
+    find: "if (isIntact(buffer.subarray(from, to))) refuse(path, end);",
     replace: "void [buffer, from, to];",
+    tests: [...RECOVERY, ...TORN],
     grave: true,
   },
   {
@@ -45,20 +47,20 @@ export const recovery = [
   {
     ...replay,
     name: "a sealed file may end in a broken line",
-    find: "if (end < segment.bytes) refuseRest(path, end);",
+    find: "if (end < segment.bytes) refuse(path, end);",
     replace: "",
     tests: [...RECOVERY, ...SEGMENTS],
   },
   {
     ...recover,
-    name: "a journal older than its snapshot is served",
-    find: "if (snapshot.sequence > last)",
+    name: "a journal older than its state file is served",
+    find: "if (state.sequence > sequence)",
     replace: "if (false)",
   },
   {
     ...recover,
-    name: "a snapshot of another store is taken for this one's",
-    find: "if (snapshot.store !== store)",
+    name: "a state file of another store is taken for this one's",
+    find: "if (state.store !== store)",
     replace: "if (false)",
   },
   {
@@ -70,7 +72,7 @@ export const recovery = [
   {
     ...recover,
     name: "a torn end is cut off before it is set aside",
-    find: "await replaceFile(files, path, rest);",
+    find: "await replaceFile(files, path, [rest]);",
     replace: "",
   },
   {
@@ -82,7 +84,7 @@ export const recovery = [
   {
     ...recover,
     name: "lines that a failed sync left in memory are taken for written",
-    find: "if (last) await writeAgain(files, last);",
+    find: "await writeAgain(files, last);",
     replace: "void writeAgain;",
     tests: ["test/local/store/crash.test.ts"],
     only: "any call may fail|killed right after",
@@ -90,14 +92,26 @@ export const recovery = [
   {
     ...compaction,
     name: "compaction takes out what is still needed",
-    find: "return deleted ? latest === undefined : latest === place;",
-    replace: "return deleted ? latest === undefined : latest !== place;",
+    find: "if (!deleted) return latest === place;",
+    replace: "if (!deleted) return latest !== place;",
   },
   {
     ...compaction,
-    name: "compaction forgets deletions",
-    find: "return deleted ? latest === undefined : latest === place;",
-    replace: "return !deleted && latest === place;",
+    name: "compaction forgets deletions of what an older file still has",
+    find: 'if (id !== "" && !forgets && latest === undefined) return true;',
+    replace: "",
+  },
+  {
+    ...compaction,
+    name: "compaction keeps deletions for ever",
+    find: 'if (id !== "" && !forgets && latest === undefined) return true;',
+    replace: 'if (id !== "" && latest === undefined) return true;',
+  },
+  {
+    ...compaction,
+    name: "compaction forgets the highest revision of what was deleted",
+    find: "floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));",
+    replace: "void revision;",
   },
   {
     ...compaction,
@@ -114,35 +128,58 @@ export const recovery = [
   },
   {
     ...maintenance,
-    name: "damage that an index spared from being read is never found",
-    find: "for (const segment of unread.splice(0)) if (!stopping) await check(segment);",
-    replace: "void [unread, check];",
+    name: "damage that the catalog file spared from being read is never found",
+    find: "for (const segment of [...unread]) if (!stopping) await check(segment);",
+    replace: "void check;",
   },
   {
     ...maintenance,
     name: "superseded records are never taken out by themselves",
-    find: "enqueue(({ live, operations }) => live <= operations / 2)",
+    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2)",
     replace: "enqueue(() => false)",
   },
   {
-    ...index,
-    name: "an index of earlier content is believed",
-    find: "index.mark !== mark || index.bytes !== bytes ||",
-    replace: "",
-    tests: [...SEGMENTS, ...RECOVERY],
+    ...replay,
+    name: "the catalog file is believed of a segment that was compacted since",
+    find: "if (known.mark === segment.mark && known.bytes === segment.bytes) {",
+    replace: "if (known) {",
   },
   {
-    ...index,
-    name: "an index that was changed is believed",
-    find: "if (end === -1 || !isIntact(content.subarray(start, end))) return undefined;",
-    replace: "if (end === -1) return undefined;",
-    tests: [...SEGMENTS, ...RECOVERY],
+    ...replay,
+    name: "what a compaction took out is still in the catalog after a start",
+    find: "if (!catalog.forget(number)) throw",
+    replace: "if (number < 0) throw",
+  },
+  {
+    ...catalogFile,
+    name: "a catalog file that was changed is believed",
+    find: "if (whole || !isIntact(buffer.subarray(start, end))) return false;",
+    replace: "if (whole) return false;",
+  },
+  {
+    ...catalogFile,
+    name: "the catalog file of another store is believed",
+    find: " && line.store === store",
+    replace: "",
+  },
+  {
+    ...catalogFile,
+    name: "a catalog file that was cut is believed",
+    find: "return whole && end === bytes ?",
+    replace: "return head ?",
+  },
+  {
+    name: "an id that goes takes its neighbour's end along",
+    file: "local/store/places.ts",
+    find: "const grown = (id?.length ?? 0) - (end - start);",
+    replace: "const grown = id?.length ?? 0;",
+    tests: ["test/local/store/parts.test.ts"],
   },
   {
     name: "a record that is no longer where it was is given as something else",
     file: "local/store/reader.ts",
-    find: "if (!text.startsWith(key) || comma === -1) throw damaged(place);",
-    replace: "if (comma === -1) throw damaged(place);",
+    find: "if (!text.startsWith(key) || comma === -1) throw broken();",
+    replace: "if (comma === -1) throw broken();",
     tests: SEGMENTS,
   },
   {
@@ -154,34 +191,34 @@ export const recovery = [
   },
   {
     name: "a deleted record begins at revision 1 again after a start",
-    file: "local/store/tombstones.ts",
-    find: "revisions[slot] = Math.max(revisions[slot]!, revision);",
-    replace: "revisions[slot] = 0;",
+    file: "local/store/catalog.ts",
+    find: "floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));",
+    replace: "void revision;",
     tests: SEGMENTS,
   },
   {
-    ...snapshot,
+    ...stateFile,
     name: "a state file that is none is taken for one",
-    find: "if (value?.format !== STATE_FORMAT || typeof value.store",
-    replace: "if (typeof value?.store",
+    find: "if (!value || !known || typeof value.store",
+    replace: "if (!value || typeof value.store",
     tests: RECOVERY,
   },
   {
-    ...snapshot,
-    name: "a snapshot that cannot be written stops the service",
-    find: 'log.warn("the snapshot could not be written; the journal holds everything", { error });',
+    ...stateFile,
+    name: "a state file that cannot be written stops the service",
+    find: 'log.warn("the state file could not be written; the journal holds everything", { error });',
     replace: "throw error;",
   },
   {
-    ...snapshot,
-    name: "every change writes the whole snapshot",
+    ...stateFile,
+    name: "every change writes the whole state file",
     find: "      if (callOff) return;\n",
     replace: "",
   },
   {
-    name: "a state file of another product is served",
-    file: "local/store/snapshot.ts",
-    find: "if (told !== undefined && kept !== undefined && told !== kept)",
+    ...stateFile,
+    name: "an edited state file is served",
+    find: "if (state.format === STATE_FORMAT && checksum !== checksumOf(state))",
     replace: "if (false)",
     tests: RECOVERY,
   },

@@ -14,8 +14,7 @@ export function judged(files: Files, judge: Judge): Files {
     return (...args: unknown[]) => {
       const error = judge(call, args);
       if (!error) return made(...args);
-      // Only `read` is synchronous.
-      if (call === "read") throw error;
+      if (call === "read" || call === "writeNow") throw error;
       return Promise.reject(error);
     };
   };
@@ -26,7 +25,7 @@ export function judged(files: Files, judge: Judge): Files {
 /** A file layer whose syncs can be held back. */
 export function heldSyncs(files: Files): {
   files: Files;
-  /** Writes and syncs made, in order. */
+  /** Writes to the journal and syncs, in order. */
   calls: ("write" | "sync")[];
   /** Resolves when a sync is being held. */
   syncing(): Promise<void>;
@@ -41,9 +40,9 @@ export function heldSyncs(files: Files): {
     calls,
     files: {
       ...files,
-      write(...args) {
+      writeNow(...args) {
         calls.push("write");
-        return files.write(...args);
+        return files.writeNow(...args);
       },
       async sync(fd) {
         calls.push("sync");

@@ -1,5 +1,5 @@
 /** What the journal looks like, how commits share a sync, and what a failed write or sync leaves. */
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -17,7 +17,9 @@ beforeEach(async () => {
   journal = `${state}.journal.jsonl`;
 });
 
-const lines = async (): Promise<string[]> => (await readFile(journal, "utf8")).trimEnd().split("\n");
+/** What lies in the journal before its zeros. */
+const lines = async (): Promise<string[]> =>
+  (await readFile(journal, "utf8")).replace(/\0+$/, "").trimEnd().split("\n");
 
 describe("a journal line", () => {
   test("is JSON: a number, the operations, and a checksum over what stands before it", async () => {
@@ -29,7 +31,7 @@ describe("a journal line", () => {
     await store.transact((tx) => tx.delete("things", "b"));
     const [header, first, second] = await lines();
     expect(JSON.parse(header!)).toMatchObject({
-      format: "countersign-journal/1",
+      format: "countersign-journal/2",
       store: "store-1",
       segment: 1,
       after: 0,
@@ -105,6 +107,7 @@ test("an audit entry is only ever appended, whatever a caller tries", async () =
 test("what is accepted while a sync runs shares one write and one sync", async () => {
   const disk = heldSyncs(nodeFiles);
   const store = await opened(state, { files: disk.files });
+  await store.transact((tx) => tx.put("things", "before", 0));
   disk.calls.length = 0;
   const release = disk.hold();
   const first = store.transact((tx) => tx.put("things", "first", 0));
@@ -132,6 +135,63 @@ test.each([
     expect((await again.get("things", String(length)))?.value === character.repeat(length), `${length}`).toBe(true);
 });
 
+test("what shares a write is one line: a sequence bare, and of each record the last version only", async () => {
+  const disk = heldSyncs(nodeFiles);
+  const store = await opened(state, { files: disk.files });
+  await store.transact((tx) => tx.put("things", "a", 0));
+  const all = [1, 2, 3].map((n) =>
+    store.transact((tx) => {
+      tx.put("audit", `000000000000000${n}`, { n }, 0);
+      tx.put("meta", "chain", n);
+      if (n === 2) tx.delete("things", "a");
+      else tx.put("things", n === 3 ? "a" : "b", n);
+    }),
+  );
+  await Promise.all(all);
+  const text = (await lines()).at(-1)!;
+  expect(JSON.parse(text)).toMatchObject({
+    n: 4,
+    prev: 1,
+    audit: [1, { n: 1 }, { n: 2 }, { n: 3 }],
+    ops: [
+      ["things", "", 1],
+      ["meta", "chain", 3, 3],
+      ["things", "b", 1, 1],
+      ["things", "a", 2, 3],
+    ],
+  });
+  expect(text).toContain('\t{"n":1}\t,\t{"n":2}\t,\t{"n":3}\t');
+});
+
+test("zeros are written ahead, so that a sync has no new length to make durable; a close takes them away", async () => {
+  const sizes: number[] = [];
+  const files: Files = {
+    ...nodeFiles,
+    async sync(fd) {
+      sizes.push(await nodeFiles.size(fd));
+      await nodeFiles.sync(fd);
+    },
+  };
+  const store = await opened(state, { files });
+  await store.transact((tx) => tx.put("things", "a", 1));
+  sizes.length = 0;
+  for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", "a", "x".repeat(1000)));
+  expect(new Set(sizes).size).toBe(1);
+  await store.close();
+  expect((await readFile(journal)).includes(0)).toBe(false);
+  expect((await stat(journal)).size).toBeGreaterThan(20_000);
+});
+
+test("without room to write ahead a commit is kept all the same", async () => {
+  const files = judged(nodeFiles, (call, [, bytes]) =>
+    call === "writeNow" && (bytes as Buffer).every((byte) => byte === 0) ? systemError("ENOSPC") : undefined,
+  );
+  const store = await opened(state, { files });
+  for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+  await store.close();
+  expect(await contentOf(await opened(state), COLLECTIONS)).toEqual(live(history(5)[5]!));
+});
+
 describe("when the disk fails", () => {
   const contents = history(20);
 
@@ -157,8 +217,8 @@ describe("when the disk fails", () => {
   const reopened = async (): Promise<Store> => opened(state);
 
   test.each([
-    ["write", "ENOSPC"],
-    ["write", "EIO"],
+    ["writeNow", "ENOSPC"],
+    ["writeNow", "EIO"],
     ["sync", "EIO"],
   ] as const)("a failed %s (%s) is told to all who wait, and nothing of theirs is kept", async (call, code) => {
     const { store, tries, log } = await failing(call, systemError(code));
@@ -236,11 +296,11 @@ describe("when the disk fails", () => {
     let left = Number.POSITIVE_INFINITY;
     const files: Files = {
       ...nodeFiles,
-      async write(fd, bytes, position) {
+      writeNow(fd, bytes, position) {
         if (left === 0) throw systemError("ENOSPC");
         const part = bytes.subarray(0, Math.min(bytes.length, left));
         left -= part.length;
-        return nodeFiles.write(fd, part, position);
+        return nodeFiles.writeNow(fd, part, position);
       },
     };
     const store = await opened(state, { files });
@@ -257,6 +317,7 @@ describe("when the disk fails", () => {
     const files: Files = {
       ...nodeFiles,
       write: (fd, bytes, position) => nodeFiles.write(fd, bytes.subarray(0, 7), position),
+      writeNow: (fd, bytes, position) => nodeFiles.writeNow(fd, bytes.subarray(0, 7), position),
     };
     const store = await opened(state, { files });
     for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));

@@ -9,17 +9,30 @@ export interface Write {
   value?: unknown;
 }
 
-/** Every record as `collection/id` to `[revision, value as JSON]`; a deleted one keeps its revision and has no value. */
+/**
+ * Every record as `collection/id` to `[revision, value as JSON]`. Under `collection/` stands the highest revision of what was
+ * deleted in it, without a value: a new record begins above that.
+ */
 export type Content = Record<string, [revision: number, value: string | undefined]>;
 
-/** The content after some more writes. */
+/** The content after the writes of one more transaction. */
 export function after(content: Content, writes: readonly Write[]): Content {
   const next = { ...content };
+  const gone = new Map<string, number>();
   for (const { collection, id, ...rest } of writes) {
     const key = `${collection}/${id}`;
-    const [revision, value] = next[key] ?? [0, undefined];
-    if ("value" in rest) next[key] = [revision + 1, JSON.stringify(rest.value)];
-    else if (value !== undefined) next[key] = [revision, undefined];
+    const last = next[key]?.[0] ?? gone.get(key);
+    if ("value" in rest) {
+      next[key] = [(last ?? content[`${collection}/`]?.[0] ?? 0) + 1, JSON.stringify(rest.value)];
+      gone.delete(key);
+    } else if (next[key]) {
+      delete next[key];
+      gone.set(key, last!);
+    }
+  }
+  for (const [key, revision] of gone) {
+    const collection = key.slice(0, key.indexOf("/") + 1);
+    next[collection] = [Math.max(next[collection]?.[0] ?? 0, revision), undefined];
   }
   return next;
 }

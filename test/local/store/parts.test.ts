@@ -3,23 +3,34 @@ import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
-import { fileOf, offsetOf, placeOf, sequence } from "../../../local/store/catalog.ts";
+import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/catalog.ts";
+import { idsOf, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
 import { newAccepted } from "../../../local/store/records.ts";
-import { tombstones } from "../../../local/store/tombstones.ts";
+import { seeded } from "./model.ts";
 
 describe("a sequence of places", () => {
   const filled = (count: number) => {
-    const places = sequence();
+    const places = sequencePlaces();
     for (let n = 1; n <= count; n++) places.set(sequenceId(n), n * 10);
     return places;
   };
 
   test("gives every place back, far beyond its first allocation", () => {
-    const places = filled(5000);
-    expect(places.size).toBe(5000);
-    for (const n of [1, 1024, 1025, 1536, 5000]) expect(places.get(sequenceId(n))).toBe(n * 10);
-    for (const id of [sequenceId(0), sequenceId(5001), "1", "", "x", " 000000000000001", "1e3"])
+    const places = filled(50_000);
+    expect(places.size).toBe(50_000);
+    for (const n of [1, 16_384, 16_385, 32_768, 50_000]) expect(places.get(sequenceId(n))).toBe(n * 10);
+    for (const id of [sequenceId(0), sequenceId(50_001), "1", "", "x", " 000000000000001", "1e3"])
       expect(places.get(id), id).toBeUndefined();
+  });
+
+  test("is copied in runs", () => {
+    const places = filled(40_000);
+    const copy = sequencePlaces();
+    const runs: number[] = [];
+    for (let run = places.run(undefined); run; run = places.run(run.text))
+      runs.push((copy.append(run), run.places.length));
+    expect(runs).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
+    expect(copy.page({ limit: Infinity })).toEqual(places.page({ limit: Infinity }));
   });
 
   test("takes the next id or one it has, and no other", () => {
@@ -51,38 +62,62 @@ describe("a sequence of places", () => {
   });
 });
 
-describe("tombstones", () => {
-  test("keep the last revision of each of many, and of no other", () => {
-    const dead = tombstones();
-    for (let n = 0; n < 20_000; n++) dead.raise(`pending_consent/chg_${n}`, (n % 7) + 1);
-    expect(dead.size).toBe(20_000);
-    for (let n = 0; n < 20_000; n++) expect(dead.get(`pending_consent/chg_${n}`)).toBe((n % 7) + 1);
-    for (let n = 20_000; n < 40_000; n++) expect(dead.get(`pending_consent/chg_${n}`)).toBe(0);
+describe("places by id", () => {
+  test("agree with a plain list, however they came and went", () => {
+    const random = seeded(11);
+    const upTo = (count: number): number => Math.floor(random() * count);
+    const places = sortedPlaces();
+    const plain = new Map<string, number>();
+    const someId = (step: number): string =>
+      upTo(3) === 0 ? `rising-${String(step).padStart(7, "0")}` : `${"é字😀".slice(0, upTo(4))}${upTo(3000)}`;
+    for (let step = 1; step <= 12_000; step++) {
+      const id = someId(step);
+      const before = plain.get(id);
+      if (upTo(4) === 0) {
+        if (places.delete(id) !== before) expect.fail(id);
+        plain.delete(id);
+      } else {
+        if (places.set(id, step) !== before) expect.fail(id);
+        plain.set(id, step);
+      }
+    }
+    const all = [...plain].sort(([a], [b]) => (a < b ? -1 : 1));
+    expect(places.size).toBe(all.length);
+    expect(places.page({ limit: Infinity })).toEqual(all);
+    const copy = sortedPlaces();
+    for (let run = places.run(undefined); run; run = places.run(copy.page({ limit: 1, reverse: true })[0]![0]))
+      copy.append(run);
+    expect([copy.size, copy.page({ limit: Infinity })]).toEqual([all.length, all]);
+    const [fifth] = all[4]!;
+    expect(idsOf(places.run(fifth)!)[0]).toBe(all[5]![0]);
+    expect(places.page({ limit: Infinity, reverse: true })).toEqual([...all].reverse());
+    for (const [id, place] of all) if (places.get(id) !== place) expect.fail(id);
+    for (let step = 0; step < 500; step++) {
+      const prefix = upTo(2) ? "" : all[upTo(all.length)]![0].slice(0, upTo(4));
+      const after = upTo(3) ? `${all[upTo(all.length)]![0]}${"x".repeat(upTo(2))}` : undefined;
+      const matching = all.filter(([id]) => id.startsWith(prefix));
+      const range = { limit: 5, ...(prefix !== "" && { prefix }), ...(after !== undefined && { after }) };
+      const forward = matching.filter(([id]) => after === undefined || id > after);
+      const back = matching.filter(([id]) => after === undefined || id < after).reverse();
+      expect(places.page(range)).toEqual(forward.slice(0, 5));
+      expect(places.page({ ...range, reverse: true })).toEqual(back.slice(0, 5));
+    }
+    for (const [id] of all) places.delete(id);
+    expect([places.size, places.page({ limit: 9 }), places.get(all[0]![0])]).toEqual([0, [], undefined]);
   });
+});
 
-  test("only rise", () => {
-    const dead = tombstones();
-    dead.raise("a", 5);
-    dead.raise("a", 3);
-    expect(dead.get("a")).toBe(5);
-    dead.raise("a", 6);
-    expect(dead.get("a")).toBe(6);
-    expect(dead.size).toBe(1);
-  });
-
-  test("whose hashes meet count the higher revision for both, never a lower one", () => {
-    const dead = tombstones(() => 42);
-    dead.raise("a", 5);
-    dead.raise("b", 2);
-    expect([dead.get("a"), dead.get("b")]).toEqual([5, 5]);
-  });
-
-  test("whose slots meet are told apart", () => {
-    const dead = tombstones((id) => Number(id) * 2 ** 20 + 1);
-    for (let n = 1; n <= 200; n++) dead.raise(String(n), n);
-    for (let n = 1; n <= 200; n++) expect(dead.get(String(n))).toBe(n);
-    expect(dead.get("201")).toBe(0);
-  });
+test("a new record begins above what was deleted in its collection, also before that is durable", () => {
+  const catalog = newCatalog([], () => undefined);
+  const accepted = newAccepted({ version: () => undefined, list: () => [] }, catalog, []);
+  const revision = (): number | undefined => accepted.versions([{ collection: "things", id: "new" }])[0]?.revision;
+  expect(revision()).toBeUndefined();
+  catalog.bury("things", "gone", 4);
+  expect(revision()).toBe(4);
+  accepted.add([{ collection: "things", id: "other", revision: 7, json: undefined }]);
+  expect(revision()).toBe(7);
+  catalog.bury("things", "gone", 2);
+  expect(catalog.floor("things")).toBe(4);
 });
 
 test("what is accepted shows the latest version of a record until that one is durable, not an earlier one", () => {
@@ -92,13 +127,17 @@ test("what is accepted shows the latest version of a record until that one is du
     revision,
     json: json(value),
   });
-  const accepted = newAccepted({ version: () => version(1, "durable"), list: () => [] }, []);
+  const accepted = newAccepted(
+    { version: () => version(1, "durable"), list: () => [] },
+    newCatalog([], () => undefined),
+    [],
+  );
   const value = (): unknown => accepted.versions([{ collection: "things", id: "a" }])[0]?.json?.value;
   const versions = [version(2, 2), version(3, 3)];
   for (const one of versions) accepted.add([one]);
-  accepted.settle([versions[0]!]);
+  accepted.settle(versions[0]!);
   expect(value()).toBe(3);
-  accepted.settle([versions[1]!]);
+  accepted.settle(versions[1]!);
   expect(value()).toBe("durable");
 });
 

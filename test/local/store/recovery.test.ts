@@ -1,17 +1,16 @@
 /** What a start makes of files that are torn, damaged, missing or of another store. */
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { FileStore } from "../../../local/store/file_store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { lineOf, StoreDamaged, trailerOf } from "../../../local/store/journal_format.ts";
-import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
-import { opened, readableLog, temporaryFolder } from "./opened.ts";
+import { COLLECTIONS, type Content, contentOf, history, live, perform, workload } from "./model.ts";
+import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 
 let folder: string;
 let state: string;
 let journal: string;
-const contents = history(40);
+const contents = history(60);
 
 beforeEach(async () => {
   folder = await temporaryFolder();
@@ -19,24 +18,18 @@ beforeEach(async () => {
   journal = `${state}.journal.jsonl`;
 });
 
-/** Leaves the files of a store with so many commits, closed, every sealed journal file with its index. */
+/** Leaves the files of a store with so many commits, closed, its catalog file up to date. */
 async function written(count: number, options = {}): Promise<void> {
   const store = await opened(state, options);
   for (let n = 1; n <= count; n++) await store.transact((tx) => perform(tx, workload(n)));
-  await indexed(store);
   await store.close();
 }
-
-const indexed = (store: FileStore): Promise<void> =>
-  expect
-    .poll(async () => (await readdir(folder)).filter((name) => name.endsWith(".index")).length)
-    .toBe(store.status().segments - 1);
 
 const lines = async (): Promise<string[]> => (await readFile(journal, "utf8")).trimEnd().split("\n");
 const rewrite = (changed: string[]): Promise<void> => writeFile(journal, changed.map((line) => `${line}\n`).join(""));
 const offsetOf = (all: string[], index: number): number => Buffer.byteLength(all.slice(0, index).join("\n")) + 1;
 const segment = (number: number): string => `${state}.journal.00000${number}.jsonl`;
-const index = (number: number): string => `${state}.journal.00000${number}.index`;
+const catalog = (): string => `${state}.journal.catalog`;
 
 /** The store opens, and holds what the first `count` commits made. */
 async function holds(count: number, options = {}): Promise<void> {
@@ -75,7 +68,7 @@ async function refused(file: string, offset: number, message: RegExp): Promise<v
 }
 
 describe("the end of the journal", () => {
-  // Without the snapshot: it proves that the last commit was durable, and a cut would rightly be refused.
+  // Without the state file: it proves that the last commit was durable, and a cut would rightly be refused.
   beforeEach(async () => {
     await written(6);
     await rm(state);
@@ -130,7 +123,7 @@ describe("the end of the journal", () => {
     expect(await readFile(`${state}.torn-2`, "utf8")).toBe('{"torn":2');
   });
 
-  test("a line that the snapshot shows is never cut as torn", async () => {
+  test("a line that the state file shows is never cut as torn", async () => {
     await holds(6);
     const all = await lines();
     await rewrite([...all.slice(0, 6), all[6]!.slice(0, -3)]);
@@ -178,7 +171,7 @@ describe("the middle of the journal", () => {
 
   test("an audit entry that does not follow the one before is refused", async () => {
     const all = await lines();
-    const body = all[6]!.replace("0000000000000006", "0000000000000009").replace(/,"crc".*/, "");
+    const body = all[6]!.replace('"audit":[6', '"audit":[9').replace(/,"crc".*/, "");
     await rewrite([...all.slice(0, 6), `${body}${trailerOf(Buffer.from(body))}`]);
     await refused(journal, offsetOf(all, 6), /0000000000000009 does not follow 0000000000000005/);
   });
@@ -197,12 +190,12 @@ describe("the middle of the journal", () => {
   test("a journal of another format is refused", async () => {
     const all = await lines();
     const { crc: _, ...header } = JSON.parse(all[0]!) as Record<string, unknown>;
-    await rewrite([lineOf({ ...header, format: "countersign-journal/2" }).trimEnd(), ...all.slice(1)]);
-    await refused(journal, 0, /not of the format countersign-journal\/1/);
+    await rewrite([lineOf({ ...header, format: "countersign-journal/3" }).trimEnd(), ...all.slice(1)]);
+    await refused(journal, 0, /not of the format countersign-journal\/2/);
   });
 });
 
-describe("the snapshot", () => {
+describe("the state file", () => {
   beforeEach(() => written(6));
 
   test("when it is lost, nothing is lost", async () => {
@@ -228,7 +221,10 @@ describe("the snapshot", () => {
   });
 
   test("of another store it is refused", async () => {
-    await writeFile(state, (await readFile(state, "utf8")).replace("store-1", "store-2"));
+    const theirs = join(folder, "theirs", "state.json");
+    await opened(theirs, { newId: () => "another" }).then((store) => store.close());
+    await rename(theirs, state);
+    await rm(join(folder, "theirs"), { recursive: true });
     await refused(state, 0, /belongs to another store/);
   });
 
@@ -238,8 +234,8 @@ describe("the snapshot", () => {
     ["null", () => "null", /not a state file/],
     [
       "of another format",
-      (text: string) => text.replace("countersign-state/1", "countersign-state/2"),
-      /not a state file of the format countersign-state\/1/,
+      (text: string) => text.replace("countersign-state/2", "countersign-state/3"),
+      /not a state file of the format countersign-state\/2/,
     ],
   ])("%s is refused, and the message says that it can be removed", async (_, damage, message) => {
     await writeFile(state, damage(await readFile(state, "utf8")));
@@ -247,26 +243,31 @@ describe("the snapshot", () => {
     await refused(state, 0, /remove this file/);
   });
 
-  test("of another product than the journal it is refused", async () => {
-    const store = await opened(state);
-    await store.transact((tx) => tx.put("meta", "identity", { product_id: "acme-crm", node_id: "local" }));
-    await store.close();
-    await writeFile(
-      state,
-      (await readFile(state, "utf8")).replace('"product_id": "acme-crm"', '"product_id": "other"'),
-    );
-    await refused(state, 0, /its product_id is "other", in the journal it is "acme-crm"/);
+  test.each([
+    ["a value in it", (text: string) => text.replace('"length": 6', '"length": 7')],
+    ["its sequence", (text: string) => text.replace('"sequence": 6', '"sequence": 5')],
+    ["a record more", (text: string) => text.replace('"leases": {}', '"leases": {"chg_1":{"owner":"x"}}')],
+    ["no checksum", (text: string) => text.replace(/,\s*"checksum": "[0-9a-f]{8}"/, "")],
+  ])("that was edited (%s) is refused", async (_, edit) => {
+    const text = await readFile(state, "utf8");
+    expect(edit(text)).not.toBe(text);
+    await writeFile(state, edit(text));
+    await refused(state, 0, /it was changed after it was written/);
+    await refused(state, 0, /remove this file/);
+  });
+
+  test("that was laid out anew is the same", async () => {
+    await writeFile(state, JSON.stringify(JSON.parse(await readFile(state, "utf8"))));
+    await holds(6);
   });
 });
 
 describe("sealed journal files", () => {
   const small = { segmentBytes: 2500 };
 
-  test("a store without indexes is read whole, and is the same", async () => {
+  test("without the catalog file a store is read whole, and is the same", async () => {
     await written(30, small);
-    const names = await readdir(folder);
-    expect(names.filter((name) => name.endsWith(".index")).length).toBeGreaterThan(3);
-    for (const name of names) if (name.endsWith(".index")) await rm(join(folder, name));
+    await rm(catalog());
     await rm(state);
     await holds(30, small);
   });
@@ -274,63 +275,57 @@ describe("sealed journal files", () => {
   test.each([
     ["cut short", (content: Buffer) => content.subarray(0, content.length - 10)],
     ["short of a line", (content: Buffer) => content.subarray(0, content.lastIndexOf("\n", content.length - 2) + 1)],
+    ["longer", (content: Buffer) => Buffer.concat([content, content.subarray(content.indexOf("\n") + 1)])],
     ["changed", (content: Buffer) => Buffer.from(content.toString().replace("chg_", "chX_"))],
     ["empty", () => Buffer.alloc(0)],
     ["nonsense", () => Buffer.from("nonsense\n")],
-  ])("an index that is %s is not believed", async (_, damage) => {
+  ])("a catalog file that is %s is not believed", async (_, damage) => {
     await written(30, small);
-    await writeFile(index(2), damage(await readFile(index(2))));
+    await writeFile(catalog(), damage(await readFile(catalog())));
     await holds(30, small);
   });
 
-  test("the index of another segment is not believed", async () => {
+  test("the catalog file of another store is not believed", async () => {
+    await written(40, { ...small, newId: () => "another" });
+    const theirs = await readFile(catalog());
+    await rm(folder, { recursive: true });
     await written(30, small);
-    await writeFile(index(2), await readFile(index(3)));
+    await writeFile(catalog(), theirs);
     await holds(30, small);
   });
 
-  test("the index from before a compaction is not believed", async () => {
+  test("a catalog file from before a compaction, or from before later commits, is brought up to date", async () => {
     const store = await opened(state, small);
     const all = Array.from({ length: 60 }, (_, n) => `r${n}`);
     for (const id of all) await store.transact((tx) => tx.put("things", id, "x".repeat(100)));
-    await indexed(store);
-    const old = await readFile(index(2));
-    for (const id of all.filter((_, n) => n % 2)) await store.transact((tx) => tx.put("things", id, "new"));
-    await store.compact();
     await store.close();
-    expect(await readFile(index(2))).not.toEqual(old);
-    await writeFile(index(2), old);
+    const old = await readFile(catalog());
     const again = await opened(state, small);
-    expect((await again.list("things", { limit: 100 })).map(({ id }) => id)).toEqual([...all].sort());
-  });
-
-  test("an index that was made of another content of the same length is not believed", async () => {
-    await written(30, small);
-    const [head, ...rest] = (await readFile(index(2), "utf8")).trimEnd().split("\n");
-    const changed = (line: string, change: (value: Record<string, unknown>) => object): string => {
-      const { crc: _, ...value } = JSON.parse(line) as Record<string, unknown>;
-      return lineOf(change(value));
-    };
-    const moved = rest.map((line) =>
-      changed(line, (value) => ({ ...value, offsets: (value.offsets as number[]).map((offset) => offset + 1) })),
-    );
-    await writeFile(index(2), changed(head!, (value) => ({ ...value, mark: "00000000" })) + moved.join(""));
-    await holds(30, small);
+    for (const id of all.filter((_, n) => n % 2)) await again.transact((tx) => tx.put("things", id, "new"));
+    for (const id of all.filter((_, n) => n % 5 === 0)) await again.transact((tx) => tx.delete("things", id));
+    await again.compact();
+    const expected = await again.list("things", { limit: 100 });
+    await again.close();
+    expect(await readFile(catalog())).not.toEqual(old);
+    await writeFile(catalog(), old);
+    const third = await opened(state, small);
+    expect(await third.list("things", { limit: 100 })).toEqual(expected);
+    await third.close();
   });
 
   test("damage in one that has to be read is refused", async () => {
     await written(30, small);
-    await rm(index(2));
+    await rm(catalog());
     const text = await readFile(segment(2), "latin1");
     await writeFile(segment(2), text.slice(0, -30), "latin1");
     await refused(segment(2), text.lastIndexOf("\n", text.length - 2) + 1, /does not match its checksum/);
   });
 
-  test("one that is shorter than its index says is read, and refused", async () => {
+  test("one that is shorter than the catalog file says is read, and refused", async () => {
     await written(30, small);
     const text = await readFile(segment(2), "latin1");
     await writeFile(segment(2), text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), "latin1");
-    await refused(segment(3), 0, /goes on after commit \d+, but the files before it end with/);
+    await refused(segment(2), 0, /records that were in it are missing/);
   });
 
   test("a missing one is refused", async () => {
@@ -367,11 +362,59 @@ describe("sealed journal files", () => {
   });
 });
 
+describe("what the format before this left", () => {
+  const SAMPLE = join(import.meta.dirname, "../../samples/journal_1");
+  const values = (content: Content): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(live(content)).map(([key, [, value]]) => [key, value]));
+  beforeEach(() => cp(SAMPLE, folder, { recursive: true }));
+
+  const same = async (store: AnyFileStore, count: number): Promise<void> => {
+    expect(store.status().sequence).toBe(count);
+    expect(values(await contentOf(store, COLLECTIONS))).toEqual(values(contents[count]!));
+  };
+
+  test("by a process that was killed opens, is sealed, and goes on in the new format", async () => {
+    const store = await opened(state, { segmentBytes: 4000 });
+    await same(store, 40);
+    expect((await readdir(folder)).filter((name) => name.endsWith(".index"))).toEqual([]);
+    expect(await readFile(segment(4), "utf8")).toContain('"format":"countersign-journal/1"');
+    for (let n = 41; n <= 60; n++) await store.transact((tx) => perform(tx, workload(n)));
+    await same(store, 60);
+    await store.compact();
+    await same(store, 60);
+    await store.close();
+    for (const rewritten of [segment(4), journal])
+      expect(await readFile(rewritten, "utf8")).toContain('"format":"countersign-journal/2"');
+    await rm(catalog());
+    const again = await opened(state, { segmentBytes: 4000 });
+    await same(again, 60);
+  });
+
+  test("with a torn end is cut, with damage refused", async () => {
+    const text = await readFile(journal, "utf8");
+    await writeFile(journal, `${text}{"n":41,"ops":[\t["things`);
+    const store = await opened(state);
+    expect(store.torn).toBe(`${state}.torn-1`);
+    await same(store, 40);
+    await store.close();
+    await rm(folder, { recursive: true });
+    await cp(SAMPLE, folder, { recursive: true });
+    await writeFile(journal, text.replace('{"n":38', '{"n":39'));
+    const damaged = text.split("\n").findIndex((line) => line.startsWith('{"n":38'));
+    await refused(journal, offsetOf(text.split("\n"), damaged), /does not match its checksum/);
+  });
+});
+
 describe("files that are not its own", () => {
   test("are left alone, those it had half written are removed", async () => {
     await written(6);
     const foreign = ["state.json.bak", "state.json.tmp.old", "other.json.tmp", "state.json.journal.1.jsonl"];
-    const leftovers = ["state.json.tmp", "state.json.journal.000001.jsonl.tmp", "state.json.journal.000001.index.tmp"];
+    const leftovers = [
+      "state.json.tmp",
+      "state.json.journal.000001.jsonl.tmp",
+      "state.json.journal.catalog.tmp",
+      "state.json.journal.000001.index",
+    ];
     for (const name of [...foreign, ...leftovers]) await writeFile(join(folder, name), "?");
     await holds(6);
     expect((await readdir(folder)).sort()).toEqual(["state.json", "state.json.journal.jsonl", ...foreign].sort());

@@ -1,7 +1,8 @@
-/** Sealed journal files: their indexes, and their compaction. */
+/** Sealed journal files: the catalog file that tells of them, and their compaction. */
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { sequenceId } from "../../../lib/store/collections.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
 import { newCatalog } from "../../../local/store/catalog.ts";
@@ -37,8 +38,15 @@ const sealedBytes = async (): Promise<number[]> => {
 async function operations(): Promise<[string, string, number, unknown?][]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  const lines = texts.flatMap((text) => text.trimEnd().split("\n").slice(1));
-  return lines.flatMap((line) => (JSON.parse(line) as { ops: [string, string, number, unknown?][] }).ops);
+  const lines = texts.flatMap((text) => text.replace(/\0+$/, "").trimEnd().split("\n").slice(1));
+  return lines.flatMap((line) => {
+    const { audit: [first = 0, ...entries] = [], ops = [] } = JSON.parse(line) as {
+      audit?: [number, ...unknown[]];
+      ops?: [string, string, number, unknown?][];
+    };
+    const keyed = entries.map((value, index) => ["audit", sequenceId(first + index), 1, value] as const);
+    return [...keyed.map((entry): [string, string, number, unknown?] => [...entry]), ...ops];
+  });
 }
 
 test("a journal file that would grow too large is sealed, and all of them are read", async () => {
@@ -62,7 +70,7 @@ test("a commit larger than a journal file may be is kept whole", async () => {
   expect((await again.list("things", { limit: 9 })).map(({ value }) => value.length)).toEqual([10_000, 10_000]);
 });
 
-describe("an index", () => {
+describe("the catalog file", () => {
   test("spares a start the reading of what is sealed", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
@@ -89,29 +97,31 @@ describe("an index", () => {
     expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
   });
 
-  test("that a crash kept from being written is written after the next start", async () => {
+  test("is written when it is some segments behind, and at the close", async () => {
+    const catalog = `${state}.journal.catalog`;
+    const told = async (): Promise<number> =>
+      (JSON.parse((await readFile(catalog, "utf8")).split("\n")[0]!) as { segments: unknown[] }).segments.length;
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
     await store.compact();
+    expect(store.status().segments - 1 - (await told())).toBeLessThan(4);
+    await rm(catalog);
+    await run(store, 61, 70);
     await store.close();
-    const indexes = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.endsWith(".index"));
-    const before = await indexes();
-    for (const name of before) await rm(join(folder, name));
-    const again = await opened(state, SMALL);
-    await again.compact();
-    expect(await indexes()).toEqual(before);
+    expect(await told()).toBe(store.status().segments - 1);
   });
 });
 
 test("a record that is no longer where it was is told of with file and offset, not given as something else", async () => {
   const store = await opened(state, SMALL);
+  await store.transact((tx) => tx.put("live", "kept", true));
   await run(store, 1, 60);
   await store.close();
   const text = await readFile(segmentPath(1), "latin1");
-  await writeFile(segmentPath(1), text.replace('"audit","0000000000000002"', '"audit","0000000000000008"'), "latin1");
+  await writeFile(segmentPath(1), text.replace('"live","kept"', '"live","gone"'), "latin1");
   const again = await opened(state, SMALL);
-  const offset = text.indexOf('["audit","0000000000000002"');
-  for (const read of [again.get("audit", "0000000000000002"), again.list("audit", { limit: 5 })]) {
+  const offset = text.indexOf('["live","kept"');
+  for (const read of [again.get("live", "kept"), again.list("live", { limit: 50 })]) {
     const error = await read.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StoreDamaged);
     expect(error).toMatchObject({ file: segmentPath(1), offset });
@@ -119,7 +129,7 @@ test("a record that is no longer where it was is told of with file and offset, n
   expect((await again.get("audit", "0000000000000003"))?.id).toBe("0000000000000003");
 });
 
-test("damage in a file that its index spared from being read is told of soon after the start", async () => {
+test("damage in a file that the catalog file spared from being read is told of soon after the start", async () => {
   const store = await opened(state, SMALL);
   await run(store, 1, 60);
   await store.compact();
@@ -153,11 +163,47 @@ describe("compaction", () => {
     expect(sealed).toBeLessThan(15);
     await store.close();
     await rm(state);
-    for (const name of await readdir(folder)) if (name.endsWith(".index")) await rm(join(folder, name));
+    for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
     const again = await opened(state, SMALL);
     expect(await contentOf(again, COLLECTIONS)).toEqual(before);
     await run(again, 61, 70);
     expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[70]!));
+  });
+
+  test("leaves nothing of deleted records but the highest revision, once no older file has them", async () => {
+    const store = await opened(state, SMALL);
+    for (let n = 1; n <= 40; n++) {
+      await store.transact((tx) => tx.put("live", `row-${n}`, "x".repeat(100)));
+      if (n > 5) await store.transact((tx) => tx.delete("live", `row-${n - 5}`));
+    }
+    await run(store, 1, 20);
+    await store.compact();
+    const rows = (await operations()).filter(([collection, id]) => collection === "live" && /^row-|^$/.test(id));
+    const ids = new Set(rows.map(([, id]) => id));
+    expect([...ids].sort()).toEqual(["", "row-36", "row-37", "row-38", "row-39", "row-40"]);
+    const { revision } = (await store.get("live", "row-40"))!;
+    await store.transact((tx) => tx.delete("live", "row-40"));
+    await store.close();
+    await rm(`${state}.journal.catalog`);
+    const again = await opened(state, SMALL);
+    await again.transact((tx) => tx.put("live", "row-1", "back", 0));
+    expect((await again.get("live", "row-1"))?.revision).toBe(revision + 1);
+  });
+
+  test("keeps a deletion as long as an older file that is not worth rewriting has what it deleted", async () => {
+    const log = readableLog();
+    const store = await opened(state, { ...SMALL, log });
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    await store.transact((tx) => tx.delete("things", "kept-3"));
+    for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
+    const compacted = () => log.lines.filter(({ message }) => message === "journal segment compacted");
+    await expect.poll(() => compacted().map(({ fields }) => fields!["file"])).toContain(segmentPath(2));
+    expect(compacted().map(({ fields }) => fields!["file"])).not.toContain(segmentPath(1));
+    await store.close();
+    await rm(`${state}.journal.catalog`);
+    const again = await opened(state, SMALL);
+    expect(await again.get("things", "kept-3")).toBeUndefined();
+    expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
   });
 
   test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
@@ -168,7 +214,7 @@ describe("compaction", () => {
     await run(store, 21, 60);
     await store.compact();
     await store.close();
-    for (const name of await readdir(folder)) if (name.endsWith(".index")) await rm(join(folder, name));
+    for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
     const again = await opened(state, SMALL);
     expect(await again.get("things", "gone")).toBeUndefined();
     await again.transact((tx) => tx.put("things", "gone", "back", 0));
@@ -217,9 +263,10 @@ describe("compaction", () => {
       sequences: ["audit"],
       stopped: () => false,
     };
-    const compacted = await writeCompacted(parts, segment, 2, "2026-01-02T00:00:00.000Z");
-    const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).match(/"audit","\d+"/g);
-    expect(kept).toHaveLength(lines.length);
+    const compacted = await writeCompacted(parts, segment, { file: 2, writtenAt: "2026-01-02", forgets: true });
+    const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
+    const entries = kept.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
+    expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
     await Promise.all([segment, compacted!].map(({ fd }) => nodeFiles.close(fd)));
   });
 

@@ -1,13 +1,16 @@
 /**
  * A disk in memory that forgets what was not synced. Every change is an operation; it becomes durable when its file, or
- * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others. As Linux has
- * it, a sync that fails lets go of what it did not write: it can still be read, and the next sync has nothing to do.
+ * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others; of a write it
+ * decides about each sector of 512 bytes, since the system writes them out in any order. As Linux has it, a sync that fails
+ * lets go of what it did not write: it can still be read, and the next sync has nothing to do.
  */
 import { basename, dirname } from "node:path";
 import type { Files } from "../../../local/store/files.ts";
 
-/** What a crash does to operations that no sync has reached. */
+/** What a crash does to operations that no sync has reached; with a function, chance decides. */
 export type Loss = "nothing" | "everything" | (() => number);
+
+const SECTOR = 512;
 
 interface Content {
   volatile: Buffer;
@@ -89,7 +92,8 @@ export function simulatedDisk(): SimulatedDisk {
     },
     size: async (fd) => opened(fd).volatile.length,
     read: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
-    async write(fd, bytes, position) {
+    write: async (fd, bytes, position) => files.writeNow(fd, bytes, position),
+    writeNow(fd, bytes, position) {
       change(opened(fd), { position, bytes: Buffer.from(bytes) });
       return bytes.length;
     },
@@ -130,18 +134,19 @@ export function simulatedDisk(): SimulatedDisk {
     },
     paths: () => [...names.keys()].sort(),
     crash(loss) {
-      const survives = (count: number): number =>
-        loss === "nothing" ? count : loss === "everything" ? 0 : Math.floor(loss() * (count + 1));
-      for (const step of changes) if (survives(1) === 1) rename(step, durableNames);
+      const survives = (): boolean => loss === "nothing" || (loss !== "everything" && loss() < 0.5);
+      for (const step of changes) if (survives()) rename(step, durableNames);
       for (const content of new Set(durableNames.values())) {
-        const kept = survives(content.pending.length);
-        content.pending.forEach((operation, index) => {
-          // The write at which the power went out may be there in part.
-          const { position, bytes } = operation;
-          if (index < kept) content.durable = apply(content.durable, operation);
-          else if (index === kept && bytes && typeof loss === "function")
-            content.durable = apply(content.durable, { position, bytes: bytes.subarray(0, survives(bytes.length)) });
-        });
+        for (const { position, bytes } of content.pending)
+          if (!bytes) {
+            if (survives()) content.durable = apply(content.durable, { position, bytes });
+          } else
+            for (let at = 0; at < bytes.length;) {
+              const end = Math.min(bytes.length, at + SECTOR - ((position + at) % SECTOR));
+              if (survives())
+                content.durable = apply(content.durable, { position: position + at, bytes: bytes.subarray(at, end) });
+              at = end;
+            }
         content.volatile = content.durable;
         content.pending = [];
       }

@@ -1,9 +1,9 @@
 /** When `state.json` is written, and what it shows. */
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
-import type { Schedule } from "../../../local/store/snapshot.ts";
+import type { Schedule } from "../../../local/store/state_file.ts";
 import { judged, systemError } from "./faults.ts";
 import { opened, readableLog, temporaryFolder } from "./opened.ts";
 
@@ -42,11 +42,13 @@ const identity = {
 test("it is there from the start, empty", async () => {
   await opened(state);
   expect(await shown()).toEqual({
-    format: "countersign-state/1",
+    format: "countersign-state/2",
     store: "store-1",
     sequence: 0,
     product_runtime: { meta: {}, kpi: {}, counts: {}, leases: {} },
     co_evolution: { co_evolution: {}, peers: {} },
+    tasks: { tally: {}, tasks_open: {} },
+    checksum: expect.stringMatching(/^[0-9a-f]{8}$/),
   });
 });
 
@@ -158,31 +160,39 @@ test("one that cannot be written is told of, and commits go on", async () => {
   expect(await shown()).toMatchObject({ sequence: 2 });
 });
 
-test("what the journal holds beyond it is told at the start", async () => {
-  const put = (store: Awaited<ReturnType<typeof opened>>, n: number): Promise<void> =>
-    store.transact((tx) => tx.put("audit", String(n).padStart(16, "0"), n));
+test("what the journal holds beyond it is in it after the next start", async () => {
   const { schedule, run } = byHand();
   const store = await opened(state, { schedule });
-  expect(store.replayed).toEqual({ commits: 0, sequences: {} });
-  for (const n of [1, 2, 3]) await put(store, n);
-  run();
-  await expect.poll(shown).toMatchObject({ sequence: 3 });
-  for (const n of [4, 5]) await put(store, n);
   await store.transact((tx) => tx.put("kpi", "latest", 1));
+  run();
+  await expect.poll(shown).toMatchObject({ sequence: 1 });
   const behind = await readFile(state);
+  await store.transact((tx) => {
+    tx.put("kpi", "latest", 2);
+    tx.put("leases", "chg_1", { owner: "a" });
+  });
   await store.close();
-
-  const after = await opened(state);
-  expect(after.replayed).toEqual({ commits: 0, sequences: {} });
-  await after.close();
-
   await writeFile(state, behind);
-  const crashed = await opened(state);
-  expect(crashed.replayed).toEqual({ commits: 3, sequences: { audit: { from: 4, to: 5 } } });
-  await crashed.close();
+  const again = await opened(state);
+  expect((await again.get("kpi", "latest"))?.value).toBe(2);
+  expect(await shown()).toMatchObject({
+    sequence: 2,
+    product_runtime: { kpi: { latest: 2 }, leases: { chg_1: { owner: "a" } } },
+  });
+});
 
-  await rm(state);
-  expect((await opened(state)).replayed).toEqual({ commits: 6, sequences: { audit: { from: 1, to: 5 } } });
+test("the tasks' block shows their counts and which are open", async () => {
+  const store = await opened(state);
+  const counts = { statuses: { queued: 1 }, open: { tasks_normal: 1 }, rated: 0, ratings: 0, rating_sum: 0 };
+  await store.transact((tx) => {
+    tx.put("tally", "tasks", counts);
+    tx.put("tasks_open", "tasks_normal:tsk_1", "2026-01-02T00:00:00.000Z");
+  });
+  await store.close();
+  expect((await shown())["tasks"]).toEqual({
+    tally: { tasks: counts },
+    tasks_open: { "tasks_normal:tsk_1": "2026-01-02T00:00:00.000Z" },
+  });
 });
 
 test("the default timer keeps no process alive", async () => {

@@ -1,0 +1,112 @@
+/**
+ * The power fails while a batch is being written: of its sectors any may be on the disk, and any not. The store then starts
+ * with everything that was acknowledged; what was is never cut, and damage to it never passes for a torn batch.
+ */
+import { beforeEach, expect, test } from "vitest";
+import { LONG } from "../../support/length.ts";
+import type { Files } from "../../../local/store/files.ts";
+import { StoreDamaged } from "../../../local/store/journal_format.ts";
+import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from "./model.ts";
+import { type AnyFileStore, opened } from "./opened.ts";
+import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
+
+const SUBSETS = LONG ? 5000 : 80;
+const SECTOR = 512;
+const STATE = "/data/state.json";
+const JOURNAL = `${STATE}.journal.jsonl`;
+const ACKNOWLEDGED = 5;
+const TOGETHER = 30;
+const contents = history(ACKNOWLEDGED + TOGETHER + 5);
+
+const run = async (store: AnyFileStore, first: number, count: number): Promise<void> => {
+  const numbers = Array.from({ length: count }, (_, index) => first + index);
+  await Promise.all(numbers.map((n) => store.transact((tx) => perform(tx, workload(n)))));
+};
+
+/** The journal as it was acknowledged, and as it is with one more batch of several commits. */
+async function written(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
+  const disk = simulatedDisk();
+  const store = await opened(STATE, { files: disk.files });
+  for (let n = 1; n <= ACKNOWLEDGED; n++) await run(store, n, 1);
+  const before = Buffer.from(disk.content(JOURNAL)!);
+  await run(store, ACKNOWLEDGED + 1, TOGETHER);
+  const after = Buffer.from(disk.content(JOURNAL)!);
+  const end = after.findLastIndex((byte) => byte !== 0) + 1;
+  return { before, after, end, state: Buffer.from(disk.content(STATE)!) };
+}
+
+const diskWith = (journal: Buffer, state: Buffer): SimulatedDisk => {
+  const disk = simulatedDisk();
+  disk.replace(JOURNAL, journal);
+  disk.replace(STATE, state);
+  return disk;
+};
+
+const holds = async (files: Files, count: number): Promise<AnyFileStore> => {
+  const store = await opened(STATE, { files });
+  expect(store.status().sequence).toBe(count);
+  expect(await contentOf(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  return store;
+};
+
+let before: Buffer;
+let after: Buffer;
+let state: Buffer;
+/** Where the batch lies. */
+let start: number;
+let end: number;
+let first: number;
+let sectors: number;
+
+beforeEach(async () => {
+  ({ before, after, end, state } = await written());
+  start = before.findLastIndex((byte) => byte !== 0) + 1;
+  first = Math.floor(start / SECTOR);
+  sectors = Math.ceil(end / SECTOR) - first;
+});
+
+test("several commits are one batch of many sectors, which begins in a sector of the one before", () => {
+  expect(after.subarray(start, end).toString().trimEnd().split("\n")).toHaveLength(1);
+  expect(sectors).toBeGreaterThan(8);
+  expect(start % SECTOR).not.toBe(0);
+});
+
+test("whatever sectors of a batch are lost, the store starts with all that was acknowledged, and goes on", async () => {
+  const random = seeded(512);
+  for (let tried = 0; tried < SUBSETS; tried++) {
+    const journal = Buffer.from(
+      before.length < after.length ? Buffer.concat([before, Buffer.alloc(after.length - before.length)]) : before,
+    );
+    // At first each single sector is lost, then each alone is there, then chance decides.
+    const kept = (sector: number): boolean =>
+      tried < sectors ? sector !== tried : tried < 2 * sectors ? sector === tried - sectors : random() < 0.5;
+    let whole = true;
+    for (let sector = 0; sector < sectors; sector++) {
+      const at = (first + sector) * SECTOR;
+      if (kept(sector)) after.copy(journal, at, at, at + SECTOR);
+      else whole &&= after.subarray(at, at + SECTOR).equals(journal.subarray(at, at + SECTOR));
+    }
+    const disk = diskWith(journal, state);
+    const count = whole ? ACKNOWLEDGED + TOGETHER : ACKNOWLEDGED;
+    const store = await holds(disk.files, count);
+    await run(store, count + 1, 3);
+    disk.crash("everything");
+    await holds(disk.files, count + 3);
+  }
+}, 600_000);
+
+test("a sector lost from a batch that another follows is damage, told by file and place", async () => {
+  const disk = diskWith(after, state);
+  const store = await opened(STATE, { files: disk.files });
+  await run(store, ACKNOWLEDGED + TOGETHER + 1, 1);
+  const journal = Buffer.from(disk.content(JOURNAL)!);
+  for (let sector = 1; sector < sectors - 1; sector++) {
+    const damaged = Buffer.from(journal);
+    damaged.fill(0, (first + sector) * SECTOR, (first + sector + 1) * SECTOR);
+    const error: unknown = await opened(STATE, { files: diskWith(damaged, state).files }).catch(
+      (caught: unknown) => caught,
+    );
+    expect(error).toBeInstanceOf(StoreDamaged);
+    expect(error).toMatchObject({ file: JOURNAL, offset: start });
+  }
+});
