@@ -2,6 +2,7 @@
 import { load, median, requestBytes } from "./load.mjs";
 import {
   bytesIn,
+  caughtUp,
   longestPause,
   processorTime,
   startReference,
