@@ -1,5 +1,5 @@
 /** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
-import { load, median, requestBytes } from "./load.mjs";
+import { load, median, requestBytes, WARM_UP } from "./load.mjs";
 import {
   bytesIn,
   caughtUp,
@@ -21,8 +21,6 @@ const PROPOSAL = {
   expected_delta_k: "12",
   kpi: "deal_win_rate",
 };
-/** A large client behind the reference would be measured, not the server: what the client can take is the same for both. */
-const WARM_UP = 1_000;
 
 /** Rates and processor's time of the service's answers over those of the reference, by the median of the rounds. */
 export async function life({ rounds, requests, seconds }) {

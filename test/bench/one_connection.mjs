@@ -1,7 +1,7 @@
 /** One proposal after another: how many times as long one takes as the disk takes to keep its bytes. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { load, median, requestBytes } from "./load.mjs";
+import { load, median, requestBytes, WARM_UP } from "./load.mjs";
 import { startService, stop, temporaryFolder } from "./programs.mjs";
 
 const COUNT = 300;
@@ -16,12 +16,12 @@ export async function oneConnection({ rounds }) {
     affected_users: "40",
     expected_delta_k: "12",
   });
-  const proposals = () =>
-    load({ port: service.port, count: COUNT, connections: 1, request: () => bytes, expected: 201 });
-  await proposals();
+  const proposals = (count, connections) =>
+    load({ port: service.port, count, connections, request: () => bytes, expected: 201 });
+  await proposals(WARM_UP, 64);
   const pairs = [];
   for (let round = 0; round < rounds; round++)
-    pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals()).p50 });
+    pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals(COUNT, 1)).p50 });
   await stop(service);
   return {
     proposal: median(pairs.map(({ proposal }) => proposal)),
