@@ -159,9 +159,7 @@ function refuseQuery(request: Request): void {
 
 function query(request: Request): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
-  const start = request.url.indexOf("?");
-  if (start === -1) return fields;
-  for (const [key, value] of new URL(request.url).searchParams) {
+  for (const [key, value] of request.url.includes("?") ? new URL(request.url).searchParams : []) {
     if (key in fields) throw invalidField(key, "is given more than once");
     fields[key] = value;
   }
