@@ -1,5 +1,5 @@
 /** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
-import { load, median, requestBytes, WARM_UP } from "./load.mjs";
+import { load, median, requestBytes } from "./load.mjs";
 import {
   bytesIn,
   caughtUp,
@@ -23,7 +23,7 @@ const PROPOSAL = {
 };
 
 /** Rates and processor's time of the service's answers over those of the reference, by the median of the rounds. */
-export async function life({ rounds, requests, seconds }) {
+export async function life({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const reference = await startReference();
@@ -66,7 +66,7 @@ export async function life({ rounds, requests, seconds }) {
   });
 
   for (let round = -1; round < rounds; round++) {
-    const count = round < 0 ? WARM_UP : requests;
+    const count = round < 0 ? warmUp : requests;
     const ids = [];
     await writing("propose", proposing(count, ids));
     await writing("approve", step(ids, "/api/product/approve", { approver: "bo" }));

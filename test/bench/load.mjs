@@ -1,9 +1,6 @@
 /** A bounded load on loopback: raw sockets and prepared bytes, so that the client costs as little as it can. */
 import { connect } from "node:net";
 
-/** Requests of a kind until the engine has compiled what they run through: the first two thousand cost twice as much. */
-export const WARM_UP = 4_000;
-
 /** The bytes of one request; `form`: the fields of a POST. */
 export function requestBytes(method, path, form) {
   const body = form === undefined ? "" : new URLSearchParams(form).toString();

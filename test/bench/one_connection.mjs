@@ -1,14 +1,14 @@
 /** One proposal after another: how many times as long one takes as the disk takes to keep its bytes. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { load, median, requestBytes, WARM_UP } from "./load.mjs";
+import { load, median, requestBytes } from "./load.mjs";
 import { startService, stop, temporaryFolder } from "./programs.mjs";
 
 const COUNT = 300;
 const BYTES = Buffer.alloc(2048, 120);
 
 /** Both medians in milliseconds; writes and proposals in turn, so that a drifting disk drifts for both. */
-export async function oneConnection({ rounds }) {
+export async function oneConnection({ warmUp, rounds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const bytes = requestBytes("POST", "/api/product/propose-crm-followup", {
@@ -18,7 +18,7 @@ export async function oneConnection({ rounds }) {
   });
   const proposals = (count, connections) =>
     load({ port: service.port, count, connections, request: () => bytes, expected: 201 });
-  await proposals(WARM_UP, 64);
+  await proposals(warmUp, 64);
   const pairs = [];
   for (let round = 0; round < rounds; round++)
     pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals(COUNT, 1)).p50 });
