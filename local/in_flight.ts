@@ -4,7 +4,9 @@ import type { Duplex } from "node:stream";
 
 /** A request is in flight until its handler has settled and its connection is done with the response. */
 export interface InFlight {
-  track(response: ServerResponse, handled: Promise<void>): void;
+  begin(response: ServerResponse): void;
+  /** Its handler has settled. */
+  handled(response: ServerResponse): void;
   /** The responses not yet sent on a connection, oldest first. */
   on(connection: Duplex): ServerResponse[];
   /** From now on each connection ends with its next answer. */
@@ -15,24 +17,32 @@ export interface InFlight {
 
 /** Starts with nothing in flight. */
 export function inFlight(): InFlight {
-  const pending = new Set<ServerResponse>();
+  /** What each still waits for: its handler, and the end of its connection's part in it. */
+  const pending = new Map<ServerResponse, number>();
   let closing = false;
   let onIdle: (() => void) | undefined;
 
+  const settle = (response: ServerResponse) => {
+    const left = pending.get(response)! - 1;
+    if (left > 0) return void pending.set(response, left);
+    pending.delete(response);
+    if (pending.size === 0) onIdle?.();
+  };
+  function closed(this: ServerResponse) {
+    settle(this);
+  }
+
   return {
-    track(response, handled) {
-      pending.add(response);
+    begin(response) {
+      pending.set(response, 2);
       if (closing) response.shouldKeepAlive = false;
-      const closed = new Promise((resolve) => response.once("close", resolve));
-      void Promise.all([handled, closed]).finally(() => {
-        pending.delete(response);
-        if (pending.size === 0) onIdle?.();
-      });
+      response.once("close", closed);
     },
-    on: (connection) => [...pending].filter((response) => response.socket === connection),
+    handled: settle,
+    on: (connection) => [...pending.keys()].filter((response) => response.socket === connection),
     closeAfterAnswer() {
       closing = true;
-      for (const response of pending) response.shouldKeepAlive = false;
+      for (const response of pending.keys()) response.shouldKeepAlive = false;
     },
     idle(timeout) {
       if (pending.size === 0) return Promise.resolve();

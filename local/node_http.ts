@@ -60,6 +60,7 @@ export async function serveHttp(
   const newId = () => deps.ids.uuid(deps.clock.now());
 
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    requests.begin(res);
     try {
       const problem = problemWith(req);
       if (problem) return refuseRequest(res, problem, newId());
@@ -74,6 +75,8 @@ export async function serveHttp(
         error,
       });
       refuseRequest(res, "internal", requestId);
+    } finally {
+      requests.handled(res);
     }
   };
 
@@ -86,7 +89,7 @@ export async function serveHttp(
     requireHostHeader: false, // Node would refuse without a body
   });
   server.timeout = limits.idleTimeout;
-  server.on("request", (req, res) => requests.track(res, respond(req, res)));
+  server.on("request", (req, res) => void respond(req, res));
   server.on("clientError", (error, socket) => refuseConnection(error, socket, requests.on(socket), newId()));
 
   await listening(server, host, port);

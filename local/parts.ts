@@ -1,5 +1,4 @@
 /** The parts of the program that its options switch on. */
-import { endpoints } from "../handlers/index.ts";
 import { keepCheckpoints } from "../lib/audit/anchor.ts";
 import { openLlm } from "../lib/llm/open.ts";
 import { systemClock } from "../lib/kit/platform.ts";
@@ -23,9 +22,11 @@ import type { Options } from "./options.ts";
 
 /** What handlers are given beside the store and the product. */
 export async function openParts(options: Options, log: Log) {
+  const metrics = processMetrics(version);
   const { llm, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
   return {
-    metrics: processMetrics(endpoints, version),
+    metrics,
+    measured: metrics.measured,
     evolved: evolvedFiles(evolvedDir),
     llm:
       llm && llmModel && llmProblem(options) === null

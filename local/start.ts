@@ -78,9 +78,8 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   close = service.close;
   const { deps } = service;
   if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
-  const api = parts.metrics.measured(service.fetch);
-  undo.push(...(await startParts(deps, options, api)));
-  const fetch = hostGuard(deps)(withUi(ui.files, api));
+  undo.push(...(await startParts(deps, options, service.fetch)));
+  const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
     throw cannotListen(error, host, port);
   });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { endpoints } from "../handlers/index.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
+import { pathOf } from "../lib/http/path.ts";
 import { sha256 } from "./node_ports.ts";
 import { staticFiles, type StaticFiles } from "./static_files.ts";
 
@@ -25,10 +26,9 @@ export async function openUi(
 /** Asks the API for its own paths, and for what is no file. */
 export function withUi(files: StaticFiles, api: Handler): Handler {
   const endpointPaths = new Set(endpoints.map(({ path }) => path));
-  return async (request) => {
-    const { url } = request;
-    const isApi = url.startsWith("/api/", url.indexOf("/", url.indexOf("://") + 3));
-    if (isApi || endpointPaths.has(new URL(url).pathname)) return api(request);
-    return (await files(request)) ?? api(request);
+  return (request) => {
+    const path = pathOf(request);
+    if (path.startsWith("/api/") || endpointPaths.has(path)) return api(request);
+    return files(request).then((file) => file ?? api(request));
   };
 }

@@ -1,5 +1,8 @@
 import type { Clock, Ids, Log, Sha256 } from "../kit/platform.ts";
 
+/** A fetch-style handler. */
+export type Handler = (request: Request) => Promise<Response>;
+
 /** What every endpoint needs before its own work begins. */
 export interface HttpDeps {
   clock: Clock;
@@ -20,6 +23,8 @@ export interface HttpDeps {
   person?: ((request: Request) => string | null | undefined) | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
+  /** The same handler, measured under the declared path that it answers, `other` where there is none. */
+  measured?: ((handler: Handler, path: string) => Handler) | undefined;
   /** A faster `Response` where the host has one. */
   Response?: typeof Response | undefined;
 }

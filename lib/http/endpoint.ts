@@ -8,9 +8,12 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { type HttpDeps, personOf } from "./deps.ts";
+import { type Handler, type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
+import { pathOf } from "./path.ts";
+
+export type { Handler } from "./deps.ts";
 
 /** What a handler is, apart from what it does. */
 export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
@@ -43,9 +46,6 @@ export interface Call<D extends HttpDeps = HttpDeps> {
   person: string | undefined;
   idempotency: IdempotencyKey | undefined;
 }
-
-/** A fetch-style handler. */
-export type Handler = (request: Request) => Promise<Response>;
 
 /** A declared handler: call it with what it needs, and it answers requests. */
 export type Endpoint<D extends HttpDeps = HttpDeps> = ((deps: D) => Handler) & Declaration<z.ZodType, D>;
@@ -101,7 +101,7 @@ export async function answering(
     if (told.status >= 500 && told !== error)
       deps.log.error("request failed", {
         request_id: requestId,
-        path: new URL(request.url).pathname,
+        path: pathOf(request),
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
@@ -139,7 +139,7 @@ function pathParameters(path: string): (request: Request) => Record<string, stri
   );
   if (places.length === 0) return () => ({});
   return (request) => {
-    const actual = new URL(request.url).pathname.replace(/\/+$/, "").split("/").reverse();
+    const actual = pathOf(request).replace(/\/+$/, "").split("/").reverse();
     return Object.fromEntries(places.map(({ name, place }) => [name, decodeSegment(actual[place] ?? "")]));
   };
 }
@@ -159,9 +159,7 @@ function refuseQuery(request: Request): void {
 
 function query(request: Request): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
-  const start = request.url.indexOf("?");
-  if (start === -1) return fields;
-  for (const [key, value] of new URL(request.url).searchParams) {
+  for (const [key, value] of request.url.includes("?") ? new URL(request.url).searchParams : []) {
     if (key in fields) throw invalidField(key, "is given more than once");
     fields[key] = value;
   }

@@ -3,6 +3,7 @@ import { IttyRouter } from "itty-router";
 import type { HttpDeps } from "./deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
+import { pathOf } from "./path.ts";
 
 /** How endpoints are mounted. */
 export interface RouteOptions {
@@ -21,20 +22,27 @@ export function routed<D extends HttpDeps>(
 ): Handler {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
+  const { measured = (handler: Handler) => handler } = deps;
   const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
   const router = IttyRouter({ base });
+  const plain = new Map<string, Handler>();
   for (const path of new Set(endpoints.map(({ path }) => path))) {
     const handlers = new Map<string, Handler>();
     for (const endpoint of endpoints.filter((one) => one.path === path)) {
       const handler = endpoint(deps);
       for (const method of methodsOf(endpoint)) handlers.set(method, handler);
     }
-    router.all(
-      path,
+    const dispatch = measured(
       (request) => handlers.get(request.method)?.(request) ?? refused(request, methodNotAllowed([...handlers.keys()])),
+      path,
     );
+    plain.set(base + path, dispatch); // most requests end here: the router tries one pattern after another
+    router.all(path, dispatch);
   }
+  const absent = measured(
+    (request) => refused(request, new AppError("not_found", `there is nothing at ${pathOf(request)}`)),
+    "other",
+  );
   return async (request) =>
-    ((await router.fetch(request)) as Response | undefined) ??
-    refused(request, new AppError("not_found", `there is nothing at ${new URL(request.url).pathname}`));
+    plain.get(pathOf(request))?.(request) ?? ((await router.fetch(request)) as Response | undefined) ?? absent(request);
 }

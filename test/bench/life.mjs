@@ -21,11 +21,9 @@ const PROPOSAL = {
   expected_delta_k: "12",
   kpi: "deal_win_rate",
 };
-/** A large client behind the reference would be measured, not the server: what the client can take is the same for both. */
-const WARM_UP = 1_000;
 
 /** Rates and processor's time of the service's answers over those of the reference, by the median of the rounds. */
-export async function life({ rounds, requests, seconds }) {
+export async function life({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const reference = await startReference();
@@ -60,15 +58,17 @@ export async function life({ rounds, requests, seconds }) {
     return { count: requests, request: () => bytes, expected: 200 };
   };
 
+  const proposing = (count, ids) => ({
+    count,
+    request: () => proposal,
+    expected: 201,
+    answered: (_, answer) => ids.push(changeIdIn(answer)),
+  });
+
   for (let round = -1; round < rounds; round++) {
-    const count = round < 0 ? WARM_UP : requests;
+    const count = round < 0 ? warmUp : requests;
     const ids = [];
-    await writing("propose", {
-      count,
-      request: () => proposal,
-      expected: 201,
-      answered: (_, answer) => ids.push(changeIdIn(answer)),
-    });
+    await writing("propose", proposing(count, ids));
     await writing("approve", step(ids, "/api/product/approve", { approver: "bo" }));
     await writing("apply", step(ids, "/api/product/apply", {}));
     await writing("rollback", step(ids, "/api/product/rollback", {}));
@@ -81,8 +81,12 @@ export async function life({ rounds, requests, seconds }) {
   }
 
   await longestPause(service);
-  for (const end = performance.now() + seconds * 1000; performance.now() < end;)
-    await load({ port: service.port, count: requests, request: () => proposal, expected: 201 });
+  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
+    const ids = [];
+    await load({ port: service.port, ...proposing(requests, ids) });
+    // Left open, ten minutes of proposals would measure millions of open changes.
+    await load({ port: service.port, ...step(ids, "/api/product/deny", { approver: "bo" }) });
+  }
   const pause = await longestPause(service);
   await Promise.all([stop(service), stop(reference)]);
   return {

@@ -12,7 +12,8 @@ export function requestBytes(method, path, form) {
 
 /**
  * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` gives the bytes of one;
- * `answered(n, answer)` sees each whole answer. Returns answers a second, their mean length, and latencies in milliseconds.
+ * `answered(n, answer)` sees each whole answer. Returns answers a second, the mean length of their bodies, and latencies in
+ * milliseconds.
  * Throws on any status but `expected`.
  */
 export async function load({ port, request, expected, count, connections = 64, answered = () => {} }) {
@@ -36,14 +37,14 @@ export async function load({ port, request, expected, count, connections = 64, a
       socket.on("error", reject);
       socket.on("data", (data) => {
         received = received.length === 0 ? data : Buffer.concat([received, data]);
-        const length = answerLength(received);
-        if (length === undefined || received.length < length) return;
+        const [head, body] = partsOf(received);
+        if (received.length < head + body) return;
         const status = Number(received.latin1Slice(9, 12));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
         latencies.push(performance.now() - begun);
-        bytes += length;
+        bytes += body;
         answered(current, received);
-        received = received.subarray(length);
+        received = received.subarray(head + body);
         next();
       });
     });
@@ -56,13 +57,13 @@ export async function load({ port, request, expected, count, connections = 64, a
 
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/** Length of the first answer in the buffer; undefined while its head is not complete. */
-function answerLength(buffer) {
+/** Lengths of the first answer's head and body; endless while its head is not complete. */
+function partsOf(buffer) {
   const end = buffer.indexOf("\r\n\r\n");
-  if (end === -1) return undefined;
+  if (end === -1) return [Infinity, 0];
   const length = /content-length: (\d+)/i.exec(buffer.latin1Slice(0, end));
   if (!length) throw new Error("an answer without content-length");
-  return end + 4 + Number(length[1]);
+  return [end + 4, Number(length[1])];
 }
 
 /** The middle of some numbers. */

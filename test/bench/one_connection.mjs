@@ -8,7 +8,7 @@ const COUNT = 300;
 const BYTES = Buffer.alloc(2048, 120);
 
 /** Both medians in milliseconds; writes and proposals in turn, so that a drifting disk drifts for both. */
-export async function oneConnection({ rounds }) {
+export async function oneConnection({ warmUp, rounds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const bytes = requestBytes("POST", "/api/product/propose-crm-followup", {
@@ -16,12 +16,12 @@ export async function oneConnection({ rounds }) {
     affected_users: "40",
     expected_delta_k: "12",
   });
-  const proposals = () =>
-    load({ port: service.port, count: COUNT, connections: 1, request: () => bytes, expected: 201 });
-  await proposals();
+  const proposals = (count, connections) =>
+    load({ port: service.port, count, connections, request: () => bytes, expected: 201 });
+  await proposals(warmUp, 64);
   const pairs = [];
   for (let round = 0; round < rounds; round++)
-    pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals()).p50 });
+    pairs.push({ sync: await syncTime(join(folder, "sync")), proposal: (await proposals(COUNT, 1)).p50 });
   await stop(service);
   return {
     proposal: median(pairs.map(({ proposal }) => proposal)),

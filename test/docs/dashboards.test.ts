@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { endpoints } from "../../handlers/index.ts";
+import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
-import { fetchOf, pulse } from "../lib/pulse/pulse_service.ts";
+import { pulse } from "../lib/pulse/pulse_service.ts";
 
 const file = (name: string): URL => new URL(`../../docs/${name}`, import.meta.url);
 const dashboard = JSON.parse(readFileSync(file("grafana_dashboard.json"), "utf8"));
@@ -13,7 +13,7 @@ const alerts = readFileSync(file("alerts.yml"), "utf8");
 
 /** Every metric name that the service can show, with those of a histogram's parts. */
 async function shown(): Promise<Set<string>> {
-  const metrics = processMetrics(endpoints, "1");
+  const metrics = processMetrics("1");
   const service = await pulse({
     metrics,
     notifier: { problem: () => null },
@@ -23,7 +23,7 @@ async function shown(): Promise<Set<string>> {
   await service.bring("applied");
   await service.propose();
   await service.cycle();
-  await metrics.measured(fetchOf(service.deps))(new Request("http://127.0.0.1/livez"));
+  await app({ ...service.deps, measured: metrics.measured })(new Request("http://127.0.0.1/livez"));
   const { text } = await service.get("/api/metrics");
   return new Set(text.split("\n").flatMap((line) => /^(\w+)[{ ]/.exec(line)?.[1] ?? []));
 }

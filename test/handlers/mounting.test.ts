@@ -17,6 +17,12 @@ describe("app under a base", () => {
     expect([await status("/api/state"), await status(`${base}x/api/state`)]).toEqual([404, 404]);
   });
 
+  test("takes a slash at the end for none, and what follows the path for no part of it", async () => {
+    const fetch = app(await opened(), { base: "/governance" });
+    for (const path of ["/api/state/", "/api/state?a=/b", "/api/state#/b", "/api/state/?a"])
+      expect([path, (await fetch(get(`/governance${path}`))).status]).toEqual([path, 200]);
+  });
+
   test("takes its dots for dots", async () => {
     const fetch = app(await opened(), { base: "/a.b" });
     expect((await fetch(get("/axb/api/state"))).status).toBe(404);

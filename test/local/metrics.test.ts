@@ -1,15 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { endpoints } from "../../handlers/index.ts";
+import { app } from "../../handlers/index.ts";
 import { processMetrics } from "../../local/metrics.ts";
 import { fails } from "../support/scripted_adapter.ts";
-import { fetchOf, pulse, PULSE_ENDPOINTS, type PulseService } from "../lib/pulse/pulse_service.ts";
-
-const ALL = [...endpoints, ...PULSE_ENDPOINTS];
+import { fetchOf, pulse, type PulseService } from "../lib/pulse/pulse_service.ts";
 
 /** A service on which every figure has a value, measured. */
 async function lived() {
-  const metrics = processMetrics(ALL, "1.2.3");
+  const metrics = processMetrics("1.2.3");
   const service = await pulse({
     metrics,
     notifier: { problem: () => null },
@@ -35,7 +33,7 @@ if (!hasPromtool) process.stderr.write("promtool is not on PATH: `promtool check
 
 test.skipIf(!hasPromtool)("promtool check metrics has nothing to say", async () => {
   const { service, metrics } = await lived();
-  await metrics.measured(fetchOf(service.deps))(new Request("http://127.0.0.1/api/state"));
+  await app({ ...service.deps, measured: metrics.measured })(new Request("http://127.0.0.1/api/state"));
   const input = await text(service);
   const check = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
   expect(check.stderr + check.stdout).toBe("");
@@ -85,7 +83,7 @@ test("without data there is no sample, not a 0", async () => {
 
 test("requests are counted by the declared path, whatever a client writes", async () => {
   const { service, metrics, id } = await lived();
-  const fetch = metrics.measured(fetchOf(service.deps));
+  const fetch = app({ ...service.deps, measured: metrics.measured });
   for (const path of [
     `/api/product/changes/${id}`,
     "/api/product/changes/none",
@@ -113,10 +111,10 @@ test("requests are counted by the declared path, whatever a client writes", asyn
 });
 
 test("two services in one process do not share figures", async () => {
-  const one = processMetrics(ALL, "1");
-  const two = processMetrics(ALL, "2");
+  const one = processMetrics("1");
+  const two = processMetrics("2");
   const { deps } = await pulse();
-  await one.measured(fetchOf(deps))(new Request("http://127.0.0.1/livez"));
+  await app({ ...deps, measured: one.measured })(new Request("http://127.0.0.1/livez"));
   expect(await one.text()).toContain('route="/livez"');
   expect(await two.text()).not.toContain('route="/livez"');
 });

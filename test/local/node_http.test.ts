@@ -8,6 +8,9 @@ import { BODY_LIMIT, readBody } from "../../lib/http/body.ts";
 import { LIMITS, serveHttp, type HttpLimits, type HttpServer } from "../../local/node_http.ts";
 import { parseRaw, sendRaw } from "./http_client.ts";
 
+/** A stop that waits for what has ended does not end by its limit. */
+const NEVER = 2 ** 31 - 1;
+
 const running: HttpServer[] = [];
 afterEach(async () => {
   for (const server of running.splice(0)) await server.stop();
@@ -24,7 +27,7 @@ async function serve(
 ) {
   logged.length = 0;
   const deps = { log, clock: { now: () => 0 }, ids: { uuid: () => "request-1" } };
-  const server = await serveHttp(fetch, { host, port: 0, deps, limits: { ...LIMITS, ...limits } });
+  const server = await serveHttp(fetch, { host, port: 0, deps, limits: { ...LIMITS, stopTimeout: NEVER, ...limits } });
   running.push(server);
   return server;
 }
