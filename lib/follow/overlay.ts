@@ -25,13 +25,14 @@ export const nothing: Reads = {
   list: async () => [],
 };
 
-/** Lays writes over what lies below; what lies below stays as it is. */
-export function overlay(below: Reads): Overlay {
+/** Lays writes over what lies below, further ones over those of another overlay; what lies below stays as it is. */
+export function overlay(below: Reads, written: readonly Written[] = []): Overlay {
   const kept = new Map<Collection, Map<string, Written>>();
   const write = (one: Written): void => {
     if (!kept.has(one.collection)) kept.set(one.collection, new Map());
     kept.get(one.collection)!.set(one.id, one);
   };
+  written.forEach(write);
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection);
@@ -43,15 +44,23 @@ export function overlay(below: Reads): Overlay {
 
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
     const { after, limit, reverse = false, prefix = "" } = options;
-    const own = kept.get(collection) ?? new Map<string, Written>();
-    const page: Row[] = await below.list(collection, { ...options, limit: limit === 0 ? 0 : limit + own.size });
-    if (own.size === 0) return page;
+    const own = kept.get(collection);
+    if (!own || limit === 0) return below.list(collection, options);
     const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
-    const rows = page.filter(({ id }) => !own.has(id));
-    for (const one of own.values())
-      if (one.json && one.id.startsWith(prefix) && (after === undefined || comesBefore(after, one.id)))
-        rows.push(storedOf(one)!);
-    return rows.sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
+    const rows: Row[] = [...own.values()].filter(
+      ({ id, json }) => json && id.startsWith(prefix) && (after === undefined || comesBefore(after, id)),
+    );
+    // Mostly what was written covers nothing that lies below: then one page is enough.
+    for (let last = options, missing = limit; missing > 0;) {
+      const page: Row[] = await below.list(collection, last);
+      const uncovered = page.filter(({ id }) => !own.has(id));
+      rows.push(...uncovered);
+      missing -= uncovered.length;
+      if (page.length < last.limit) break;
+      last = { ...options, after: page.at(-1)!.id, limit: last.limit * 2 };
+    }
+    const inOrder = rows.sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
+    return inOrder.map((row) => (own.has(row.id) ? storedOf(own.get(row.id)!)! : row));
   };
 
   return {
