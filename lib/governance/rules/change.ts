@@ -81,6 +81,13 @@ export const CONTENT_FIELDS = [
 export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
-export function digestOf(content: Content, sha256: Sha256): string {
-  return sha256(canonicalJson(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, content[field]]))));
+export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
+
+/** The RFC 8785 JSON of a content: its fields stand in their canonical order here, and only `value` has members of its own. */
+export function canonicalContent(content: Content): string {
+  const { affected_users, expected_delta_k, kind, kpi, proposer, rationale, reversible } = content;
+  const { risk, summary, target, tenant_id, tier, value } = content;
+  const first = { affected_users, expected_delta_k, kind, kpi, proposer, rationale, reversible };
+  const text = JSON.stringify({ ...first, risk, summary, target, tenant_id, tier });
+  return value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(value)}}`;
 }
