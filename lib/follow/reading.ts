@@ -18,23 +18,23 @@ export interface Reading<S> extends Reads {
   behind: number;
 }
 
-/** What was folded beyond a stored cursor. The next reading goes on from it, also when some of it was stored meanwhile. */
-interface Folded {
-  base: Reads;
+/** A reading with what was folded for it; the next goes on from that, also when some of it was stored meanwhile. */
+interface Made<S> {
+  reading: Reading<S>;
+  below: Reads;
   /** The entry of the stored cursor when it was begun. */
   since: number;
   /** The newest sighting then: what is closed by one does not follow from the entries. */
   sighting: string;
-  cursor: Cursor;
+  cursor: Cursor<S>;
   written: readonly Written[];
 }
 
 /** The last reading of a follower: the same until the log grows or its cursor is stored. */
 interface Last {
-  head: string;
-  revision: number;
-  reading: Promise<Reading<unknown> | undefined>;
-  folded?: Promise<Folded | undefined>;
+  head: string | undefined;
+  revision: number | undefined;
+  made: Promise<Made<unknown> | undefined>;
 }
 
 const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>();
@@ -42,76 +42,57 @@ const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>
 /** The records of a follower with the entries that it has not stored yet, up to a thousand. Writes nothing. */
 export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries = TRIES): Promise<Reading<S>> {
   const { store } = deps;
-  const [log, stored] = await Promise.all([readHead(store), store.get("cursors", follower.name)]);
-  const { length, head } = log ?? { length: 0, head: "" };
-  const revision = stored?.revision ?? 0;
+  const { name } = follower;
+  const [log, stored] = await Promise.all([readHead(store), store.get("cursors", name)]);
+  const { length = 0, head } = log ?? {};
+  const revision = stored?.revision;
   const fresh = !stored || stored.value.clearing || stored.value.entry > length;
-  const cursor = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
-  const base = fresh ? nothing : store;
+  const from = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
+  const below = fresh ? nothing : store;
+  const asStored = readingOf(below, from, length);
   // Whoever stores faster than this reads is not far behind.
-  if (tries === 0) return readingOf(base, cursor, length);
-  let ofStore = known.get(store);
-  if (!ofStore) known.set(store, (ofStore = { read: entryReader(store), last: new Map() }));
-  const { read, last } = ofStore;
-  let now = last.get(follower.name);
-  if (now?.head !== head || now.revision !== revision) {
-    const caughtUp = cursor.entry === length && cursor.step === "";
-    const before = now;
-    now = { head, revision, reading: Promise.resolve(readingOf(base, cursor, length)) };
-    if (!caughtUp) {
-      const unseen = foldUnseen({ deps, follower, read, base, cursor, revision, length, before });
-      now.reading = unseen.then((made) => made?.reading);
-      now.folded = unseen.then(
-        (made) => made?.folded,
-        () => undefined,
-      );
+  if (tries === 0) return asStored;
+  const { read, last } = known.get(store) ?? { read: entryReader(store), last: new Map<string, Last>() };
+  known.set(store, { read, last });
+
+  const since = from.entry;
+  /** Undefined when what was stored meanwhile overtook it: what was read may be of before and of after. */
+  const make = async (before: Last | undefined): Promise<Made<S> | undefined> => {
+    if (since === length && from.step === "")
+      return { reading: asStored, below, since, sighting: "", cursor: from, written: [] };
+    const sighting = await newestSighting(store, follower);
+    const earlier = (await before?.made.catch(() => undefined)) as Made<S> | undefined;
+    const goesOn =
+      earlier?.below === below &&
+      earlier.sighting === sighting &&
+      earlier.since <= since &&
+      since < earlier.cursor.entry &&
+      earlier.cursor.entry <= Math.min(length, earlier.since + 2 * UNSEEN);
+    const begun = goesOn ? earlier.since : since;
+    const tx = overlay(below, goesOn ? earlier.written : []);
+    /** What lies below may be of any entry from the one at which it was begun to before the one that it has come to. */
+    const isBelow = async (entry: number): Promise<boolean> => {
+      const now = await store.get("cursors", name);
+      if (now?.revision === revision) return true;
+      const { entry: at, clearing } = now!.value;
+      return !clearing && begun <= at && at < entry && (await newestSighting(store, follower)) === sighting;
+    };
+    let cursor = goesOn ? earlier.cursor : from;
+    for (const end = Math.min(length, since + UNSEEN); cursor.entry < end;) {
+      const bounds = { head: length, entries: Math.min(AT_ONCE, end - cursor.entry) };
+      const next = await fold(deps, follower, cursor, tx, bounds, read);
+      if (!(await isBelow(cursor.entry))) return undefined;
+      ({ cursor } = next);
     }
-    last.set(follower.name, now);
-    now.reading.catch(() => last.delete(follower.name));
-  }
-  return ((await now.reading) as Reading<S> | undefined) ?? reading(deps, follower, tries - 1);
-}
-
-interface Unseen<S> {
-  deps: FollowDeps;
-  follower: Follower<S>;
-  read: EntryReader;
-  base: Reads;
-  cursor: Cursor<S>;
-  revision: number;
-  length: number;
-  before: Last | undefined;
-}
-
-/** Undefined when what was stored meanwhile overtook it: what was read may be of before and of after. */
-async function foldUnseen<S>(unseen: Unseen<S>): Promise<{ reading: Reading<S>; folded: Folded } | undefined> {
-  const { deps, follower, read, base, cursor, revision, length, before } = unseen;
-  const { store } = deps;
-  const sighting = await newestSighting(store, follower);
-  const earlier = await before?.folded;
-  const goesOn =
-    earlier?.base === base &&
-    earlier.sighting === sighting &&
-    earlier.since <= cursor.entry &&
-    cursor.entry < earlier.cursor.entry &&
-    earlier.cursor.entry <= Math.min(length, earlier.since + 2 * UNSEEN);
-  const since = goesOn ? earlier.since : cursor.entry;
-  const tx = overlay(base, goesOn ? earlier.written : []);
-  /** What lies below an overlay may be of any entry between the one at which it was begun and the one that it has come to. */
-  const isBelow = async (entry: number): Promise<boolean> => {
-    const stored = await store.get("cursors", follower.name);
-    if ((stored?.revision ?? 0) === revision) return true;
-    const { entry: now, clearing } = stored!.value;
-    return !clearing && since <= now && now < entry && (await newestSighting(store, follower)) === sighting;
+    return { reading: readingOf(tx, cursor, length), below, since: begun, sighting, cursor, written: tx.written() };
   };
-  let at = goesOn ? (earlier.cursor as Cursor<S>) : cursor;
-  for (const end = Math.min(length, cursor.entry + UNSEEN); at.entry < end;) {
-    const bounds = { head: length, entries: Math.min(AT_ONCE, end - at.entry) };
-    const next = (await fold(deps, follower, at, tx, bounds, read)).cursor;
-    if (!(await isBelow(at.entry))) return undefined;
-    at = next;
+
+  let now = last.get(name);
+  if (!now || now.head !== head || now.revision !== revision) {
+    last.set(name, (now = { head, revision, made: make(now) }));
+    now.made.catch(() => last.delete(name));
   }
-  return { reading: readingOf(tx, at, length), folded: { base, since, sighting, cursor: at, written: tx.written() } };
+  return ((await now.made) as Made<S> | undefined)?.reading ?? reading(deps, follower, tries - 1);
 }
 
 /** The newest moment that time was seen to have passed at, of a follower that goes by it. */

@@ -25,23 +25,18 @@ async function daysOf([ofEntries, ofOutcomes]: readonly [Reads, Reads], window: 
   return days;
 }
 
-interface Kept {
-  of: readonly Reads[];
-  windows: string;
-  sums: Promise<Tally[]>;
-}
+const kept = new WeakMap<Reads, { ofEntries: Reads; name: string; sums: Promise<Tally[]> }>();
 
-const kept = new WeakMap<FollowDeps["store"], Kept>();
-
-/** What happened within a window and within later parts of it; made once while readings and windows stay the same. */
-export async function tallyWithin(deps: FollowDeps, whole: Window, ...parts: Window[]): Promise<Tally[]> {
+/** What happened within a window and within its last part; made once while readings and windows stay the same. */
+export async function tallyWithin(deps: FollowDeps, whole: Window, part: Window): Promise<Tally[]> {
   const of = await readings(deps);
-  const windows = JSON.stringify([whole, ...parts]);
-  let last = kept.get(deps.store);
-  if (last?.windows !== windows || last.of.some((one, index) => one !== of[index])) {
-    const sums = daysOf(of, whole).then((days) => [whole, ...parts].map((window) => sumWithin(days, window)));
-    kept.set(deps.store, (last = { of, windows, sums }));
-    sums.catch(() => kept.delete(deps.store));
+  const [ofEntries, ofOutcomes] = of;
+  const name = whole.from + part.from + part.to;
+  let last = kept.get(ofOutcomes);
+  if (last?.name !== name || last.ofEntries !== ofEntries) {
+    const sums = daysOf(of, whole).then((days) => [whole, part].map((window) => sumWithin(days, window)));
+    kept.set(ofOutcomes, (last = { ofEntries, name, sums }));
+    sums.catch(() => kept.delete(ofOutcomes));
   }
   return last.sums;
 }

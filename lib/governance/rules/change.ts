@@ -83,11 +83,11 @@ export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
-/** The RFC 8785 JSON of a content: its fields stand in their canonical order here, and only `value` has members of its own. */
+/** The RFC 8785 JSON of a content: of its fields only `value` has members of its own. */
 export function canonicalContent(content: Content): string {
-  const { affected_users, expected_delta_k, kind, kpi, proposer, rationale, reversible } = content;
-  const { risk, summary, target, tenant_id, tier, value } = content;
-  const first = { affected_users, expected_delta_k, kind, kpi, proposer, rationale, reversible };
-  const text = JSON.stringify({ ...first, risk, summary, target, tenant_id, tier });
-  return value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(value)}}`;
+  const text = JSON.stringify(content, PLAIN_FIELDS);
+  return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
+
+/** In their canonical order, in which `value` is the last. */
+const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value").sort();

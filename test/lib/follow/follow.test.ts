@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
-import { storeSlice } from "../../../lib/follow/catch_up.ts";
+import { beginning, storeSlice } from "../../../lib/follow/catch_up.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { waiting } from "../../../lib/follow/waiting.ts";
@@ -215,8 +215,10 @@ describe("a reading", () => {
       for (const follower of FOLLOWERS) {
         const { entry = 0 } = (await log.store.get("cursors", follower.name))?.value ?? {};
         const head = entry + Math.floor(random() * (length - entry + 1));
-        const now = random() < 0.3 && head === length ? { now: log.clock.iso() } : {};
-        if (random() < 0.15) await storeSlice(log, follower, log.store, { head, ...now });
+        // Also where another process's clock goes before.
+        const now = new Date(log.clock.now() + random() * 40 * DAY).toISOString();
+        if (random() < 0.02) await log.store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
+        if (random() < 0.2) await storeSlice(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
       }
       if (random() < 0.5) return;
       const [goingOn, anew] = [await shown(log.store), await shown({ ...log.store })];
@@ -246,6 +248,20 @@ describe("a reading", () => {
       const { state, ...read } = await reading(log, waiting);
       expect([looked, read.as_of, read.behind, state.counts.pending_consent]).toEqual([1, 301 + made, 0, 301 + made]);
     }
+  });
+
+  test("is made anew where a rebuild has not come so far again", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 100; made++) await log.propose();
+    const store = async (head: number) => {
+      while (await storeSlice(log, waiting, log.store, { head }));
+    };
+    await store(50);
+    await reading(log, waiting);
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, beginning(waiting)));
+    await store(10);
+    const { state, list } = await reading(log, waiting);
+    expect([state.counts.pending_consent, (await list("waiting", { limit: 200 })).length]).toEqual([100, 100]);
   });
 
   /** What is stored, apart from how far it was followed. */

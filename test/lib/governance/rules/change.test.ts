@@ -42,7 +42,7 @@ test("what is hashed is the RFC 8785 JSON of the content, byte for byte, whateve
       pick(["a", "é", "\u2028", '"', "\\", "\n", "\u0007", "😀", "\ufb33", "\u007f"]),
     ).join("");
   const number = (): number =>
-    pick([0, -0, 1e21, 1e-7, 0.1 + 0.2, -1.5, 4.5e-324, 333_333_333.3333333, 2 ** 53, random(1000)]);
+    pick([0, -0, 1e21, 1e-7, 0.1 + 0.2, -1.5, 5e-324, 333_333_333.3333333, 2 ** 53, random(1000)]);
   const value = (depth: number): unknown => {
     if (depth === 0) return pick([null, true, false, text(), number()]);
     if (random(2) === 0) return Array.from({ length: random(4) }, () => value(depth - 1));
