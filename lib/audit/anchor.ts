@@ -19,8 +19,9 @@ declare module "../store/store.ts" {
   }
 }
 
-const MOST_BEHIND = 64;
-const LONGEST_BEHIND_MS = 60_000;
+const MOST_BEHIND = 1024;
+const LONGEST_BEHIND_MS = 1000;
+const IDLE_MS = 60_000;
 const ANCHOR_AGAIN_MS = 60_000;
 
 /** `meta/anchor`: what was anchored last, and why the newest could not be. */
@@ -32,17 +33,17 @@ export interface Anchored {
   last_error: string | null;
 }
 
-/** Runs until the signal is closed: a checkpoint is at most 64 entries and a minute behind the log. */
+/** Runs until the signal is closed: while entries come, a checkpoint every second, or every 1,024 of them. */
 export async function keepCheckpoints(
   deps: CheckpointDeps,
   commits: Pick<CommitSignal, "count" | "wait" | "closed">,
 ): Promise<void> {
   const stopping = new AbortController();
-  const whileOpen = async (run: () => Promise<void>): Promise<void> => {
+  const whileOpen = async (run: () => Promise<boolean | void>): Promise<void> => {
     while (!commits.closed) {
       const { count } = commits;
-      await run();
-      await commits.wait(count, LONGEST_BEHIND_MS);
+      const isBehind = await run();
+      await commits.wait(count, isBehind ? LONGEST_BEHIND_MS : IDLE_MS);
     }
   };
   // Side by side: an anchor takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
@@ -59,25 +60,24 @@ export async function maintainCheckpoint(deps: CheckpointDeps): Promise<void> {
   await tryAnchor(deps);
 }
 
-const makeWhenDue = (deps: CheckpointDeps): Promise<void> =>
+/** Whether the log is ahead of its checkpoint, and none is due yet. */
+const makeWhenDue = (deps: CheckpointDeps): Promise<boolean | void> =>
   tried(deps.log, "no checkpoint could be made", async () => {
-    if (await isDue(deps)) await currentCheckpoint(deps);
+    const { store, clock, integrity } = deps;
+    const log = await readHead(store);
+    if (!log || integrity.breach) return false;
+    const last = await lastCheckpoint({ store });
+    const behind = log.length - (last?.length ?? 0);
+    const isDue = !last || behind >= MOST_BEHIND || isPast(last.at, LONGEST_BEHIND_MS, clock.now());
+    if (behind !== 0 && isDue) await currentCheckpoint(deps);
+    return behind !== 0 && !isDue;
   });
 
 const tryAnchor = (deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> =>
   tried(deps.log, "the anchor was not looked after", () => deps.mutex("anchor", () => anchorNewest(deps, stopping)));
 
-const tried = (log: CheckpointDeps["log"], failure: string, run: () => Promise<void>): Promise<void> =>
+const tried = <T>(log: CheckpointDeps["log"], failure: string, run: () => Promise<T>): Promise<T | void> =>
   run().catch((error: unknown) => log.warn(failure, { error: String(error) }));
-
-async function isDue({ store, clock, integrity }: CheckpointDeps): Promise<boolean> {
-  const log = await readHead(store);
-  if (!log || integrity.breach) return false;
-  const last = await lastCheckpoint({ store });
-  const behind = log.length - (last?.length ?? 0);
-  if (behind === 0) return false;
-  return !last || behind >= MOST_BEHIND || isPast(last.at, LONGEST_BEHIND_MS, clock.now());
-}
 
 /** Whether a moment is that long ago, or to come: a clock that was set back must not put things off until it caught up. */
 function isPast(at: string, milliseconds: number, now: number): boolean {

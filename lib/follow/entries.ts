@@ -54,6 +54,7 @@ export function entryReader(store: Store): EntryReader {
       run = { after, entries: read(store, after, Math.min(limit, READ)) };
       recent.unshift(run);
       recent.length = Math.min(recent.length, KEPT);
+      run.entries.catch(() => recent.splice(0));
     }
     return (await run.entries).slice(0, limit);
   };

@@ -1,6 +1,6 @@
 /** Writes laid over what is stored, in memory: what a follower makes of entries before it is stored, or without that. */
 import { type Json, jsonOf } from "../store/json.ts";
-import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
+import type { Collection, ListOptions, Reads, Store, Stored, Tx } from "../store/store.ts";
 
 /** A record as it was written; absent `json`: deleted. */
 export interface Written {
@@ -25,16 +25,31 @@ export const nothing: Reads = {
   list: async () => [],
 };
 
-/** Lays writes over what lies below; what lies below stays as it is. */
-export function overlay(below: Reads): Overlay {
-  const kept = new Map<Collection, Map<string, Written>>();
+/** What was written to a collection, and its ids in order. */
+interface Own {
+  byId: Map<string, Written>;
+  ids: string[];
+}
+
+/** Lays writes over what lies below, further ones over those of another overlay; what lies below stays as it is. */
+export function overlay(below: Reads, written: readonly Written[] = []): Overlay {
+  const kept = new Map<Collection, Own>();
   const write = (one: Written): void => {
-    if (!kept.has(one.collection)) kept.set(one.collection, new Map());
-    kept.get(one.collection)!.set(one.id, one);
+    let own = kept.get(one.collection);
+    if (!own) kept.set(one.collection, (own = { byId: new Map(), ids: [] }));
+    const { byId, ids } = own;
+    // Mostly ids rise. What is deleted above nothing is gone.
+    if (!byId.has(one.id))
+      ids.splice(ids.length === 0 || ids.at(-1)! < one.id ? ids.length : placeOf(ids, one.id), 0, one.id);
+    byId.set(one.id, one);
+    if (one.json || below !== nothing) return;
+    byId.delete(one.id);
+    ids.splice(placeOf(ids, one.id), 1);
   };
+  written.forEach(write);
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
-    const own = kept.get(collection);
+    const own = kept.get(collection)?.byId;
     const missing = ids.filter((id) => !own?.has(id));
     const found = missing.length === 0 ? [] : await below.getMany(collection, missing);
     const stored = new Map(missing.map((id, index) => [id, found[index]]));
@@ -42,16 +57,20 @@ export function overlay(below: Reads): Overlay {
   };
 
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
-    const { after, limit, reverse = false, prefix = "" } = options;
-    const own = kept.get(collection) ?? new Map<string, Written>();
-    const page: Row[] = await below.list(collection, { ...options, limit: limit === 0 ? 0 : limit + own.size });
-    if (own.size === 0) return page;
-    const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
-    const rows = page.filter(({ id }) => !own.has(id));
-    for (const one of own.values())
-      if (one.json && one.id.startsWith(prefix) && (after === undefined || comesBefore(after, one.id)))
-        rows.push(storedOf(one)!);
-    return rows.sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
+    const own = kept.get(collection);
+    const { limit, reverse = false } = options;
+    if (!own || limit === 0) return below.list(collection, options);
+    const rows = pageOf(own, options);
+    // Mostly what was written covers nothing that lies below: then one page is enough.
+    for (let last = options, missing = limit; missing > 0;) {
+      const page: Row[] = await below.list(collection, last);
+      const uncovered = page.filter(({ id }) => !own.byId.has(id));
+      rows.push(...uncovered);
+      missing -= uncovered.length;
+      if (page.length < last.limit) break;
+      last = { ...options, after: page.at(-1)!.id, limit: last.limit * 2 };
+    }
+    return rows.sort((a, b) => (a.id < b.id === reverse ? 1 : -1)).slice(0, limit);
   };
 
   return {
@@ -62,10 +81,41 @@ export function overlay(below: Reads): Overlay {
       write({ collection, id, json: jsonOf(value, `${collection}/${id}`) as Json<never> }),
     delete: (collection, id) => write({ collection, id, json: undefined }),
     get size() {
-      return [...kept.values()].reduce((sum, own) => sum + own.size, 0);
+      return [...kept.values()].reduce((sum, { ids }) => sum + ids.length, 0);
     },
-    written: () => [...kept.values()].flatMap((own) => [...own.values()]),
+    written: () => [...kept.values()].flatMap(({ byId }) => [...byId.values()]),
   };
+}
+
+/** A store that only one reader has, for what is made to be looked at once. */
+export function scratch(): Store {
+  const tx = overlay(nothing);
+  return { ...tx, transact: async (decide) => decide(tx), close: async () => {} };
+}
+
+/** Where an id is among ids in order, or would be. */
+function placeOf(ids: readonly string[], id: string): number {
+  let low = 0;
+  for (let high = ids.length; low < high;) {
+    const middle = (low + high) >>> 1;
+    if (ids[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function pageOf({ byId, ids }: Own, { after, limit, reverse = false, prefix = "" }: ListOptions<boolean>): Row[] {
+  const rows: Row[] = [];
+  const begin = reverse
+    ? (after === undefined ? ids.length : placeOf(ids, after)) - 1
+    : placeOf(ids, after === undefined || after < prefix ? prefix : after);
+  for (let at = begin; rows.length < limit; at += reverse ? -1 : 1) {
+    const id = ids[at];
+    if (id === undefined || (reverse ? id < prefix : id > prefix && !id.startsWith(prefix))) break;
+    const one = byId.get(id)!;
+    if (one.json && id !== after && id.startsWith(prefix)) rows.push(storedOf(one)!);
+  }
+  return rows;
 }
 
 const storedOf = ({ id, json }: Written): Stored | undefined => json && { id, revision: 0, value: json.value };

@@ -1,12 +1,14 @@
 /** What followers would have stored by now, read without storing it. */
 import { readHead } from "../audit/chain.ts";
 import type { Reads, Store } from "../store/store.ts";
+import { type EntryReader, entryReader } from "./entries.ts";
 import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
-import { nothing, overlay } from "./overlay.ts";
+import { nothing, overlay, type Written } from "./overlay.ts";
 
 /** A read folds no more entries than this. */
 export const UNSEEN = 1000;
+const AT_ONCE = 128;
 const TRIES = 3;
 
 /** A follower's records and state as of an entry; `behind`: how many entries the log has after that. */
@@ -16,53 +18,87 @@ export interface Reading<S> extends Reads {
   behind: number;
 }
 
-interface Known {
-  head: string;
-  revision: number;
-  reading: Promise<Reading<unknown> | undefined>;
+/** A reading with what was folded for it; the next goes on from that, also when some of it was stored meanwhile. */
+interface Made<S> {
+  reading: Reading<S>;
+  below: Reads;
+  /** The entry of the stored cursor when it was begun. */
+  since: number;
+  /** The newest sighting then: what is closed by one does not follow from the entries. */
+  sighting: string;
+  cursor: Cursor<S>;
+  written: readonly Written[];
 }
 
-const known = new WeakMap<Store, Map<string, Known>>();
+/** The last reading of a follower: the same until the log grows or its cursor is stored. */
+interface Last {
+  head: string | undefined;
+  revision: number | undefined;
+  made: Promise<Made<unknown> | undefined>;
+}
+
+const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>();
 
 /** The records of a follower with the entries that it has not stored yet, up to a thousand. Writes nothing. */
 export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries = TRIES): Promise<Reading<S>> {
   const { store } = deps;
-  const [head, stored] = await Promise.all([readHead(store), store.get("cursors", follower.name)]);
-  const length = head?.length ?? 0;
+  const { name } = follower;
+  const [log, stored] = await Promise.all([readHead(store), store.get("cursors", name)]);
+  const { length = 0, head } = log ?? {};
+  const revision = stored?.revision;
   const fresh = !stored || stored.value.clearing || stored.value.entry > length;
-  const cursor = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
-  const base = fresh ? nothing : store;
+  const from = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
+  const below = fresh ? nothing : store;
+  const asStored = readingOf(below, from, length);
   // Whoever stores faster than this reads is not far behind.
-  if ((cursor.entry === length && cursor.step === "") || tries === 0) return readingOf(base, cursor, length);
-  const revision = stored?.revision ?? 0;
-  let ofStore = known.get(store);
-  if (!ofStore) known.set(store, (ofStore = new Map()));
-  let kept = ofStore.get(follower.name);
-  if (kept?.head !== head!.head || kept.revision !== revision) {
-    kept = { head: head!.head, revision, reading: foldUnseen(deps, follower, cursor, base, length, revision) };
-    ofStore.set(follower.name, kept);
-    kept.reading.catch(() => ofStore.delete(follower.name));
+  if (tries === 0) return asStored;
+  const { read, last } = known.get(store) ?? { read: entryReader(store), last: new Map<string, Last>() };
+  known.set(store, { read, last });
+
+  const since = from.entry;
+  /** Undefined when what was stored meanwhile overtook it: what was read may be of before and of after. */
+  const make = async (before: Last | undefined): Promise<Made<S> | undefined> => {
+    if (since === length && from.step === "")
+      return { reading: asStored, below, since, sighting: "", cursor: from, written: [] };
+    const sighting = await newestSighting(store, follower);
+    const earlier = (await before?.made.catch(() => undefined)) as Made<S> | undefined;
+    const goesOn =
+      earlier?.below === below &&
+      earlier.sighting === sighting &&
+      earlier.since <= since &&
+      since < earlier.cursor.entry &&
+      earlier.cursor.entry <= Math.min(length, earlier.since + 2 * UNSEEN);
+    const begun = goesOn ? earlier.since : since;
+    const tx = overlay(below, goesOn ? earlier.written : []);
+    /** What lies below may be of any entry from the one at which it was begun to before the one that it has come to. */
+    const isBelow = async (entry: number): Promise<boolean> => {
+      const now = await store.get("cursors", name);
+      if (now?.revision === revision) return true;
+      const { entry: at, clearing } = now!.value;
+      return !clearing && begun <= at && at < entry && (await newestSighting(store, follower)) === sighting;
+    };
+    let cursor = goesOn ? earlier.cursor : from;
+    for (const end = Math.min(length, since + UNSEEN); cursor.entry < end;) {
+      const bounds = { head: length, entries: Math.min(AT_ONCE, end - cursor.entry) };
+      const next = await fold(deps, follower, cursor, tx, bounds, read);
+      if (!(await isBelow(cursor.entry))) return undefined;
+      ({ cursor } = next);
+    }
+    return { reading: readingOf(tx, cursor, length), below, since: begun, sighting, cursor, written: tx.written() };
+  };
+
+  let now = last.get(name);
+  if (!now || now.head !== head || now.revision !== revision) {
+    last.set(name, (now = { head, revision, made: make(now) }));
+    now.made.catch(() => last.delete(name));
   }
-  return ((await kept.reading) as Reading<S> | undefined) ?? reading(deps, follower, tries - 1);
+  return ((await now.made) as Made<S> | undefined)?.reading ?? reading(deps, follower, tries - 1);
 }
 
-/** Undefined when slices were stored meanwhile: what was read may be of before and of after. */
-async function foldUnseen<S>(
-  deps: FollowDeps,
-  follower: Follower<S>,
-  from: Cursor<S>,
-  base: Reads,
-  head: number,
-  revision: number,
-): Promise<Reading<S> | undefined> {
-  const tx = overlay(base);
-  let cursor = from;
-  for (let full = true; full && cursor.entry - from.entry < UNSEEN;) {
-    const entries = UNSEEN - (cursor.entry - from.entry);
-    ({ cursor, full } = await fold(deps, follower, cursor, tx, { head, entries }));
-  }
-  if (((await deps.store.get("cursors", follower.name))?.revision ?? 0) !== revision) return undefined;
-  return readingOf(tx, cursor, head);
+/** The newest moment that time was seen to have passed at, of a follower that goes by it. */
+async function newestSighting(store: Store, { elapse }: Pick<Follower<never>, "elapse">): Promise<string> {
+  const [newest] = elapse ? await store.list("sightings", { limit: 1, reverse: true }) : [];
+  return newest ? `${newest.id} ${newest.value.at}` : "";
 }
 
 const readingOf = <S>({ get, getMany, list }: Reads, { entry, state }: Cursor<S>, length: number): Reading<S> => ({

@@ -3,7 +3,7 @@
  * follower's state.
  */
 import type { Reads } from "../store/store.ts";
-import { DAY_MS, dayOf, daysOf, type Window } from "../kit/days.ts";
+import { DAY_MS, dayOf, lengthOf, type Window } from "../kit/days.ts";
 import { POLICY_GUARDRAIL, proposerKindOf } from "../governance/rules/actor.ts";
 import { type Level, levelOf, type ModelDraft } from "../governance/rules/autonomy_level.ts";
 import type { Resolution } from "../governance/rules/change.ts";
@@ -62,7 +62,7 @@ export type Buckets = "tally_days" | "closing_days";
 /** The buckets of a window, by day; a day on which nothing happened has none. */
 export async function bucketsOf(reads: Reads, buckets: Buckets, window: Window): Promise<[string, Tally][]> {
   const after = dayOf(Date.parse(window.from) - DAY_MS);
-  const page = await reads.list(buckets, { after, limit: daysOf(window).length });
+  const page = await reads.list(buckets, { after, limit: lengthOf(window) });
   return page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]);
 }
 

@@ -1,6 +1,6 @@
 /** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
 import { canonicalJson } from "../kit/canonical_json.ts";
-import { memoryStore } from "../store/memory.ts";
+import { scratch } from "./overlay.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { storeSlice } from "./catch_up.ts";
 import type { Cursor, FollowDeps, Follower } from "./follower.ts";
@@ -33,7 +33,7 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
 
 async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
   const { name, collections } = follower;
-  const made = memoryStore();
+  const made = scratch();
   while (await storeSlice(deps, follower, made, { head: kept.entry }))
     await new Promise((resolve) => setTimeout(resolve));
   const { state } = (await made.get("cursors", name))!.value;

@@ -109,14 +109,14 @@ function begin(
       const state = evolve(before, { ...entry.value, detail });
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(changeOf(state, content));
-      const record = frozen({ ...state, change: change.value });
+      const record = Object.freeze({ ...frozen(state), change: change.value });
       tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
       if (isLive(before?.change) !== isLive(record.change)) moveLive(tx, record.change);
       return { record, change, entry };
     },
   };
   const commit = (): void => {
-    if (head !== opened) tx.put("meta", "chain", head);
+    if (head !== opened) tx.put("meta", "chain", json(head));
   };
   return { transaction, commit };
 }

@@ -22,11 +22,12 @@ export const textAnswer = (text: string, status = 200, headers: Record<string, s
 
 /** The JSON text of an object, members of which may be text already; with `base` they follow the members of that object. */
 export function splice(object: object, base?: Json<object>): string {
-  const members = Object.entries(object).flatMap(([name, member]) => {
+  let members = base ? base.text.slice(1, -1) : "";
+  for (const [name, member] of Object.entries(object)) {
     const text = member instanceof Json ? member.text : JSON.stringify(member);
-    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
-  });
-  return `{${[...(base ? [base.text.slice(1, -1)] : []), ...members].join(",")}}`;
+    if (text !== undefined) members += `${members && ","}${JSON.stringify(name)}:${text}`;
+  }
+  return `{${members}}`;
 }
 
 /** An answer as a response, under the id of its request. */

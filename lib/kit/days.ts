@@ -18,12 +18,12 @@ export const lastDays = (now: number, days: number): Window => ({
   to: dayOf(now),
 });
 
+/** How many days a window has. */
+export const lengthOf = ({ from, to }: Window): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+
 /** Every day of a window, in order. */
-export function daysOf({ from, to }: Window): string[] {
-  const days: string[] = [];
-  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) days.push(dayOf(at));
-  return days;
-}
+export const daysOf = (window: Window): string[] =>
+  Array.from({ length: lengthOf(window) }, (_, day) => dayOf(Date.parse(window.from) + day * DAY_MS));
 
 /** An ISO 8601 week: `2026-W01`, Monday to Sunday. */
 export interface Week extends Window {

@@ -10,8 +10,7 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { type Memory, MEMORY_DAYS, memoryOf } from "../follow/record_keeping.ts";
 import { type Reliability, reliabilityOf } from "./reliability.ts";
-import { tallyDays } from "../follow/tallies.ts";
-import { sumWithin } from "../follow/tally.ts";
+import { tallyWithin } from "../follow/tallies.ts";
 
 /** How many UTC days, today included, R looks back. */
 export const RELIABILITY_DAYS = 30;
@@ -46,15 +45,15 @@ export async function figuresOf(deps: PulseDeps): Promise<Figures> {
   const now = clock.now();
   const window = lastDays(now, MEMORY_DAYS);
   const recent = lastDays(now, RELIABILITY_DAYS);
-  const [stored, days, { state }] = await Promise.all([
+  const [stored, [closed, attempted], { state }] = await Promise.all([
     store.get("kpi", "latest"),
-    tallyDays(deps, window),
+    tallyWithin(deps, window, recent),
     reading(deps, outcomes),
   ]);
   const kpis = stored?.value ?? NO_KPIS;
   const effect = product ? effectOf(kpis, product.intent) : { value: null, parts: [] };
-  const memory = memoryOf(state.gaps, sumWithin(days, window), window);
-  const reliability = reliabilityOf(sumWithin(days, recent), recent);
+  const memory = memoryOf(state.gaps, closed!, window);
+  const reliability = reliabilityOf(attempted!, recent);
   const need = await needOf(deps, effect);
   const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
   const goals = Object.entries(product?.intent.kpis ?? {}).map(([kpi, goal]) => goalOf(kpi, kpis, goal));

@@ -33,15 +33,17 @@ export type Need = z.infer<typeof needSchema>;
 /** `overdue ÷ open`, 0 when nothing is open. What is wrong with the host, the KPIs or the chain is overdue at once. */
 export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
-  const [{ state }, tasks, drift, ...aged] = await Promise.all([
+  const [{ state }, tasks, drift] = await Promise.all([
     reading(deps, waiting),
     taskCounts(store),
     store.list("drift", { limit: DRIFT_COUNTED }),
-    ...AGE_CLASSES.map((ageClass) => overdueOf(deps, ageClass)),
   ]);
+  const openOf = (item: AgeClass): number =>
+    (item === "pending_changes" ? state.counts.pending_consent : tasks.open[item]) ?? 0;
+  const aged = await Promise.all(AGE_CLASSES.map((item) => (openOf(item) === 0 ? [] : overdueOf(deps, item))));
   const atOnce = (item: z.infer<typeof itemSchema>["item"], count: number) => ({ item, open: count, overdue: count });
   const ofClass = (item: AgeClass, index: number) => {
-    const open = (item === "pending_changes" ? state.counts.pending_consent : tasks.open[item]) ?? 0;
+    const open = openOf(item);
     return { item, open, overdue: Math.min(open, aged[index]!.length) };
   };
   const items = [

@@ -22,15 +22,15 @@ export class Json<T = unknown> {
  * cycle; the place is named. A member that is `undefined` is left out.
  */
 export function json<T>(value: T): Json<T> {
-  const walk: Walk = { name: "value", path: [], freeze: true, exact: true };
-  visit(value, walk);
+  const walk: Walk = { freeze: true, exact: true };
+  refuse("value", visit(value, walk, 0));
   return new Json(JSON.stringify(value), walk.exact ? value : undefined);
 }
 
 /** As `json` for a value that stays its owner's, named in errors; one that was made already is taken as it is. */
 export function jsonOf(value: unknown, name: string): Json {
   if (value instanceof Json) return value;
-  visit(value, { name, path: [], freeze: false, exact: true });
+  refuse(name, visit(value, { freeze: false, exact: true }, 0));
   return new Json(JSON.stringify(value));
 }
 
@@ -44,50 +44,61 @@ export function frozen<T>(value: T): T {
 const DEEPEST = 200;
 
 interface Walk {
-  readonly name: string;
-  readonly path: (string | number)[];
   readonly freeze: boolean;
   /** Whether the text reads back as the very value. */
   exact: boolean;
 }
 
-function refuse({ name, path }: Walk, reason: string): never {
-  const place = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
-  throw new TypeError(`${name}${place} cannot be stored: ${reason}`);
+/** Why a value cannot be stored, and where that lies in it: the innermost step last. */
+interface Flaw {
+  readonly reason: string;
+  readonly path: (string | number)[];
 }
 
-/** Refuses what the text would not read back as. */
-function visit(value: unknown, walk: Walk): void {
+const flaw = (reason: string): Flaw => ({ reason, path: [] });
+
+function refuse(name: string, found: Flaw | undefined): void {
+  if (!found) return;
+  const place = found.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
+  throw new TypeError(`${name}${place} cannot be stored: ${found.reason}`);
+}
+
+/** Looks for what the text would not read back as; the path is made when something is found. */
+function visit(value: unknown, walk: Walk, depth: number): Flaw | undefined {
   switch (typeof value) {
     case "string":
     case "boolean":
-      return;
+      return undefined;
     case "number":
       if (Object.is(value, -0)) walk.exact = false;
-      return Number.isFinite(value) ? undefined : refuse(walk, `${value} is not a JSON number`);
+      return Number.isFinite(value) ? undefined : flaw(`${value} is not a JSON number`);
     case "object":
-      return value === null ? undefined : visitMembers(value, walk);
+      return value === null ? undefined : visitMembers(value, walk, depth);
     default:
-      refuse(walk, `${typeof value} is not a JSON type`);
+      return flaw(`${typeof value} is not a JSON type`);
   }
 }
 
-function visitMembers(value: object, walk: Walk): void {
-  if (walk.path.length === DEEPEST) refuse(walk, `it is nested deeper than ${DEEPEST} levels, or contains itself`);
+function visitMembers(value: object, walk: Walk, depth: number): Flaw | undefined {
+  if (depth === DEEPEST) return flaw(`it is nested deeper than ${DEEPEST} levels, or contains itself`);
   const isList = Array.isArray(value);
   if (!isList && !isPlain(value, walk))
-    refuse(walk, `a ${value.constructor?.name ?? "class instance"} is not plain data`);
-  for (const step of isList ? value.keys() : Object.keys(value)) {
+    return flaw(`a ${value.constructor?.name ?? "class instance"} is not plain data`);
+  const names = isList ? undefined : Object.keys(value);
+  for (let index = 0, { length } = names ?? (value as unknown[]); index < length; index++) {
+    const step = names ? names[index]! : index;
     const member = (value as Record<string | number, unknown>)[step];
-    if (member === undefined && !isList) {
+    if (member === undefined && names) {
       walk.exact = false;
       continue;
     }
-    walk.path.push(step);
-    visit(member, walk);
-    walk.path.pop();
+    const found = visit(member, walk, depth + 1);
+    if (!found) continue;
+    found.path.unshift(step);
+    return found;
   }
   if (walk.freeze) Object.freeze(value);
+  return undefined;
 }
 
 /** Made by a literal or `JSON.parse`, also in another realm. */

@@ -81,6 +81,13 @@ export const CONTENT_FIELDS = [
 export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
-export function digestOf(content: Content, sha256: Sha256): string {
-  return sha256(canonicalJson(Object.fromEntries(CONTENT_FIELDS.map((field) => [field, content[field]]))));
+export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
+
+/** The RFC 8785 JSON of a content: of its fields only `value` has members of its own. */
+export function canonicalContent(content: Content): string {
+  const text = JSON.stringify(content, PLAIN_FIELDS);
+  return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
+
+/** In their canonical order, in which `value` is the last. */
+const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value").sort();

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -29,21 +29,21 @@ function testAnchor(...kept: string[]) {
 
 const lengthCovered = async (deps: TestDeps) => (await lastCheckpoint(deps))?.length;
 
-test("a checkpoint is made at first, then after 64 entries or a minute, and not before", async () => {
+test("a checkpoint is made at first, then after 1,024 entries or a second, and not before", async () => {
   const deps = await logOf(1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
-  await lengthen(deps, 63);
-  deps.clock.advance(60 * SECOND - 1);
+  await lengthen(deps, 1023);
+  deps.clock.advance(SECOND - 1);
   await maintainCheckpoint(deps);
   expect(await lengthCovered(deps)).toBe(1);
   await lengthen(deps, 1);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(65);
+  expect(await lengthCovered(deps)).toBe(1025);
   await lengthen(deps, 1);
-  deps.clock.advance(60 * SECOND);
+  deps.clock.advance(SECOND);
   await maintainCheckpoint(deps);
-  expect(await lengthCovered(deps)).toBe(66);
+  expect(await lengthCovered(deps)).toBe(1026);
 });
 
 test("a clock that was set back puts off neither a checkpoint nor the anchor", async () => {
@@ -77,6 +77,7 @@ test("each new checkpoint goes to the anchor once", async () => {
   const deps = { ...(await logOf(1)), anchor };
   for (const entries of [0, 0, 64, 0, 64]) {
     await lengthen(deps, entries);
+    deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
   }
   expect(kept.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
@@ -140,11 +141,28 @@ test("in a process that stays, commits bring checkpoints about, until the signal
   await first;
   const second = once(events, "kept");
   await lengthen(deps, 10);
-  await lengthen(deps, 54);
+  await lengthen(deps, 1014);
   await second;
   commits.close();
   await running;
-  expect(made).toEqual(["1", "65"]);
+  expect(made).toEqual(["1", "1025"]);
+});
+
+test("in a process that stays, the last entry of many has its checkpoint after a second", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const commits = createCommitSignal();
+  const deps = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const running = keepCheckpoints(deps, commits);
+  await vi.advanceTimersByTimeAsync(SECOND);
+  await lengthen(deps, 1);
+  await vi.advanceTimersByTimeAsync(SECOND - 1);
+  expect(await lengthCovered(deps)).toBe(1);
+  deps.clock.advance(SECOND);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await lengthCovered(deps)).toBe(2);
+  commits.close();
+  await running;
 });
 
 test("while an anchor is silent, checkpoints do not fall behind", async () => {
@@ -164,8 +182,8 @@ test("while an anchor is silent, checkpoints do not fall behind", async () => {
   const asked = once(events, "asked");
   const running = keepCheckpoints({ ...deps, anchor }, commits);
   await asked;
-  await lengthen(deps, 64);
-  for (let { count } = commits; (await lengthCovered(deps)) !== 65; { count } = commits)
+  await lengthen(deps, 1024);
+  for (let { count } = commits; (await lengthCovered(deps)) !== 1025; { count } = commits)
     await commits.wait(count, 60 * SECOND);
   expect(givenUp?.aborted, "the anchor is still awaited").toBe(false);
   commits.close();

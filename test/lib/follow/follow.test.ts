@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
+import { beginning, storeSlice } from "../../../lib/follow/catch_up.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { waiting } from "../../../lib/follow/waiting.ts";
@@ -196,6 +197,71 @@ describe("a reading", () => {
       expect(shown).toEqual(records);
       expect(readings.map(({ state }) => JSON.stringify(state))).toEqual(cursors);
     });
+  });
+
+  test.each([3, 4, 5])("that goes on from an earlier one is what a new one is: random history %i", async (seed) => {
+    const log = await handMade();
+    const random = mulberry(seed);
+    const shown = async (store: Store) => {
+      const one = await Promise.all(FOLLOWERS.map((follower) => reading({ ...log, store }, follower)));
+      const lists = one.map(({ list }, index) =>
+        FOLLOWERS[index]!.collections.map((collection) => list(collection, { limit: 10_000 })),
+      );
+      const records = (await Promise.all(lists.flat())).flat().map(({ id, value }) => ({ id, value }));
+      return { records, standing: one.map(({ state, as_of, behind }) => ({ state, as_of, behind })) };
+    };
+    await live(log, seed, 300, async () => {
+      const length = (await log.store.get("meta", "chain"))!.value.length;
+      for (const follower of FOLLOWERS) {
+        const { entry = 0 } = (await log.store.get("cursors", follower.name))?.value ?? {};
+        const head = entry + Math.floor(random() * (length - entry + 1));
+        // Also where another process's clock goes before.
+        const now = new Date(log.clock.now() + random() * 40 * DAY).toISOString();
+        if (random() < 0.02) await log.store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
+        if (random() < 0.2) await storeSlice(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
+      }
+      if (random() < 0.5) return;
+      const [goingOn, anew] = [await shown(log.store), await shown({ ...log.store })];
+      expect(goingOn).toEqual(anew);
+    });
+  });
+
+  test("that is made again and again beside a burst of writes looks at each entry once", async () => {
+    const base = memoryStore();
+    let looked = 0;
+    const list: Store["list"] = async (collection, options) => {
+      const page = await base.list(collection, options);
+      if (collection === "audit") looked += page.length;
+      return page;
+    };
+    const log = await handMade({ ...base, list });
+    for (let made = 0; made < 300; made++) await log.propose();
+    const store = async (head: number) => {
+      while (await storeSlice(log, waiting, base, { head }));
+    };
+    await store(50);
+    expect(await reading(log, waiting)).toMatchObject({ as_of: 300, behind: 0 });
+    for (let made = 0; made < 5; made++) {
+      await log.propose();
+      await store(50 * (made + 2));
+      looked = 0;
+      const { state, ...read } = await reading(log, waiting);
+      expect([looked, read.as_of, read.behind, state.counts.pending_consent]).toEqual([1, 301 + made, 0, 301 + made]);
+    }
+  });
+
+  test("is made anew where a rebuild has not come so far again", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 100; made++) await log.propose();
+    const store = async (head: number) => {
+      while (await storeSlice(log, waiting, log.store, { head }));
+    };
+    await store(50);
+    await reading(log, waiting);
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, beginning(waiting)));
+    await store(10);
+    const { state, list } = await reading(log, waiting);
+    expect([state.counts.pending_consent, (await list("waiting", { limit: 200 })).length]).toEqual([100, 100]);
   });
 
   /** What is stored, apart from how far it was followed. */

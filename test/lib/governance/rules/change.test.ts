@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { type Content, digestOf } from "../../../../lib/governance/rules/change.ts";
+import { canonicalContent, type Content, digestOf } from "../../../../lib/governance/rules/change.ts";
 
 const CONTENT: Content = {
   tenant_id: "t1",
@@ -27,6 +28,47 @@ test("the digest is the SHA-256 of the content's canonical JSON", () => {
     '"reversible":true,"risk":"medium","summary":"Show it","target":"ui.banner","tenant_id":"t1","tier":"standard",' +
     '"value":{"b":[1,2],"on":true}}';
   expect(digest(CONTENT)).toBe(createHash("sha256").update(canonical).digest("hex"));
+});
+
+test("what is hashed is the RFC 8785 JSON of the content, byte for byte, whatever it holds and however it lies", () => {
+  let seed = 7;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const pick = <T>(from: readonly T[]): T => from[random(from.length)]!;
+  const text = (): string =>
+    Array.from({ length: random(6) }, () =>
+      pick(["a", "é", "\u2028", '"', "\\", "\n", "\u0007", "😀", "\ufb33", "\u007f"]),
+    ).join("");
+  const number = (): number =>
+    pick([0, -0, 1e21, 1e-7, 0.1 + 0.2, -1.5, 5e-324, 333_333_333.3333333, 2 ** 53, random(1000)]);
+  const value = (depth: number): unknown => {
+    if (depth === 0) return pick([null, true, false, text(), number()]);
+    if (random(2) === 0) return Array.from({ length: random(4) }, () => value(depth - 1));
+    return Object.fromEntries(
+      Array.from({ length: random(5) }, () => [pick(["1", "10", "9", text()]), value(depth - 1)]),
+    );
+  };
+  for (let made = 0; made < 2000; made++) {
+    const content: Content = {
+      tenant_id: text(),
+      kind: pick(["config", "workflow"]),
+      target: text(),
+      ...(random(4) > 0 && { value: value(random(4)) }),
+      summary: text(),
+      rationale: text(),
+      expected_delta_k: pick([null, number()]),
+      affected_users: pick([null, random(1e6)]),
+      reversible: random(2) === 0,
+      tier: pick(["minor", "standard", "major"]),
+      risk: pick(["low", "high"]),
+      kpi: pick([null, text()]),
+      proposer: pick([null, text()]),
+    };
+    const lain = Object.fromEntries(Object.entries(content).sort(() => random(3) - 1)) as Content;
+    expect(canonicalContent(lain)).toBe(canonicalize(content));
+  }
 });
 
 test.each([
