@@ -26,8 +26,8 @@ export const program = [
   {
     ...start,
     name: "the listening program answers to any Host",
-    find: "const fetch = hostGuard(deps)(withUi(ui.files, api));",
-    replace: "void hostGuard; const fetch = withUi(ui.files, api);",
+    find: "const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));",
+    replace: "void hostGuard; const fetch = withUi(ui.files, service.fetch);",
     only: "listed hosts",
   },
   {
