@@ -63,14 +63,14 @@ export const follow = [
   {
     name: "a reading counts twice what another process stored meanwhile",
     file: "lib/follow/reading.ts",
-    find: "if (!(await isBelow(at.entry))) return undefined;",
+    find: "if (!(await isBelow(cursor.entry))) return undefined;",
     replace: "",
     tests: FOLLOW,
   },
   {
     name: "a reading goes on from what is older than what is stored",
     file: "lib/follow/reading.ts",
-    find: "cursor.entry < earlier.cursor.entry &&",
+    find: "since < earlier.cursor.entry &&",
     replace: "",
     tests: FOLLOW,
   },
