@@ -6,14 +6,18 @@ import { makeRunFolder } from "./support/folders.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{audit,decisions,pages}.test.ts";
+const IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
-const LONG_IN_A_BROWSER = "test/ui/{away,dev,everybody,load,mistakes}.test.ts";
+const LONG_IN_A_BROWSER = "test/ui/{audit,away,dev,everybody,load,mistakes}.test.ts";
 /** These have both lengths. */
 const BOTH_IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
   "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";
+
+/** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
+const HOSTS =
+  "test/{contract/{http_edge,http_express},e2e/postgres,lib/hosts/{edge,lambda_functions},local/{file_adapter/model,link/siege},tamper/table}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
@@ -56,7 +60,8 @@ export default defineConfig({
     projects: [
       project("console", [IN_A_BROWSER]),
       project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG }),
-      project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE] }),
+      project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, HOSTS] }),
+      project("hosts", [HOSTS]),
       project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG }),
     ],
   },
