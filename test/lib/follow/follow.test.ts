@@ -199,32 +199,35 @@ describe("a reading", () => {
     });
   });
 
-  test.each(dealt([3, 4, 5], 1))("that goes on from an earlier one is what a new one is: random history %i", async (seed) => {
-    const log = await handMade();
-    const random = mulberry(seed);
-    const shown = async (store: Store) => {
-      const one = await Promise.all(FOLLOWERS.map((follower) => reading({ ...log, store }, follower)));
-      const lists = one.map(({ list }, index) =>
-        FOLLOWERS[index]!.collections.map((collection) => list(collection, { limit: 10_000 })),
-      );
-      const records = (await Promise.all(lists.flat())).flat().map(({ id, value }) => ({ id, value }));
-      return { records, standing: one.map(({ state, as_of, behind }) => ({ state, as_of, behind })) };
-    };
-    await live(log, seed, 300, async () => {
-      const length = (await log.store.get("meta", "chain"))!.value.length;
-      for (const follower of FOLLOWERS) {
-        const { entry = 0 } = (await log.store.get("cursors", follower.name))?.value ?? {};
-        const head = entry + Math.floor(random() * (length - entry + 1));
-        // Also where another process's clock goes before.
-        const now = new Date(log.clock.now() + random() * 40 * DAY).toISOString();
-        if (random() < 0.02) await log.store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
-        if (random() < 0.2) await storeSlice(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
-      }
-      if (random() < 0.5) return;
-      const [goingOn, anew] = [await shown(log.store), await shown({ ...log.store })];
-      expect(goingOn).toEqual(anew);
-    });
-  });
+  test.each(dealt([3, 4, 5], 1))(
+    "that goes on from an earlier one is what a new one is: random history %i",
+    async (seed) => {
+      const log = await handMade();
+      const random = mulberry(seed);
+      const shown = async (store: Store) => {
+        const one = await Promise.all(FOLLOWERS.map((follower) => reading({ ...log, store }, follower)));
+        const lists = one.map(({ list }, index) =>
+          FOLLOWERS[index]!.collections.map((collection) => list(collection, { limit: 10_000 })),
+        );
+        const records = (await Promise.all(lists.flat())).flat().map(({ id, value }) => ({ id, value }));
+        return { records, standing: one.map(({ state, as_of, behind }) => ({ state, as_of, behind })) };
+      };
+      await live(log, seed, 300, async () => {
+        const length = (await log.store.get("meta", "chain"))!.value.length;
+        for (const follower of FOLLOWERS) {
+          const { entry = 0 } = (await log.store.get("cursors", follower.name))?.value ?? {};
+          const head = entry + Math.floor(random() * (length - entry + 1));
+          // Also where another process's clock goes before.
+          const now = new Date(log.clock.now() + random() * 40 * DAY).toISOString();
+          if (random() < 0.02) await log.store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
+          if (random() < 0.2) await storeSlice(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
+        }
+        if (random() < 0.5) return;
+        const [goingOn, anew] = [await shown(log.store), await shown({ ...log.store })];
+        expect(goingOn).toEqual(anew);
+      });
+    },
+  );
 
   test("that is made again and again beside a burst of writes looks at each entry once", async () => {
     const base = memoryStore();
