@@ -3,11 +3,11 @@
  * cursor and by nothing else, so that it stands in no governed write's way and two processes cannot follow the same entry.
  */
 import { readHead } from "../audit/chain.ts";
-import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored } from "../store/store.ts";
+import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import { fold } from "./fold.ts";
-import { overlay, type Written } from "./overlay.ts";
+import { overlay } from "./overlay.ts";
 
 const ENTRIES = 500;
 /** One is the cursor, one the count of a ring that records are cleared from. */
@@ -51,7 +51,11 @@ export async function storeSlice(
   const tx = overlay(into);
   const { cursor, full } = await fold(deps, follower, from, tx, { ...until, entries: ENTRIES, writes: WRITES }, read);
   if (cursor.entry === from.entry && cursor.step === from.step && tx.size === 0) return false;
-  await keep(into, follower, cursor, stored, tx.written());
+  await keep(into, follower, cursor, stored, (kept) => {
+    for (const { collection, id, json } of tx.written())
+      if (json) kept.put(collection, id, json);
+      else kept.delete(collection, id);
+  });
   return full;
 }
 
@@ -63,18 +67,17 @@ export const beginning = ({ start }: Follower): Cursor => ({
   clearing: { place: 0, after: "" },
 });
 
+/** Stores what `write` writes with the cursor, unless another process has moved that meanwhile. */
 const keep = (
   into: Store,
   { name }: Follower,
   cursor: Cursor,
   stored: Stored | undefined,
-  written: readonly Written[],
+  write: (tx: Tx) => void | Promise<void>,
 ): Promise<void> =>
   into.transact((tx) => {
     tx.put("cursors", name, cursor, stored?.revision ?? 0);
-    for (const { collection, id, json } of written)
-      if (json) tx.put(collection, id, json);
-      else tx.delete(collection, id);
+    return write(tx);
   });
 
 /** Deletes some of what a follower had, and of what older versions had in its place. */
@@ -94,8 +97,7 @@ async function clear(
   const next = page.length < WRITES ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
   const cursor: Cursor = next.place < places.length ? { ...from, clearing: next } : from;
   const gone = page.filter(({ value }) => where(value));
-  await into.transact(async (tx) => {
-    tx.put("cursors", follower.name, cursor, stored?.revision ?? 0);
+  await keep(into, follower, cursor, stored, async (tx) => {
     for (const { id } of gone) tx.delete(collection, id);
     const kept = ring && (await tx.get("meta", ring))?.value;
     if (kept?.count !== undefined) tx.put("meta", ring!, { ...kept, count: kept.count - gone.length });
