@@ -10,7 +10,7 @@ export type Documented = Declaration;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
-interface ApiResponse {
+export interface ApiResponse {
   description: string;
   headers: Record<string, { $ref: string }>;
   content: Content;
