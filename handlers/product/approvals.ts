@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
-import { approvals as approvalsView } from "../../lib/pulse/changes.ts";
+import { approvals as approvalsView } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 const awaiting = changeSchema

@@ -7,7 +7,7 @@ import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
-import { changeDetail } from "../../lib/pulse/changes.ts";
+import { changeDetail } from "../../lib/pulse/change_views.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
 /** GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates. */

@@ -3,7 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
-import { outcomePage } from "../../lib/pulse/changes.ts";
+import { outcomePage } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/outcomes: expected against realised KPI movement of applied changes, newest first. */

@@ -7,7 +7,7 @@ import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
-import { changePage } from "../../lib/pulse/changes.ts";
+import { changePage } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */

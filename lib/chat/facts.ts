@@ -11,7 +11,7 @@ import { type Effect, effectOf } from "../governance/rules/effect.ts";
 import { factsIn } from "../follow/entries.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting as waitingFollower } from "../follow/waiting.ts";
-import { approvals, changeDetail, changePage } from "../pulse/changes.ts";
+import { approvals, changeDetail, changePage } from "../pulse/change_views.ts";
 import { intentView } from "../pulse/intent_view.ts";
 import { stateView } from "../pulse/state.ts";
 

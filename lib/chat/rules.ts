@@ -1,7 +1,7 @@
 /** The built-in responder: the same question on the same records has the same answer, and says which records it is from. */
 import { kpiNames } from "../governance/rules/intent.ts";
 import type { Recalled } from "../memory/recall.ts";
-import { changePage } from "../pulse/changes.ts";
+import { changePage } from "../pulse/change_views.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Citation } from "./history.ts";

@@ -10,7 +10,7 @@ import { changeId, finiteNumber, flag, freeText, line, parseInput, target, whole
 import { KINDS, RISKS, STATUSES } from "../governance/rules/change.ts";
 import { kpiNames } from "../governance/rules/intent.ts";
 import type { ProductRuntime } from "../governance/runtime.ts";
-import { changePage } from "../pulse/changes.ts";
+import { changePage } from "../pulse/change_views.ts";
 import { OPEN_DRAFTS, submitDraft } from "../governance/submit_proposal.ts";
 import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
 import type { Toolbox } from "../llm/port.ts";

@@ -7,7 +7,7 @@ import { checkDrift } from "../governance/drift.ts";
 import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
 import { recoverAbandoned } from "../governance/operation/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
-import { expireOverdue } from "./changes.ts";
+import { expireOverdue } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
 import { evaluate } from "./evaluate.ts";
 import { keepLearning } from "./learning.ts";

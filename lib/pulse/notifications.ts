@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { Change } from "../governance/rules/change.ts";
 import type { Outcome } from "../governance/rules/outcome.ts";
-import { pick, shownOutcome } from "./changes.ts";
+import { pick, shownOutcome } from "./change_views.ts";
 import type { PulseEvent } from "./event_cursor.ts";
 import type { GrowthRow } from "../follow/growth_row.ts";
 import { outcomes } from "../follow/outcomes.ts";

@@ -7,7 +7,7 @@ import { reading } from "../follow/reading.ts";
 import { RECORD_ITEMS } from "../follow/record_keeping.ts";
 import { type KpiState, roundDelta } from "../governance/rules/kpi.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../kit/days.ts";
-import { outcomePage } from "./changes.ts";
+import { outcomePage } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { Figures } from "./figures.ts";
 import { code, list, page, quoted, share, table } from "./markdown.ts";

@@ -8,7 +8,7 @@ import type { driftSchema } from "../../../lib/governance/drift.ts";
 import type { Intent } from "../../../lib/governance/rules/intent.ts";
 import type { intentSummary } from "../../../lib/pulse/intent_view.ts";
 import type { identitySchema } from "../../../lib/governance/runtime.ts";
-import type { approvals, changeDetail, ChangePage } from "../../../lib/pulse/changes.ts";
+import type { approvals, changeDetail, ChangePage } from "../../../lib/pulse/change_views.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
