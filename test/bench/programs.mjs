@@ -104,7 +104,11 @@ export async function bytesIn({ folder }) {
 const PIECE = 64 * 1024;
 
 async function writtenIn(path) {
-  const file = await open(path);
+  const file = await open(path).catch((fault) => {
+    // A snapshot that was being written when the folder was listed has its own name by now.
+    if (fault.code !== "ENOENT") throw fault;
+  });
+  if (file === undefined) return 0;
   try {
     for (let { size: end } = await file.stat(); end > 0; end -= PIECE) {
       const from = Math.max(0, end - PIECE);
