@@ -8,7 +8,8 @@ import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
 import { changePage } from "../../lib/pulse/change_views.ts";
-import { answer } from "../../lib/http/answer.ts";
+import { answer, splice } from "../../lib/http/answer.ts";
+import { Json } from "../../lib/store/json.ts";
 
 /** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
 export const runtime = endpoint(
@@ -43,7 +44,7 @@ export const runtime = endpoint(
       identity: deps.product!.identity,
       intent: await intentView(deps),
       ...(await changePage(deps, input)),
-      audit: { origin, length, head, entries },
+      audit: new Json(splice({ origin, length, head, entries })),
     });
   },
 );

@@ -1,5 +1,6 @@
 /** Pages of the log. A page costs what it shows, however long the log is. */
-import type { Store } from "../store/store.ts";
+import { Json } from "../store/json.ts";
+import type { Store, Text } from "../store/store.ts";
 import { entryKey, readHead } from "./chain.ts";
 import type { AuditEntry, EventType } from "./entry.ts";
 
@@ -26,13 +27,16 @@ export interface AuditPage {
   origin: string;
 }
 
+/** A page to be answered as it is: its entries are read only when somebody asks for their value. */
+export type AuditText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
+
 /**
  * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. Without a filter the page
  * is read; with one, at most 5,000 entries are looked at.
  */
-export async function auditPage(store: Store, query: AuditQuery): Promise<AuditPage> {
+export async function auditPage(store: Store, query: AuditQuery): Promise<AuditText> {
   const chain = await readHead(store);
-  if (!chain) return { entries: [], next: null, length: 0, head: "", origin: "" };
+  if (!chain) return { entries: new Json("[]"), next: null, length: 0, head: "", origin: "" };
   const { origin, length, head } = chain;
   const { limit, ids, after, before = Infinity } = query;
   const forward = after !== undefined;
@@ -40,22 +44,26 @@ export async function auditPage(store: Store, query: AuditQuery): Promise<AuditP
   const looked = filtered ? SCANNED_A_PAGE : limit;
   const end = Math.min(before, length + 1);
   const page = ids ? await among(store, ids, query, looked) : await list(store, after ?? end, !forward, looked);
-  const matching = page.filter((entry) => entry.id < end && matches(entry, query));
-  const entries = matching.slice(0, limit);
-  const last = matching.length > limit ? entries.at(-1)!.id : page.at(-1)?.id;
+  const matching = page.filter((row) => idOf(row) < end && (!filtered || matches(row, query)));
+  const shown = matching.slice(0, limit);
+  const lastRow = matching.length > limit ? shown.at(-1) : page.at(-1);
+  const last = lastRow && idOf(lastRow);
   const isLeft = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
   const more = last !== undefined && (ids ? ids.some(isLeft) : isLeft(forward ? last + 1 : 1));
-  const newestFirst = query.order === "desc";
-  entries.sort((a, b) => (newestFirst ? b.id - a.id : a.id - b.id));
+  if (forward === (query.order === "desc")) shown.reverse();
+  const entries = new Json<AuditEntry[]>(`[${shown.map(({ text }) => text).join()}]`);
   return { entries, next: more ? last : null, length, head, origin };
 }
 
-const list = async (store: Store, after: number, reverse: boolean, limit: number): Promise<AuditEntry[]> =>
-  (await store.list("audit", { after: entryKey(after), limit, reverse })).map(({ value }) => value);
+const idOf = ({ id }: Text): number => Number(id);
 
-function among(store: Store, ids: readonly number[], { after, before }: AuditQuery, limit: number) {
+const list = (store: Store, after: number, reverse: boolean, limit: number): Promise<Text[]> =>
+  store.texts("audit", { after: entryKey(after), limit, reverse });
+
+function among(store: Store, ids: readonly number[], { after, before }: AuditQuery, limit: number): Promise<Text[]> {
   const within = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
-  return entriesOf(store, after === undefined ? within.slice(-limit).reverse() : within.slice(0, limit));
+  const nearest = after === undefined ? within.slice(-limit).reverse() : within.slice(0, limit);
+  return store.texts("audit", nearest.map(entryKey));
 }
 
 /** The entries with these ids, in their order. */
@@ -64,8 +72,12 @@ export async function entriesOf(store: Pick<Store, "getMany">, ids: readonly num
   return found.flatMap((stored) => (stored ? [stored.value] : []));
 }
 
-const matches = (entry: AuditEntry, { tenant, event_type }: AuditQuery): boolean =>
-  (tenant === undefined || entry.tenant === tenant) && (event_type === undefined || entry.event_type === event_type);
+function matches({ text }: Text, { tenant, event_type }: AuditQuery): boolean {
+  const entry = JSON.parse(text) as AuditEntry;
+  return (
+    (tenant === undefined || entry.tenant === tenant) && (event_type === undefined || entry.event_type === event_type)
+  );
+}
 
 /** The whole chain in order, one entry a line; memory stays flat, and a reader that goes away ends it. */
 export function auditExport(store: Store, pageSize = 1000): ReadableStream<Uint8Array> {
@@ -73,10 +85,9 @@ export function auditExport(store: Store, pageSize = 1000): ReadableStream<Uint8
   let after = 0;
   return new ReadableStream({
     async pull(controller) {
-      const page = await store.list("audit", { after: entryKey(after), limit: pageSize });
-      if (page.length > 0)
-        controller.enqueue(encoder.encode(page.map(({ value }) => `${JSON.stringify(value)}\n`).join("")));
-      after = page.at(-1)?.value.id ?? after;
+      const page = await list(store, after, false, pageSize);
+      if (page.length > 0) controller.enqueue(encoder.encode(page.map(({ text }) => `${text}\n`).join("")));
+      after = page.length > 0 ? idOf(page.at(-1)!) : after;
       if (page.length < pageSize) controller.close();
     },
   });

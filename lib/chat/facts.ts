@@ -57,7 +57,7 @@ export async function kpiStanding({ store, product }: PulseDeps): Promise<Effect
 export async function failures(deps: PulseDeps) {
   const { entries } = await auditPage(deps.store, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
-  const failed = entries.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
+  const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
   return {
     failures: failed.map(factsIn).map(({ id, event_type, change_id, timestamp, facts }) => {
       const { stage = null, error = null, host = null } = facts;

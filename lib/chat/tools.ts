@@ -77,7 +77,10 @@ const PRODUCT: Record<string, Tool> = {
   get_audit: tool({
     description: "The newest audit entries, of one change or of all.",
     input: z.strictObject({ change_id: changeId.optional(), limit: wholeNumber(1, 20).default(10) }),
-    run: (query, { deps }) => logPage(deps, query),
+    async run(query, { deps }) {
+      const { entries, ...page } = await logPage(deps, query);
+      return { entries: entries.value, ...page };
+    },
   }),
   get_kpis: tool({
     description: "E and what each KPI adds to it.",

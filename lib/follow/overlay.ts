@@ -23,6 +23,7 @@ export const nothing: Reads = {
   get: async () => undefined,
   getMany: async (_, ids) => ids.map(() => undefined),
   list: async () => [],
+  texts: async () => [],
 };
 
 /** What was written to a collection, and its ids in order. */
@@ -77,6 +78,10 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
     get: (async (collection: Collection, id: string) => (await getMany(collection, [id]))[0]) as Tx["get"],
     getMany: getMany as Tx["getMany"],
     list: list as Tx["list"],
+    async texts(collection, which) {
+      const rows = await ("limit" in which ? list(collection, which) : getMany(collection, which));
+      return rows.flatMap((row) => (row ? { id: row.id, text: JSON.stringify(row.value) } : []));
+    },
     put: (collection, id, value) =>
       write({ collection, id, json: jsonOf(value, `${collection}/${id}`) as Json<never> }),
     delete: (collection, id) => write({ collection, id, json: undefined }),

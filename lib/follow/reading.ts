@@ -101,10 +101,15 @@ async function newestSighting(store: Store, { elapse }: Pick<Follower<never>, "e
   return newest ? `${newest.id} ${newest.value.at}` : "";
 }
 
-const readingOf = <S>({ get, getMany, list }: Reads, { entry, state }: Cursor<S>, length: number): Reading<S> => ({
+const readingOf = <S>(
+  { get, getMany, list, texts }: Reads,
+  { entry, state }: Cursor<S>,
+  length: number,
+): Reading<S> => ({
   get,
   getMany,
   list,
+  texts,
   state,
   as_of: entry,
   behind: length - entry,

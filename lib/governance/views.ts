@@ -1,6 +1,6 @@
 /** What is read of one change, and of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
-import { type AuditPage, auditPage, type AuditQuery, entriesOf } from "../audit/page.ts";
+import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { expireDue } from "./record_decision.ts";
 import type { EarlierRecord } from "./earlier.ts";
@@ -29,7 +29,7 @@ export async function changeView(
 export async function logPage(
   { store }: GovernanceDeps,
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
-): Promise<AuditPage> {
+): Promise<AuditText> {
   if (change_id === undefined) return auditPage(store, query);
   return auditPage(store, { ...query, ids: (await store.get("changes", change_id))?.value.audit ?? [] });
 }

@@ -7,6 +7,7 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     get: (collection, id) => store.get(collection, id),
     getMany: (collection, ids) => store.getMany(collection, ids),
     list: (collection, options) => store.list(collection, options),
+    texts: (collection, which) => store.texts(collection, which),
     close: () => store.close(),
     async transact(decide) {
       const result = await store.transact(decide);

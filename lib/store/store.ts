@@ -50,6 +50,12 @@ export interface ListOptions<K extends boolean = false> {
   keysOnly?: K;
 }
 
+/** A record's JSON text, as it is kept. */
+export interface Text {
+  id: string;
+  text: string;
+}
+
 /** What one decision may write at most: records, each put or deleted, and bytes of JSON text. */
 export const MOST_WRITES = 50;
 export const MOST_BYTES = 1_000_000;
@@ -66,6 +72,8 @@ export interface Reads {
     collection: C,
     options: ListOptions<K>,
   ): Promise<Listed<K, RecordOf<C>>[]>;
+  /** What is answered unread: the texts of a page, or of the records with these ids, those that are there. */
+  texts(collection: Collection, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
 
 /**

@@ -3,7 +3,7 @@
  * may be made of one.
  */
 import type { Json } from "../../lib/store/json.ts";
-import type { Listed, ListOptions, Stored } from "../../lib/store/store.ts";
+import type { Listed, ListOptions, Stored, Text } from "../../lib/store/store.ts";
 
 // oxlint-disable-next-line no-explicit-any -- what a case put, it knows
 type Anything = any;
@@ -13,6 +13,7 @@ export interface AnyReads {
   get(collection: string, id: string): Promise<Stored<Anything> | undefined>;
   getMany(collection: string, ids: readonly string[]): Promise<(Stored<Anything> | undefined)[]>;
   list<K extends boolean = false>(collection: string, options: ListOptions<K>): Promise<Listed<K, Anything>[]>;
+  texts(collection: string, which: ListOptions | readonly string[]): Promise<Text[]>;
 }
 
 /** What a decision may do, without types. */

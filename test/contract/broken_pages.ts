@@ -95,6 +95,16 @@ export const brokenPages: BrokenStores = {
   "keysOnly is ignored": () => onPages(({ keysOnly: _, ...options }) => options),
   "keysOnly shows deleted records": () =>
     onTx((tx, store) => ({ list: (c, options) => (options.keysOnly ? store : tx).list(c, options) })),
+  "texts are of values in another form": () =>
+    onReads(({ texts }) => ({
+      texts: async (c, which) =>
+        (await texts(c, which)).map(({ id, text }) => ({ id, text: JSON.stringify(JSON.parse(text), null, 1) })),
+    })),
+  "texts are in the order of ids": () =>
+    onReads(({ texts }) => ({
+      texts: async (c, which) => (await texts(c, which)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    })),
+  "texts do not see a transaction's own writes": () => onTx((_, store) => ({ texts: store.texts })),
   "getMany leaves out what is not there": () =>
     onReads(({ getMany }) => ({ getMany: async (c, ids) => (await getMany(c, ids)).filter(Boolean) })),
   "getMany gives records in the order of their ids": () =>

@@ -14,6 +14,7 @@ function sideBySide(keepExpected: boolean): Subject {
         get: async (c, id) => (await own.get(c, id)) ?? (await store.get(c, id)),
         getMany: store.getMany,
         list: store.list,
+        texts: store.texts,
         put(c, id, value, expected) {
           own.put(c, id, value);
           writes.push((tx) => tx.put(c, id, value, keepExpected ? expected : undefined));

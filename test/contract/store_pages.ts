@@ -205,6 +205,23 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "texts are those of a page's values or of the records asked for, in a transaction with its own writes",
+    async run({ store }) {
+      await fill(store, ["a", "b", "c", "🙂"]);
+      const text = (id: string) => ({ id, text: JSON.stringify({ id }) });
+      equal(await store.texts("things", { limit: 2, reverse: true, after: "c" }), [text("b"), text("a")]);
+      equal(await store.texts("things", { limit: 0 }), []);
+      equal(await store.texts("things", ["🙂", "x", "a"]), [text("🙂"), text("a")]);
+      await store.transact(async (tx) => {
+        tx.put("things", "aa", "own");
+        tx.delete("things", "b");
+        const own = { id: "aa", text: '"own"' };
+        equal(await tx.texts("things", { limit: 3 }), [text("a"), own, text("c")]);
+        equal(await tx.texts("things", ["b", "aa"]), [own]);
+      });
+    },
+  },
+  {
     name: "getMany gives the records in the order of the ids, undefined for what is not there",
     async run({ store }) {
       await fill(store, ["a", "b", "🙂"]);

@@ -80,7 +80,7 @@ const isMembers = (value: unknown): value is object =>
 
 /** Replaces collections and ids, on every way in. */
 export function onKeys(key: (collection: string, id: string) => [collection: string, id: string]): Subject {
-  const reads = ({ get, getMany, list }: AnyReads): AnyReads => ({
+  const reads = ({ get, getMany, list, texts }: AnyReads): AnyReads => ({
     get: (collection, id) => get(...key(collection, id)),
     getMany: (collection, ids) =>
       getMany(
@@ -88,6 +88,7 @@ export function onKeys(key: (collection: string, id: string) => [collection: str
         ids.map((id) => key(collection, id)[1]),
       ),
     list: (collection, options) => list(key(collection, "any")[0], options),
+    texts: (collection, which) => texts(key(collection, "any")[0], which),
   });
   const { store } = onTx((tx) => ({
     ...reads(tx),

@@ -1,6 +1,6 @@
 /** What an engine reads, and the port's reads over it. */
 import type { Json } from "../json.ts";
-import type { Listed, ListOptions, Reads, Stored } from "../store.ts";
+import type { Listed, ListOptions, Reads, Stored, Text } from "../store.ts";
 
 /** The name of one record. */
 export interface Key {
@@ -51,19 +51,27 @@ export function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<st
 
 /** The reads of the port over a view. */
 export function readsOf(view: View): Reads {
+  const pageOf = (collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]> => {
+    checkList(options);
+    return options.limit === 0 ? [] : view.list(collection, options);
+  };
+  const versionsOf = (collection: string, ids: readonly string[]): Awaitable<Found> =>
+    view.versions(ids.map((id) => ({ collection, id })));
   return {
     async get<T>(collection: string, id: string) {
       const [version] = await view.versions([{ collection, id }]);
       return version && storedOf<T>(version);
     },
     async getMany<T>(collection: string, ids: readonly string[]) {
-      const versions = await view.versions(ids.map((id) => ({ collection, id })));
-      return versions.map((version) => version && storedOf<T>(version));
+      return (await versionsOf(collection, ids)).map((version) => version && storedOf<T>(version));
     },
     async list<K extends boolean, T>(collection: string, options: ListOptions<K>) {
-      checkList(options);
-      const page = options.limit === 0 ? [] : await view.list(collection, options);
+      const page = await pageOf(collection, options);
       return page.map((row) => (options.keysOnly ? { id: row.id } : storedOf(row as Version))) as Listed<K, T>[];
+    },
+    async texts(collection: string, which: ListOptions | readonly string[]) {
+      const rows = await ("limit" in which ? pageOf(collection, which) : versionsOf(collection, which));
+      return rows.flatMap((row): Text | [] => (row?.json ? { id: row.id, text: row.json.text } : []));
     },
   };
 }

@@ -30,7 +30,7 @@ async function pages(query: { tenant?: string; after?: number; limit: number }):
   let at: { after?: number; before?: number } = query.after === undefined ? {} : { after: query.after };
   for (;;) {
     const page = await auditPage(store, { ...query, ...at });
-    found.push(page.entries.map(({ id }) => id));
+    found.push(page.entries.value.map(({ id }) => id));
     if (page.next === null || found.length > 30) return found;
     at = query.after === undefined ? { before: page.next } : { after: page.next };
   }
@@ -53,7 +53,7 @@ test("a filter that matches more than a page goes on where the page ended", asyn
 test("after and before together are a range, walked forward", async () => {
   const ids = async (query: object) => {
     const { entries, next } = await auditPage(store, { limit: 3, ...query });
-    return [entries.map(({ id }) => id), next];
+    return [entries.value.map(({ id }) => id), next];
   };
   expect(await ids({ after: 5, before: 11 })).toEqual([[6, 7, 8], 8]);
   expect(await ids({ after: 8, before: 11 })).toEqual([[9, 10], null]);
@@ -74,7 +74,7 @@ test("the export streams page by page, and is the whole chain", async () => {
 
 test("a reader that goes away ends the export", async () => {
   let listed = 0;
-  const counting: typeof store = { ...store, list: (...args) => (listed++, store.list(...args)) };
+  const counting: typeof store = { ...store, texts: (...args) => (listed++, store.texts(...args)) };
   const reader = auditExport(counting, 10).getReader();
   await reader.read();
   await reader.cancel();

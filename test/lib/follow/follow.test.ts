@@ -352,6 +352,7 @@ describe("a follower that fails", () => {
       get: async (collection, id) => (own(collection, id), store.get(collection, id)),
       getMany: async (collection, ids) => (own(collection, ids[0]), store.getMany(collection, ids)),
       list: async (collection, options) => (own(collection), store.list(collection, options)),
+      texts: async (collection, which) => (own(collection), store.texts(collection, which)),
       transact: (decide) =>
         store.transact((tx) =>
           decide({

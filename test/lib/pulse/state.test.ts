@@ -44,6 +44,11 @@ test("what a read looks at does not grow with the number of changes", async () =
       looked.push(...page.map(() => collection));
       return page;
     },
+    texts: async (collection, which) => {
+      const page = await store.texts(collection, which);
+      looked.push(...page.map(() => collection));
+      return page;
+    },
   });
   const service = await pulse({ store: counting(memoryStore()) });
   const records = async (path: string): Promise<number> => {

@@ -123,12 +123,14 @@ function remoteStore(object: string): AnyStore {
     get: async (collection, id) => (await ask(object, { ask: "get", collection, id })) ?? undefined,
     getMany: unread,
     list: (collection, { limit }) => ask(object, { ask: "list", collection, limit }),
+    texts: unread,
     async transact(decide) {
       const writes: Write[] = [];
       const tx: AnyTx = {
         get: unread,
         getMany: unread,
         list: unread,
+        texts: unread,
         put: (collection, id, value, expected) => void writes.push({ collection, id, value, ...given(expected) }),
         delete: (collection, id, expected) => void writes.push({ collection, id, ...given(expected) }),
       };
