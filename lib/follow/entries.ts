@@ -2,7 +2,7 @@
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { type Detail, eventOf } from "../governance/rules/event.ts";
+import { type Detail, detailIn } from "../governance/rules/event.ts";
 import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
 import type { Store } from "../store/store.ts";
 
@@ -33,7 +33,7 @@ export interface Entry extends AuditEntry {
 }
 
 /** Reads an entry. */
-export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: eventOf(entry).detail as Facts });
+export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
 
 /** Entries after an id, in their order: some at least and `limit` at most. */
 export type EntryReader = (after: number, limit: number) => Promise<Entry[]>;

@@ -110,7 +110,7 @@ async function compose(
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
-  const durable = newDurable(catalog, reader, state);
+  const durable = newDurable(catalog, reader, state, sequences);
   const accepted = newAccepted(durable, catalog, sequences);
   const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
   const journal = newJournal({

@@ -1,9 +1,10 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
 import { sequenceId } from "../../lib/store/collections.ts";
 import { inner, type Key, type SyncView, type Version } from "../../lib/store/engine/view.ts";
-import { overlay } from "../../lib/store/engine/write_set.ts";
+import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
+import { newTail } from "./tail.ts";
 import type { Hot } from "./state_file.ts";
 
 /** The durable records: those of the state file from memory, everything else from the journal's files. */
@@ -13,11 +14,15 @@ export interface Durable extends SyncView {
   enter(version: Version, place: number): void;
 }
 
-/** The durable records of a catalog; `hot` are those of the state file. */
-export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable {
+/** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to. */
+export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, sequences: readonly string[]): Durable {
+  const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name))]));
+
   const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);
     if (held) return held.get(id);
+    const newest = tails.get(collection)?.get(id);
+    if (newest) return newest;
     const place = catalog.place(collection, id);
     return place === undefined ? undefined : reader.read(collection, id, place);
   };
@@ -28,6 +33,8 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable 
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
+      const newest = tails.get(collection)?.page(options);
+      if (newest) return newest;
       const page = catalog.page(collection, options);
       return options.keysOnly ? page.map(([id]) => ({ id })) : reader.readAll(collection, page);
     },
@@ -36,6 +43,7 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable 
       if (json) catalog.put(collection, id, place);
       else catalog.bury(collection, id, revision);
       hot.enter(version);
+      tails.get(collection)?.push(version);
     },
   };
 }
@@ -86,8 +94,7 @@ export function newAccepted(
         return version?.json ? version : absent(key);
       }),
     list(collection, options) {
-      const { below, over } = overlay(accepted.get(collection), options);
-      return over(durable.list(collection, below));
+      return listOver(accepted.get(collection), options, (below) => durable.list(collection, below));
     },
     add(writes) {
       checkSequences(writes);

@@ -34,13 +34,18 @@ export interface Detail {
   previous_digest?: string | null;
 }
 
-/** Reads an entry; a detail that is no JSON object says nothing. */
-export function eventOf(entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent {
-  let detail: unknown;
+/** Reads an entry. */
+export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
+  ...entry,
+  detail: detailIn(entry.detail),
+});
+
+/** Reads the text of a detail; one that is no JSON object says nothing. */
+export function detailIn(text: string): Detail {
   try {
-    detail = JSON.parse(entry.detail);
+    const detail: unknown = JSON.parse(text);
+    return typeof detail === "object" && detail !== null ? detail : {};
   } catch {
-    detail = undefined;
+    return {};
   }
-  return { ...entry, detail: typeof detail === "object" && detail !== null ? detail : {} };
 }
