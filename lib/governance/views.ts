@@ -7,6 +7,7 @@ import type { EarlierRecord } from "./earlier.ts";
 import { findChange, liveOn } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
+import { isExpired } from "./rules/policy.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/state_machine.ts";
 
@@ -15,11 +16,15 @@ export async function changeView(
   deps: GovernanceDeps,
   changeId: string,
 ): Promise<Change & { audit_entries: AuditEntry[]; allowed_actions: string[]; gates: Gate[] }> {
-  await quietly(deps, expireDue(deps, [changeId]));
-  const record = await findChange(deps.store, changeId);
+  const { store, clock, product } = deps;
+  let record = await findChange(store, changeId);
+  if (isExpired(record.change, product!.intent.policy, clock.now())) {
+    await quietly(deps, expireDue(deps, [changeId]));
+    record = await findChange(store, changeId);
+  }
   return {
     ...record.change,
-    audit_entries: await entriesOf(deps.store, record.audit),
+    audit_entries: await entriesOf(store, record.audit),
     allowed_actions: allowedActions(record.change.status),
     gates: await gatesNow(deps, record),
   };

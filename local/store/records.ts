@@ -4,6 +4,7 @@ import { inner, type Key, type SyncView, type Version } from "../../lib/store/en
 import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
+import { newRecent } from "./recent.ts";
 import { newTail } from "./tail.ts";
 import type { Hot } from "./state_file.ts";
 
@@ -17,14 +18,18 @@ export interface Durable extends SyncView {
 /** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to. */
 export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, sequences: readonly string[]): Durable {
   const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name))]));
+  const recent = newRecent();
 
   const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);
     if (held) return held.get(id);
-    const newest = tails.get(collection)?.get(id);
-    if (newest) return newest;
+    const used = tails.get(collection)?.get(id) ?? recent.get({ collection, id });
+    if (used) return used;
     const place = catalog.place(collection, id);
-    return place === undefined ? undefined : reader.read(collection, id, place);
+    if (place === undefined) return undefined;
+    const read = reader.read(collection, id, place);
+    recent.keep(read);
+    return read;
   };
 
   return {
@@ -33,7 +38,7 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, sequences
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
-      const newest = tails.get(collection)?.page(options);
+      const newest = options.uncached ? undefined : tails.get(collection)?.page(options);
       if (newest) return newest;
       const page = catalog.page(collection, options);
       return options.keysOnly ? page.map(([id]) => ({ id })) : reader.readAll(collection, page);
@@ -42,8 +47,11 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, sequences
       const { collection, id, revision, json } = version;
       if (json) catalog.put(collection, id, place);
       else catalog.bury(collection, id, revision);
-      hot.enter(version);
-      tails.get(collection)?.push(version);
+      const tail = tails.get(collection);
+      if (tail) tail.push(version);
+      else if (hot.get(collection)) hot.enter(version);
+      else if (json) recent.keep(version);
+      else recent.forget(version);
     },
   };
 }
