@@ -44,7 +44,8 @@ export async function auditPage(store: Store, query: AuditQuery): Promise<AuditT
   const looked = filtered ? SCANNED_A_PAGE : limit;
   const end = Math.min(before, length + 1);
   const page = ids ? await among(store, ids, query, looked) : await list(store, after ?? end, !forward, looked);
-  const matching = page.filter((row) => idOf(row) < end && (!filtered || matches(row, query)));
+  const isWhole = !filtered && !(forward && query.before !== undefined);
+  const matching = isWhole ? page : page.filter((row) => idOf(row) < end && (!filtered || matches(row, query)));
   const shown = matching.slice(0, limit);
   const lastRow = matching.length > limit ? shown.at(-1) : page.at(-1);
   const last = lastRow && idOf(lastRow);

@@ -8,13 +8,12 @@ export interface Recent {
   forget(key: Key): void;
 }
 
-const MOST = 2048;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 /** What is longer is read again: a few of them would drive out all others. */
 const LONGEST = 64 * 1024;
 
-/** Keeps nothing yet; what was used longest ago goes first. */
-export function newRecent(): Recent {
+/** Keeps nothing yet, and never more than `most`; what was kept longest ago goes first. */
+export function newRecent(most: number): Recent {
   const versions = new Map<string, Version>();
   let characters = 0;
 
@@ -34,7 +33,7 @@ export function newRecent(): Recent {
       versions.set(name, version);
       characters += length;
       for (const oldest of versions.keys()) {
-        if (versions.size <= MOST && characters <= MOST_CHARACTERS) break;
+        if (versions.size <= most && characters <= MOST_CHARACTERS) break;
         drop(oldest);
       }
     },

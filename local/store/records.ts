@@ -15,10 +15,16 @@ export interface Durable extends SyncView {
   enter(version: Version, place: number): void;
 }
 
-/** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to. */
-export function newDurable(catalog: Catalog, reader: Reader, hot: Hot, sequences: readonly string[]): Durable {
-  const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name))]));
-  const recent = newRecent();
+/** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to; `most`: how many of each, and of all others, stay in memory. */
+export function newDurable(
+  catalog: Catalog,
+  reader: Reader,
+  hot: Hot,
+  sequences: readonly string[],
+  most: number,
+): Durable {
+  const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name), most)]));
+  const recent = newRecent(most);
 
   const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);

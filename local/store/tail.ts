@@ -10,16 +10,15 @@ export interface Tail {
   push(version: Version): void;
 }
 
-const KEPT = 1024;
 const ID = /^\d{16}$/;
 
-/** The tail of a sequence that has so many records already. */
-export function newTail(size: number): Tail {
-  const ring = new Array<Version>(KEPT);
+/** The tail of a sequence that has so many records already; `most` are kept. */
+export function newTail(size: number, most: number): Tail {
+  const ring = new Array<Version>(most);
   let first = size + 1;
   let last = size;
   const holds = (number: number): boolean => number >= first && number <= last;
-  const at = (number: number): Version => ring[number % KEPT]!;
+  const at = (number: number): Version => ring[number % most]!;
 
   return {
     get(id) {
@@ -35,8 +34,8 @@ export function newTail(size: number): Tail {
     },
     push(version) {
       const number = Number(version.id);
-      if (number > last) first = Math.max(first, (last = number) - KEPT + 1);
-      if (holds(number)) ring[number % KEPT] = version;
+      if (number > last) first = Math.max(first, (last = number) - most + 1);
+      if (holds(number)) ring[number % most] = version;
     },
   };
 }
