@@ -34,6 +34,7 @@ const STATUS = {
   too_many_tasks: 503,
   chain_broken: 503,
   clock_behind: 503,
+  intent_outdated: 503,
   cannot_start: 503,
   interrupted: 503,
 } as const;

@@ -35,7 +35,7 @@ export function errorCodesOf({ method, path, product, token, errors = [] }: Docu
   if (path.includes("/:")) codes.push("not_found");
   if (token) codes.push("unauthorized");
   if (product) codes.push("product_runtime_disabled");
-  if (product && method === "POST") codes.push("chain_broken", "clock_behind");
+  if (product && method === "POST") codes.push("chain_broken", "clock_behind", "intent_outdated");
   return [...new Set([...codes, ...errors])];
 }
 

@@ -161,6 +161,13 @@ export const policy = [
     only: "bare handlers consent",
   },
   {
+    file: "lib/governance/intent_in_force.ts",
+    name: "an instance that was left over decides under an intent that is gone",
+    find: "if (update_epoch <= intent.update_epoch) return undefined;",
+    replace: "void update_epoch; if (intent) return undefined;",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
+  },
+  {
     ...names,
     name: "a pattern of targets does not know capital letters",
     find: '.join("|")})$`, "i")',

@@ -24,6 +24,7 @@ const COMMON: ErrorCode[] = [
   "interrupted",
   "chain_broken",
   "clock_behind",
+  "intent_outdated",
 ];
 
 /** What a stack trace or a path of this machine looks like. */

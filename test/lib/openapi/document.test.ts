@@ -187,6 +187,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
     "product_runtime_disabled",
     "chain_broken",
     "clock_behind",
+    "intent_outdated",
   ]);
   expect(governed.security).toEqual([{ AdminToken: [] }]);
   expect(governed.responses[401]!.headers).toHaveProperty("WWW-Authenticate");
