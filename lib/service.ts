@@ -45,12 +45,14 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const handler = routed(endpoints, deps, { base });
   const underWay = new Set<Promise<Response>>();
   return {
-    fetch(request) {
+    async fetch(request) {
       const answer = handler(request);
       underWay.add(answer);
-      const done = (): void => void underWay.delete(answer);
-      answer.then(done, done);
-      return answer;
+      try {
+        return await answer;
+      } finally {
+        underWay.delete(answer);
+      }
     },
     async cycle() {
       const report = await runCycle(deps);

@@ -8,12 +8,14 @@ import { form } from "../support/requests.ts";
 
 test("closing waits for what is being answered, and closes the store after it", async () => {
   const base = memoryStore();
-  let hold: Promise<void> | undefined;
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let holds = false;
   const happened: string[] = [];
   const store: Store = {
     ...base,
     async transact(decide) {
-      await hold;
+      if (holds) await held;
       return base.transact(decide);
     },
     async close() {
@@ -22,8 +24,7 @@ test("closing waits for what is being answered, and closes the store after it", 
     },
   };
   const service = await countersign({ store, intent: manifest({}) });
-  let release = (): void => {};
-  hold = new Promise((resolve) => (release = resolve));
+  holds = true;
   const answer = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => {
     happened.push(`answered ${status}`);
   });
