@@ -13,6 +13,20 @@ const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
   {
+    file: "lib/kit/gather.ts",
+    name: "one anonymous read is answered with all that is there",
+    find: "if (rows.length === limit || characters >= PAGE_CHARACTERS)",
+    replace: "if (rows.length === limit)",
+    tests: ["test/handlers/page_bytes.test.ts"],
+  },
+  {
+    file: "lib/kit/places.ts",
+    name: "any number of wide reads run at a time",
+    find: "if (taken < most) taken++;",
+    replace: "if (taken < Infinity) taken++;",
+    tests: ["test/lib/kit/places.test.ts"],
+  },
+  {
     ...idempotency,
     name: "a repeated request is done again",
     find: "if (!kept || now - kept.at > KEPT_MS) continue;",
