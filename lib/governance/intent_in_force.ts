@@ -3,6 +3,7 @@ import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import { serviceItself } from "./rules/actor.ts";
+import { principalsToldOf } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** A manifest that was not in force at the last entry; without `event` it was at an earlier one. */
@@ -35,7 +36,8 @@ export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const known = (await tx.get("manifests", manifest_hash)) !== undefined;
   const { product_id, version, update_epoch, approved_by } = intent;
-  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals: {}, ...serviceItself() };
+  const principals = principalsToldOf(intent);
+  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceItself() };
   return {
     event: known ? undefined : { event_type: "intent_in_force", detail },
     keep() {

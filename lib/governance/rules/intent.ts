@@ -5,7 +5,9 @@ import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
+import { filled, list, object, unknown } from "./fields.ts";
 import { sameName } from "./names.ts";
+import { principalsSchema, refuseImpostors } from "./principals.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -17,7 +19,6 @@ export const STANDARD_KPIS = [
   "incident_rate",
 ] as const;
 
-const filled = z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 const finite = z.number("must be a finite number");
 const count = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
@@ -30,15 +31,6 @@ const approver = filled
   .max(200, "must have 200 characters at most")
   .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
   .transform(sameName);
-const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
-/** A rule that is misspelt must never be a rule that is absent. */
-const object = <T extends z.ZodRawShape>(shape: T) =>
-  z.strictObject(shape, {
-    error: ({ code, keys }) =>
-      code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
-  });
-const unknown = (keys: readonly string[], known: readonly string[]): string =>
-  `has no field ${keys.map((key) => `${key}: did you mean ${nearest(key, known)}?`).join(" ")}`;
 const kpiName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
@@ -58,6 +50,7 @@ export const policySchema = object({
     max_affected_users: count(0).optional(),
     max_risk: z.enum(RISKS, `must be one of ${RISKS.join(", ")}`).default("low"),
     max_per_day: count(0).optional(),
+    agents: z.boolean("must be true or false").default(false),
   }).optional(),
   required_approvers: object({ standard: count(1).default(1), major: count(1).default(1) }).default({
     standard: 1,
@@ -85,6 +78,7 @@ const shape = {
   update_epoch: z.int("must be a whole number above 0").positive("must be a whole number above 0"),
   kpis: z.record(kpiName, kpiSchema, "must be an object").default({}),
   policy: policySchema.prefault({}),
+  principals: principalsSchema.default({}),
 };
 const FIELDS = Object.keys(shape);
 /** Rules that stand where nobody reads them. */
@@ -97,9 +91,12 @@ const MOST_BYTES = 256 * 1024;
 const manifestSchema = z.looseObject(shape, "must be an object");
 
 /** A manifest whose rules can come into force as they are meant. */
-export const intentSchema = manifestSchema.check(({ value, issues }) =>
-  refuseUnreachable(value, (path, message) => issues.push({ code: "custom", input: value, path, message })),
-);
+export const intentSchema = manifestSchema.check(({ value, issues }) => {
+  const refuse = (path: PropertyKey[], message: string) =>
+    void issues.push({ code: "custom", input: value, path, message });
+  refuseUnreachable(value, refuse);
+  refuseImpostors(value, refuse);
+});
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
@@ -176,7 +173,6 @@ function wrongAtTheTop(stated: unknown): string[] {
   const fields = Object.keys(Object(stated)).filter((field) => !FIELDS.includes(field) && !field.startsWith("x-"));
   return fields.flatMap((field) => {
     if (isSlip(field, FIELDS)) return `the product intent ${unknown([field], FIELDS)}`;
-    if (field.toLowerCase() === "principals") return "principals are not checked by this version";
     return MISPLACED.includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
   });
 }
