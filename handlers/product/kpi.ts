@@ -14,6 +14,7 @@ export const kpi = endpoint(
     summary: "Feed KPIs",
     product: true,
     token: true,
+    unnamed: true,
     input: ({ product }: GovernanceDeps) =>
       z
         .strictObject(

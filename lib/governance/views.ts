@@ -53,7 +53,7 @@ export async function gatesNow(
   ]);
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return gatesOf(change, {
-    policy: product!.intent.policy,
+    intent: product!.intent,
     conflicts,
     under_operation: lease !== undefined,
     guardrail,

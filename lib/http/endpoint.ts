@@ -12,6 +12,7 @@ import { type Handler, type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
+import { agentMayNot, agentOf, requireNamed } from "./principals.ts";
 
 export type { Handler } from "./deps.ts";
 
@@ -25,6 +26,14 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
   product?: boolean;
   /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
   token?: true | "protect_all";
+  /** Answers everybody, also where reads are protected, and looks at no credential. */
+  open?: true;
+  /** A write that an agent may ask for, with its own secret in place of the admin token. */
+  agents?: true;
+  /** A product write that programs make: behind a trusted proxy it needs no person. */
+  unnamed?: true;
+  /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
+  names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: D) => I);
   /** Form fields whose text is itself JSON. */
@@ -44,6 +53,8 @@ export interface Call<D extends HttpDeps = HttpDeps> {
   request: Request;
   /** The person a trusted proxy names. */
   person: string | undefined;
+  /** The agent whose secret the request carries; then nobody else asks. */
+  agent?: string | undefined;
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -66,18 +77,25 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         if (!methods.includes(request.method)) throw methodNotAllowed(methods);
         if (declaration.product && !deps.product) throw runtimeDisabled();
         const write = declaration.method === "POST";
-        if (write) {
-          requireSameSite(request, deps.allowedHosts);
-          refuseAnonymousWrites(deps);
+        if (write) requireSameSite(request, deps.allowedHosts);
+        const agent = declaration.open ? undefined : agentOf(request, deps);
+        if (agent !== undefined) {
+          if (write && !declaration.agents) throw agentMayNot(agent);
+        } else {
+          if (write) refuseAnonymousWrites(deps);
+          if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
         }
-        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
-        const person = personOf(deps, request);
+        const person = agent === undefined ? personOf(deps, request) : undefined;
+        if (write && declaration.product && !declaration.unnamed) requireNamed(person, deps);
         if (write && declaration.product) refuseQuery(request);
         const { text, fields } = write
           ? await readFields(request, declaration.jsonFields)
           : { text: "", fields: query(request) };
-        const idempotency = write ? idempotencyKey(request, person, text, deps.sha256) : undefined;
-        return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
+        const asked = agent ?? person?.trim();
+        if (declaration.names && asked) fields[declaration.names] ??= asked;
+        const idempotency = write ? idempotencyKey(request, { person, agent }, text, deps.sha256) : undefined;
+        const call = { deps, request, person, agent, idempotency };
+        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
       });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;

@@ -38,7 +38,7 @@ interface Kept {
 /** The request's key, if it has one; 400 when it is malformed. */
 export function idempotencyKey(
   request: Request,
-  person: string | undefined,
+  { person, agent }: { person: string | undefined; agent: string | undefined },
   body: string,
   sha256: Sha256,
 ): IdempotencyKey | undefined {
@@ -47,7 +47,7 @@ export function idempotencyKey(
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidField("Idempotency-Key", "must be 1 to 255 visible ASCII characters");
   const token = request.headers.get("x-svc-admin-token") ?? "";
-  const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key];
+  const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key, ...(agent ? [agent] : [])];
   return { scope: sha256(JSON.stringify(scope)), body: sha256(body) };
 }
 

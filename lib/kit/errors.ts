@@ -9,6 +9,8 @@ const STATUS = {
   host_not_allowed: 403,
   cross_site: 403,
   identity_mismatch: 403,
+  person_required: 403,
+  agent_may_not: 403,
   self_approval_forbidden: 403,
   not_an_approver: 403,
   not_the_proposer: 403,

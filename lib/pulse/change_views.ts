@@ -114,6 +114,7 @@ const SHOWN = [
   "summary",
   "expected_delta_k",
   "affected_users",
+  "proposer_kind",
   "required_approvers",
   "approvals",
 ] as const satisfies readonly (keyof Change)[];

@@ -54,8 +54,8 @@ export const http = [
   {
     ...idempotency,
     name: "one person's key gives another person's answer",
-    find: 'token, person ?? "", key]',
-    replace: "token, key]",
+    find: 'token, person ?? "", key,',
+    replace: "token, key,",
   },
   {
     ...kept,

@@ -42,15 +42,15 @@ export const policy = [
   {
     ...rules,
     name: "who proposed a change may approve it though the intent forbids it",
-    find: "!policy.self_approval && change.proposer !== null",
-    replace: "false && change.proposer !== null",
+    find: "!policy.self_approval && [proposer, asked_by]",
+    replace: "false && [proposer, asked_by]",
     tests: HTTP,
     only: "bare handlers consent",
   },
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: "({ approver }) => mayDecide(approver, policy) &&",
+    find: "({ approver }) => mayDecide(approver, intent) &&",
     replace: "({ approver }) =>",
   },
   {
@@ -63,8 +63,8 @@ export const policy = [
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: " && !approvesOwn(change, approver, policy));",
-    replace: ");",
+    find: " && !approvesOwn(change, approver, intent.policy),",
+    replace: ",",
   },
   {
     ...rules,
@@ -210,8 +210,8 @@ export const policy = [
   {
     name: "a model's draft may be minor, so that nobody is asked",
     file: "lib/governance/rules/propose.ts",
-    find: 'granted === "minor" && proposer_kind === "model" ? "standard" : granted',
-    replace: "granted",
+    find: 'const waits = proposer_kind === "model" ||',
+    replace: "const waits =",
     tests: ["test/lib/governance/rules/state_machine.test.ts"],
   },
   {

@@ -60,21 +60,21 @@ export const stateMachine = [
   {
     ...decision,
     name: "anybody may approve, whoever the intent names",
-    find: "  requireApprover(change, name, policy);\n",
+    find: "  requireApprover(change, name, intent);\n",
     replace: "",
     grave: true,
   },
   {
     ...decision,
     name: "anybody may deny, whoever the intent names",
-    find: "if (!mayDecide(name, policy))",
-    replace: "if (false)",
+    find: "    requireDecider(name, intent);\n",
+    replace: "",
   },
   {
     ...decision,
     name: "anybody may withdraw another's proposal",
-    find: "if (change.proposer !== null && sameName(change.proposer) !== sameName(name))",
-    replace: "if (false)",
+    find: "  if (!own) {",
+    replace: "  if (!own && !name) {",
   },
   {
     ...decision,

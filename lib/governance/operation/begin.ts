@@ -46,7 +46,7 @@ export async function begin(
   if (lease && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = expireIfDue(transaction, record);
   if (expired) return expired;
-  requireOperable(change, operation, product.intent.policy);
+  requireOperable(change, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };

@@ -28,6 +28,8 @@ export interface Detail {
   approver?: string | null;
   note?: string | null;
   required_approvers?: number;
+  proposer_kind?: Change["proposer_kind"];
+  asked_by?: Change["asked_by"];
   supersedes?: Change["supersedes"];
   digest?: string;
   kpis?: Record<string, number>;

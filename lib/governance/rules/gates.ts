@@ -1,7 +1,7 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
 import type { Change } from "./change.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent } from "./intent.ts";
 import { matchesAny } from "./names.ts";
 import { consentsNeeded, standingApprovals } from "./policy.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
@@ -16,7 +16,7 @@ export type Gate = z.infer<typeof gateSchema>;
 
 /** What the gates of a change are judged by. */
 export interface Circumstances {
-  policy: Policy;
+  intent: Intent;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the host is under way. */
@@ -25,13 +25,14 @@ export interface Circumstances {
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { policy, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
+export function gatesOf(change: Change, { intent, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
+  const { policy } = intent;
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
   const needed = consentsNeeded(change, policy);
   if (status === "pending_consent" || status === "approved") {
-    const standing = standingApprovals(change, policy).length;
+    const standing = standingApprovals(change, intent).length;
     if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(

@@ -50,7 +50,7 @@ export const policySchema = object({
     max_affected_users: count(0).optional(),
     max_risk: z.enum(RISKS, `must be one of ${RISKS.join(", ")}`).default("low"),
     max_per_day: count(0).optional(),
-    agents: z.boolean("must be true or false").default(false),
+    agents: z.boolean("must be true or false").optional(),
   }).optional(),
   required_approvers: object({ standard: count(1).default(1), major: count(1).default(1) }).default({
     standard: 1,

@@ -2,8 +2,12 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent, Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
+import { isAgent } from "./principals.ts";
+
+/** The part of an intent that says who may consent. */
+type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
 type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
@@ -44,23 +48,34 @@ export function refuseForbiddenTarget(target: string, policy: Policy): void {
 }
 
 /** 403 unless this person may consent to this change under the intent. */
-export function requireApprover(change: Change, approver: string, policy: Policy): void {
-  if (!mayDecide(approver, policy))
-    throw new AppError("not_an_approver", `${approver} is not among the intent's approvers`);
-  if (approvesOwn(change, approver, policy))
+export function requireApprover(change: Change, approver: string, intent: Electorate): void {
+  requireDecider(approver, intent);
+  if (approvesOwn(change, approver, intent.policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
-/** Whether the intent lets this person decide at all. */
-export const mayDecide = (approver: string, policy: Policy): boolean =>
-  policy.approvers === undefined || policy.approvers.includes(sameName(approver));
+/** 403 `not_an_approver` unless the intent lets whom this name means decide at all. */
+export function requireDecider(approver: string, intent: Electorate): void {
+  if (isAgent(approver, intent))
+    throw new AppError("not_an_approver", `${approver} is an agent's name, and agents give no consent`);
+  if (!mayDecide(approver, intent))
+    throw new AppError("not_an_approver", `${approver} is not among the intent's approvers`);
+}
 
-const approvesOwn = (change: Change, approver: string, policy: Policy): boolean =>
-  !policy.self_approval && change.proposer !== null && sameName(change.proposer) === sameName(approver);
+/** Whether the intent lets this person decide at all. */
+export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
+  !isAgent(approver, { principals }) &&
+  (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
+
+/** Who asked a model for its draft is a proposer too. */
+const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
+  !policy.self_approval && [proposer, asked_by].some((name) => name && sameName(name) === sameName(approver));
 
 /** The consents of a change that still count under today's intent. */
-export const standingApprovals = (change: Change, policy: Policy): Approval[] =>
-  change.approvals.filter(({ approver }) => mayDecide(approver, policy) && !approvesOwn(change, approver, policy));
+export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
+  change.approvals.filter(
+    ({ approver }) => mayDecide(approver, intent) && !approvesOwn(change, approver, intent.policy),
+  );
 
 /** Whether a pending change has waited longer than the intent lets it. */
 export function isExpired(change: Change, policy: Policy, now: number): boolean {

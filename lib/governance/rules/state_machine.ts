@@ -7,9 +7,9 @@ import { POLICY_EXPIRY } from "./actor.ts";
 import type { Change, Status } from "./change.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
-import { consentsNeeded, mayDecide, refuseForbiddenTarget, requireApprover, standingApprovals } from "./policy.ts";
+import { consentsNeeded, refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
@@ -68,18 +68,18 @@ export function decide(change: Change | undefined, command: Command, context: Co
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context.intent.policy), ...told },
+        detail: { ...consent(change, command, context), ...told },
       };
   }
 }
 
 /** Whether an operation may be begun; before an apply, consent is asked again under today's intent. */
-export function requireOperable(change: Change, operation: Operation, policy: Policy): void {
+export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   transition(change, operation);
   if (operation === "rollback") return;
-  refuseForbiddenTarget(change.target, policy);
-  const standing = standingApprovals(change, policy).length;
-  const needed = consentsNeeded(change, policy);
+  refuseForbiddenTarget(change.target, intent.policy);
+  const standing = standingApprovals(change, intent).length;
+  const needed = consentsNeeded(change, intent.policy);
   if (standing >= needed) return;
   throw new AppError(
     "not_an_approver",
@@ -90,20 +90,24 @@ export function requireOperable(change: Change, operation: Operation, policy: Po
 
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "expire" }>;
 
-function consent(change: Change, command: Consent, policy: Policy): object {
+function consent(change: Change, command: Consent, { intent, actor }: Context): object {
   const status = transition(change, command.type);
   if (command.type === "expire") {
-    const note = `no consent within ${policy.consent_ttl_hours} hours`;
+    const note = `no consent within ${intent.policy.consent_ttl_hours} hours`;
     return { decision: "expired", status, approver: POLICY_EXPIRY, note };
   }
   const { name, note } = command;
-  if (command.type === "approve") return approval(change, command, status, policy);
+  if (command.type === "approve") return approval(change, command, status, intent);
   if (command.type === "deny") {
-    if (!mayDecide(name, policy)) throw new AppError("not_an_approver", `${name} is not among the intent's approvers`);
+    requireDecider(name, intent);
     return { decision: "denied", status, approver: name, note };
   }
-  if (change.proposer !== null && sameName(change.proposer) !== sameName(name))
-    throw new AppError("not_the_proposer", `only ${change.proposer}, who proposed this change, may withdraw it`);
+  // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
+  const own = change.proposer === null ? actor.authenticated !== "agent" : sameName(change.proposer) === sameName(name);
+  if (!own) {
+    const who = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
+    throw new AppError("not_the_proposer", `only ${who} may withdraw it`);
+  }
   return { decision: "withdrawn", status, approver: name, note };
 }
 
@@ -112,15 +116,15 @@ function approval(
   change: Change,
   { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
   approved: Status,
-  policy: Policy,
+  intent: Intent,
 ): object {
   if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
-  requireApprover(change, name, policy);
+  requireApprover(change, name, intent);
   const given = change.approvals.length + 1;
-  const needed = consentsNeeded(change, policy);
+  const needed = consentsNeeded(change, intent.policy);
   const decided = {
     decision: "approved",
     status: change.status,
@@ -170,6 +174,8 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
   if (detail.status !== status || detail.digest === undefined) return undefined;
   const change: Lifecycle = {
     change_id,
+    ...(detail.proposer_kind === undefined ? {} : { proposer_kind: detail.proposer_kind }),
+    ...(detail.asked_by === undefined ? {} : { asked_by: detail.asked_by }),
     status,
     resolution: null,
     created_at: timestamp,

@@ -121,6 +121,7 @@ export function viewRules(open: Open): void {
         summary: pending.summary,
         expected_delta_k: 2.5,
         affected_users: 7,
+        proposer_kind: "unknown",
         required_approvers: 2,
         approvals: [],
         blocked_by: [{ gate: "consent", state: "block", message: "0 of 2 consents" }],

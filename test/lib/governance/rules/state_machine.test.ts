@@ -112,7 +112,7 @@ describe.each(STATUSES)("a change that is %s", (status) => {
 
   test.each(["apply", "rollback"] as const)("%s: may be begun where it may be recorded", (operation) => {
     const { record } = brought(status);
-    const begin = () => requireOperable(record.change, operation, context().intent.policy);
+    const begin = () => requireOperable(record.change, operation, context().intent);
     if (ALLOWED[status].includes(operation)) expect(begin).not.toThrow();
     else expect(begin).toThrow(expect.objectContaining({ code: "illegal_transition" }));
   });
