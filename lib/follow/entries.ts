@@ -1,6 +1,7 @@
 /** Entries as followers read them. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import type { Actor } from "../governance/rules/actor.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { type Detail, detailIn } from "../governance/rules/event.ts";
 import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
@@ -10,6 +11,7 @@ import type { Store } from "../store/store.ts";
 interface Facts extends Detail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
+  authenticated?: Actor["authenticated"];
   target?: string;
   progress?: string;
   stage?: string;

@@ -252,3 +252,23 @@ test("the manifest that comes into force tells the kinds of its principals, and 
     robo: { kind: "agent", keys: [] },
   });
 });
+
+test("the levels of autonomy go by who is known to have proposed and decided", async () => {
+  const api = await opened({ identityHeader: "x-person" });
+  const ana = { "x-person": "ana@acme.example" };
+  const decide = async (change: { change_id: string }, headers: HeadersInit) =>
+    expect((await api.post("approve", { change_id: change.change_id }, headers)).status).toBe(200);
+  await decide(await proposed(api), ana);
+  await decide(await proposed(api, {}, { "x-person": "pat" }), ana);
+  const claimed = await opened({ ...api.deps, intent: {}, identityHeader: undefined });
+  const pats = await claimed.propose({ proposer: "pat" });
+  await claimed.post("approve", { change_id: pats.change_id, approver: "ana@acme.example" });
+  await claimed.post("withdraw", { change_id: (await proposed(claimed)).change_id }, AS_AGENT);
+  const { points, totals } = (await claimed.get("/api/l1l5_trend?days=1")).body;
+  expect(totals).toEqual({ L1: 1, L2: 0, L3: 1, L4: 0, L5: 0, unattributed: 1 });
+  expect(points).toMatchObject([totals]);
+
+  const before = await service();
+  await before.must("approve", (await before.propose()).change_id);
+  expect((await before.get("/api/l1l5_trend?days=1")).body.totals).toMatchObject({ L1: 1, unattributed: 0 });
+});

@@ -186,6 +186,29 @@ test("a feed says who fed it and what it tripped", async () => {
   });
 });
 
+test("a feed says which program fed it and why, where it says so itself", async () => {
+  const token = "correct horse battery staple";
+  const api = await core({ adminToken: token, identityHeader: "x-person" });
+  const feed = (fields: object, headers: object = {}) =>
+    api.post("kpi", { csat: 4, ...fields }, { "x-svc-admin-token": token, ...headers } as HeadersInit);
+  expect((await feed({ actor: " warehouse ", note: "nightly" })).body.accepted).toEqual({ csat: 4 });
+  expect(await newest(api)).toMatchObject({ actor: "warehouse", note: "nightly", authenticated: "token" });
+  expect((await feed({})).status).toBe(200);
+  expect(await newest(api)).toMatchObject({ actor: null, authenticated: "token" });
+  expect(await newest(api)).not.toHaveProperty("note");
+  expect((await feed({ actor: "ana" }, { "x-person": "bo" })).body.code).toBe("identity_mismatch");
+  expect(await api.post("kpi", { actor: "warehouse" }, { "x-svc-admin-token": token })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_field" },
+  });
+});
+
+test("a KPI of the intent keeps its name, whatever else a feed may say", async () => {
+  const api = await core({ intent: { kpis: { note: { baseline: 1, target: 2 } } } });
+  expect((await api.post("kpi", { note: 1.5, actor: "ana" })).body.accepted).toEqual({ note: 1.5 });
+  expect(await newest(api)).toMatchObject({ actor: "ana", values: { note: 1.5 } });
+});
+
 const FORBIDDEN = { ...PROPOSAL, target: "billing.rate" };
 const refusing = () => core({ intent: { policy: { forbidden_targets: ["billing.*"] } } });
 const refusals = async (api: Core) =>

@@ -179,7 +179,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
     "503",
   ]);
   expect(codesOf(governed, 400)).toEqual(["invalid_field", "illegal_transition"]);
-  expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site"]);
+  expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site", "agent_may_not", "person_required"]);
   expect(codesOf(governed, 503)).toEqual([
     "store_unavailable",
     "store_busy",
