@@ -29,6 +29,10 @@ export interface HttpDeps {
   person?: ((request: Request) => string | null | undefined) | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
+  /** Told of each request with a token that is nobody's. */
+  wrongToken?: (() => void) | undefined;
+  /** Resolves after so many milliseconds; by the host's timer where it is not given. */
+  pause?: ((ms: number) => Promise<void>) | undefined;
   /** The same handler, measured under the declared path that it answers, `other` where there is none. */
   measured?: ((handler: Handler, path: string) => Handler) | undefined;
   /** A faster `Response` where the host has one. */

@@ -12,7 +12,8 @@ import { type Handler, type HttpDeps, personOf } from "./deps.ts";
 import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
-import { agentMayNot, agentOf, requireNamed } from "./principals.ts";
+import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
+import { holdBack } from "./wrong_tokens.ts";
 
 export type { Handler } from "./deps.ts";
 
@@ -72,31 +73,41 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
     const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
+    const answered = async (request: Request): Promise<Answer | Response> => {
+      if (!methods.includes(request.method)) throw methodNotAllowed(methods);
+      if (declaration.product && !deps.product) throw runtimeDisabled();
+      const write = declaration.method === "POST";
+      if (write) requireSameSite(request, deps.allowedHosts);
+      const agent = declaration.open ? undefined : agentOf(request, deps);
+      if (agent !== undefined) {
+        if (write && !declaration.agents) throw agentMayNot(agent);
+      } else {
+        if (write) refuseAnonymousWrites(deps);
+        else if (!declaration.open) requireReader(request, deps);
+        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
+        // What the answer lets see of it must not be a quicker way to guess.
+        else if (declaration.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
+      }
+      const person = agent === undefined ? personOf(deps, request) : undefined;
+      if (write && declaration.product && !declaration.unnamed) requireNamed(person, deps);
+      if (write && declaration.product) refuseQuery(request);
+      const { text, fields } = write
+        ? await readFields(request, declaration.jsonFields)
+        : { text: "", fields: query(request) };
+      const asked = agent ?? person?.trim();
+      if (declaration.names && asked) fields[declaration.names] ??= asked;
+      const idempotency = write ? idempotencyKey(request, { person, agent }, text, deps.sha256) : undefined;
+      const call = { deps, request, person, agent, idempotency };
+      return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
+    };
     return (request) =>
-      answering(deps, request, async () => {
-        if (!methods.includes(request.method)) throw methodNotAllowed(methods);
-        if (declaration.product && !deps.product) throw runtimeDisabled();
-        const write = declaration.method === "POST";
-        if (write) requireSameSite(request, deps.allowedHosts);
-        const agent = declaration.open ? undefined : agentOf(request, deps);
-        if (agent !== undefined) {
-          if (write && !declaration.agents) throw agentMayNot(agent);
-        } else {
-          if (write) refuseAnonymousWrites(deps);
-          if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
-        }
-        const person = agent === undefined ? personOf(deps, request) : undefined;
-        if (write && declaration.product && !declaration.unnamed) requireNamed(person, deps);
-        if (write && declaration.product) refuseQuery(request);
-        const { text, fields } = write
-          ? await readFields(request, declaration.jsonFields)
-          : { text: "", fields: query(request) };
-        const asked = agent ?? person?.trim();
-        if (declaration.names && asked) fields[declaration.names] ??= asked;
-        const idempotency = write ? idempotencyKey(request, { person, agent }, text, deps.sha256) : undefined;
-        const call = { deps, request, person, agent, idempotency };
-        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
-      });
+      answering(deps, request, () =>
+        answered(request).catch(async (error: unknown) => {
+          const refused = error instanceof AppError && error.code === "unauthorized";
+          if (refused && carriesWrongToken(request, deps)) await holdBack(deps, request);
+          throw error;
+        }),
+      );
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
 }
