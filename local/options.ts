@@ -23,6 +23,10 @@ export interface Options extends Given {
   notifySecret: string | undefined;
   /** Chat, tasks and feedback need the token too. */
   protectAll: boolean;
+  /** Reads need a token too, or the proxy's word. */
+  protectReads: boolean;
+  /** Opens reads and nothing else. */
+  readToken: string | undefined;
   /** What is allowed but worth a warning in the log. */
   warnings: string[];
 }
@@ -101,22 +105,20 @@ function complete(given: Given, env: Environment): Options {
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
     llmKey: (given.llmKeyEnv && env[given.llmKeyEnv]) || undefined,
-    adminToken: adminToken(env),
+    adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
-    protectAll: protectAll(env),
+    protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
+    protectReads: flag("SVC_PROTECT_READS", env) ?? false,
+    readToken: token("SVC_READ_TOKEN", env),
     warnings: [],
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
     throw new OptionError(`${address}: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`, 1);
   }
-  if (options.adminToken && options.adminToken.length < SECRET_LENGTH) {
-    const short = `SVC_ADMIN_TOKEN has under ${SECRET_LENGTH} characters`;
-    if (!isLoopback(options.host))
-      throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
-    options.warnings.push(`${short}; use a longer one before others can reach the service`);
-  }
+  checkLength("SVC_ADMIN_TOKEN", options.adminToken, options);
+  checkReads(options);
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
   if (options.notifyUrl && !options.notifySecret)
@@ -124,6 +126,27 @@ function complete(given: Given, env: Environment): Options {
   checkAdapter(options);
   checkLink(options);
   return options;
+}
+
+function checkLength(name: string, secret: string | undefined, { host, warnings }: Options): void {
+  if (!secret || secret.length >= SECRET_LENGTH) return;
+  const short = `${name} has under ${SECRET_LENGTH} characters`;
+  if (!isLoopback(host))
+    throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
+  warnings.push(`${short}; use a longer one before others can reach the service`);
+}
+
+function checkReads(options: Options): void {
+  const { adminToken, readToken, protectReads, identityHeader, warnings } = options;
+  checkLength("SVC_READ_TOKEN", readToken, options);
+  if (readToken && readToken === adminToken)
+    throw new OptionError("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write", 1);
+  if (readToken && !protectReads) warnings.push("SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset");
+  if (protectReads && !adminToken && !readToken && !identityHeader)
+    throw new OptionError(
+      "SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header: nobody could read",
+      1,
+    );
 }
 
 /** The state file, or where it would lie if the state were not in a database. */
@@ -166,18 +189,16 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
   warnings.push(`${short}; use a longer one before the link leaves this machine`);
 }
 
-function adminToken(env: Environment): string | undefined {
-  const token = env["SVC_ADMIN_TOKEN"];
-  if (!token) return undefined;
-  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
-  throw new OptionError(
-    "SVC_ADMIN_TOKEN must be visible ASCII without spaces or line ends around it, to fit a header",
-    1,
-  );
+function token(name: string, env: Environment): string | undefined {
+  const value = env[name];
+  if (!value) return undefined;
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value;
+  throw new OptionError(`${name} must be visible ASCII without spaces or line ends around it, to fit a header`, 1);
 }
 
-function protectAll(env: Environment): boolean {
-  const value = env["SVC_PROTECT_ALL"] || "0";
+function flag(name: string, env: Environment): boolean | undefined {
+  const value = env[name];
+  if (!value) return undefined;
   if (["0", "1", "false", "true"].includes(value)) return value === "1" || value === "true";
-  throw malformed(`SVC_PROTECT_ALL must be 1 or 0, not ${JSON.stringify(value)}`);
+  throw malformed(`${name} must be 1 or 0, not ${JSON.stringify(value)}`);
 }

@@ -151,7 +151,11 @@ export function helpText(): string {
     "  SVC_NOTIFY_SECRET",
     "      signs the webhooks of --notify-url; 16 characters or more, or whsec_ and base64",
     "  SVC_PROTECT_ALL",
-    "      1: chat, tasks and feedback need the token too",
+    "      1: chat, tasks and feedback need the token too; the default beyond loopback",
+    "  SVC_PROTECT_READS",
+    "      1: reads need the admin token, the read token, an agent's secret or the person whom the proxy names",
+    "  SVC_READ_TOKEN",
+    "      opens reads and nothing else, as Authorization: Bearer or X-Svc-Read-Token; 16 characters or more beyond loopback",
     "",
     "Exit codes: 0 normal; 1 the service cannot start or failed; 2 unknown or malformed option.",
   ].join("\n");

@@ -140,6 +140,8 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   expect(run([], { SVC_ADMIN_TOKEN: "", SVC_PROTECT_ALL: "" })).toMatchObject({
     adminToken: undefined,
     protectAll: false,
+    protectReads: false,
+    readToken: undefined,
   });
 });
 
@@ -286,6 +288,28 @@ describe("what is not allowed like this, exit code 1", () => {
     });
     expect(told.message).not.toContain("cret ");
   });
+});
+
+test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loopback chat is protected unless told", () => {
+  const READ = { SVC_READ_TOKEN: "a-token-to-read-with" };
+  expect(run([], { ...READ, SVC_PROTECT_READS: "true" })).toMatchObject({
+    protectReads: true,
+    readToken: "a-token-to-read-with",
+    warnings: [],
+  });
+  expect(run([], READ).warnings).toEqual(["SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset"]);
+  const ADMIN = { SVC_ADMIN_TOKEN: "a-token-for-tests" };
+  expect(run(["--host=0.0.0.0"], ADMIN)).toMatchObject({ protectAll: true, protectReads: false });
+  expect(run(["--host=0.0.0.0"], { ...ADMIN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
+  expect(run(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
+  for (const [argv, env, told] of [
+    [[], { SVC_PROTECT_READS: "1" }, /^SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header/],
+    [[], { ...ADMIN, SVC_READ_TOKEN: "a-token-for-tests" }, /^SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN/],
+    [["--host=0.0.0.0"], { ...ADMIN, SVC_READ_TOKEN: "short" }, /^SVC_READ_TOKEN has under 16 characters/],
+    [[], { SVC_READ_TOKEN: "two\nlines" }, /^SVC_READ_TOKEN must be visible ASCII/],
+    [[], { SVC_PROTECT_READS: "yes" }, /^SVC_PROTECT_READS must be 1 or 0/],
+  ] as const)
+    expect(() => run([...argv], env)).toThrow(told);
 });
 
 test("what is worth a warning is said, and starts", () => {

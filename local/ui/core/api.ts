@@ -73,7 +73,6 @@ export interface Conditions {
 /** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
 export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
   const headers = new Headers({ accept: "application/json", "idempotency-key": key ?? newKey() });
-  if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   if (revision !== undefined) headers.set("if-match", `"${revision}"`);
   const body = formOf(fields);
   return (
@@ -109,9 +108,11 @@ export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof Refused && error.refusal.code === "product_runtime_disabled";
 
 async function request(url: string, init: RequestInit): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   let response: Response;
   try {
-    response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init });
+    response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
   } catch (error) {
     const gone = (error as Error).name;
     if (gone === "AbortError") throw error;
