@@ -148,18 +148,10 @@ export const principals = [
   {
     name: "an agent's consent counts where the intent names no approvers",
     file: "lib/governance/rules/policy.ts",
-    find: "  if (isAgent(approver, intent))\n",
-    replace: "  if (!approver)\n",
-    tests: AGENTS,
-    only: "never decides",
-    grave: true,
-  },
-  {
-    name: "a consent counts though its name is an agent's by now",
-    file: "lib/governance/rules/policy.ts",
     find: "  !isAgent(approver, { principals }) &&\n",
     replace: "",
     tests: AGENTS,
+    grave: true,
   },
   {
     name: "an agent may take back what nobody put their name to",

@@ -56,10 +56,11 @@ export function requireApprover(change: Change, approver: string, intent: Electo
 
 /** 403 `not_an_approver` unless the intent lets whom this name means decide at all. */
 export function requireDecider(approver: string, intent: Electorate): void {
-  if (isAgent(approver, intent))
-    throw new AppError("not_an_approver", `${approver} is an agent's name, and agents give no consent`);
-  if (!mayDecide(approver, intent))
-    throw new AppError("not_an_approver", `${approver} is not among the intent's approvers`);
+  if (mayDecide(approver, intent)) return;
+  const why = isAgent(approver, intent)
+    ? "is an agent's name, and agents give no consent"
+    : "is not among the intent's approvers";
+  throw new AppError("not_an_approver", `${approver} ${why}`);
 }
 
 /** Whether the intent lets this person decide at all. */

@@ -73,6 +73,7 @@ export interface Conditions {
 /** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
 export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
   const headers = new Headers({ accept: "application/json", "idempotency-key": key ?? newKey() });
+  if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   if (revision !== undefined) headers.set("if-match", `"${revision}"`);
   const body = formOf(fields);
   return (
@@ -82,10 +83,12 @@ export async function post<T>(path: string, fields: Fields, { revision, key }: C
 
 /** A token that a header can carry; others are refused here, in the words in which the service would. */
 function sendable(token: string): string {
-  if (/^[\x20-\x7e]+$/.test(token)) return token;
+  if (fitsHeader(token)) return token;
   const error = "the token holds characters that no header can carry";
   throw new Refused({ error, code: "unauthorized", status: 401 });
 }
+
+const fitsHeader = (token: string): boolean => /^[\x20-\x7e]+$/.test(token);
 
 /** The form of a request. */
 export function formOf(fields: Fields): URLSearchParams {
@@ -109,7 +112,8 @@ export const isRuntimeOff = (error: unknown): boolean =>
 
 async function request(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
-  if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
+  // Reads may be protected too.
+  if (fitsHeader(adminToken.get())) headers.set("x-svc-admin-token", adminToken.get());
   let response: Response;
   try {
     response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
