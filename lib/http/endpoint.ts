@@ -8,31 +8,18 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { type Handler, type HttpDeps, personOf } from "./deps.ts";
-import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { admit, type Asker, type Terms } from "./admission.ts";
+import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
-import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
-import { holdBack } from "./wrong_tokens.ts";
 
 export type { Handler } from "./deps.ts";
 
 /** What a handler is, apart from what it does. */
-export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
-  method: "GET" | "POST";
+export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
   summary: string;
-  /** Part of the product runtime: 503 without an intent. */
-  product?: boolean;
-  /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
-  token?: true | "protect_all";
-  /** Answers everybody, also where reads are protected, and looks at no credential. */
-  open?: true;
-  /** A write that an agent may ask for, with its own secret in place of the admin token. */
-  agents?: true;
-  /** A product write that programs make: behind a trusted proxy it needs no person. */
-  unnamed?: true;
   /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
   names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
@@ -49,13 +36,9 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
 }
 
 /** One request on its way through a handler. */
-export interface Call<D extends HttpDeps = HttpDeps> {
+export interface Call<D extends HttpDeps = HttpDeps> extends Asker {
   deps: D;
   request: Request;
-  /** The person a trusted proxy names. */
-  person: string | undefined;
-  /** The agent whose secret the request carries; then nobody else asks. */
-  agent?: string | undefined;
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -73,41 +56,22 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
     const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
-    const answered = async (request: Request): Promise<Answer | Response> => {
-      if (!methods.includes(request.method)) throw methodNotAllowed(methods);
-      if (declaration.product && !deps.product) throw runtimeDisabled();
-      const write = declaration.method === "POST";
-      if (write) requireSameSite(request, deps.allowedHosts);
-      const agent = declaration.open ? undefined : agentOf(request, deps);
-      if (agent !== undefined) {
-        if (write && !declaration.agents) throw agentMayNot(agent);
-      } else {
-        if (write) refuseAnonymousWrites(deps);
-        else if (!declaration.open) requireReader(request, deps);
-        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
-        // What the answer lets see of it must not be a quicker way to guess.
-        else if (declaration.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
-      }
-      const person = agent === undefined ? personOf(deps, request) : undefined;
-      if (write && declaration.product && !declaration.unnamed) requireNamed(person, deps);
-      if (write && declaration.product) refuseQuery(request);
-      const { text, fields } = write
-        ? await readFields(request, declaration.jsonFields)
-        : { text: "", fields: query(request) };
-      const asked = agent ?? person?.trim();
-      if (declaration.names && asked) fields[declaration.names] ??= asked;
-      const idempotency = write ? idempotencyKey(request, { person, agent }, text, deps.sha256) : undefined;
-      const call = { deps, request, person, agent, idempotency };
-      return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
-    };
     return (request) =>
-      answering(deps, request, () =>
-        answered(request).catch(async (error: unknown) => {
-          const refused = error instanceof AppError && error.code === "unauthorized";
-          if (refused && carriesWrongToken(request, deps)) await holdBack(deps, request);
-          throw error;
-        }),
-      );
+      answering(deps, request, async () => {
+        if (!methods.includes(request.method)) throw methodNotAllowed(methods);
+        if (declaration.product && !deps.product) throw runtimeDisabled();
+        const asker = await admit(request, deps, declaration);
+        const write = declaration.method === "POST";
+        if (write && declaration.product) refuseQuery(request);
+        const { text, fields } = write
+          ? await readFields(request, declaration.jsonFields)
+          : { text: "", fields: query(request) };
+        const known = asker.agent ?? asker.person?.trim();
+        if (declaration.names && known) fields[declaration.names] ??= known;
+        const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
+        const call = { deps, request, ...asker, idempotency };
+        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
+      });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
 }

@@ -2,6 +2,7 @@
  * `Idempotency-Key`: the first 2xx answer under a key is kept in the transaction of the write it answers, for 24 hours,
  * and replayed to the letter. A failure is not kept. Records are named by day, so that old ones are found in order.
  */
+import type { Asker } from "./admission.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -38,7 +39,7 @@ interface Kept {
 /** The request's key, if it has one; 400 when it is malformed. */
 export function idempotencyKey(
   request: Request,
-  { person, agent }: { person: string | undefined; agent: string | undefined },
+  { person, agent }: Asker,
   body: string,
   sha256: Sha256,
 ): IdempotencyKey | undefined {

@@ -249,8 +249,9 @@ export const http = [
   {
     ...endpoint,
     name: "no endpoint asks for the token",
-    find: "if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);\n",
-    replace: "",
+    file: "lib/http/admission.ts",
+    find: "if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);",
+    replace: "if (false) requireToken(request, deps);",
     only: "bare handlers access",
   },
   {

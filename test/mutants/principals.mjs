@@ -5,7 +5,7 @@ const intent = {
   file: "lib/governance/rules/principals.ts",
   tests: ["test/lib/governance/rules/principals.test.ts"],
 };
-const endpoint = { file: "lib/http/endpoint.ts", tests: AGENTS };
+const admission = { file: "lib/http/admission.ts", tests: AGENTS };
 const credentials = { file: "lib/http/principals.ts", tests: AGENTS };
 const caller = { file: "lib/governance/caller.ts", tests: AGENTS };
 const reads = { tests: ["test/lib/http/protected_reads.test.ts"] };
@@ -59,38 +59,38 @@ export const principals = [
     replace: "/^.+$/",
   },
   {
-    ...endpoint,
+    ...admission,
     name: "an agent may whatever nobody else has to prove",
-    find: "if (write && !declaration.agents) throw agentMayNot(agent);",
+    find: "if (write && !terms.agents) throw agentMayNot(agent);",
     replace: "",
     grave: true,
   },
   {
-    ...endpoint,
+    ...admission,
     name: "with the admin token beside its secret an agent may everything",
-    find: "if (write && !declaration.agents)",
+    find: "if (write && !terms.agents)",
     replace: 'if (write && !declaration.agents && !request.headers.has("x-svc-admin-token"))',
     grave: true,
   },
   {
-    ...endpoint,
+    ...admission,
     name: "with a person's name beside its secret an agent is that person",
-    find: "const person = agent === undefined ? personOf(deps, request) : undefined;",
-    replace: "const person = personOf(deps, request);",
+    find: "return { agent, person: undefined };",
+    replace: "return { agent: undefined, person: personOf(deps, request) };",
   },
   {
-    ...endpoint,
+    ...admission,
     name: "behind a proxy a write may be nobody's",
-    find: "if (write && declaration.product && !declaration.unnamed) requireNamed(person, deps);",
+    find: "if (write && terms.product && !terms.unnamed) requireNamed(person, deps);",
     replace: "void requireNamed;",
     tests: HTTP,
     only: "bare handlers access",
   },
   {
-    ...endpoint,
     name: "who is known must say their name again",
-    find: "if (declaration.names && asked) fields[declaration.names] ??= asked;",
-    replace: "void asked;",
+    file: "lib/http/endpoint.ts",
+    find: "if (declaration.names && known) fields[declaration.names] ??= known;",
+    replace: "void known;",
     tests: HTTP,
     only: "bare handlers access",
   },
@@ -196,8 +196,8 @@ export const principals = [
   {
     ...reads,
     name: "protected reads need no token",
-    file: "lib/http/endpoint.ts",
-    find: "else if (!declaration.open) requireReader(request, deps);",
+    file: "lib/http/admission.ts",
+    find: "else if (!terms.open) requireReader(request, deps);",
     replace: "else void requireReader;",
     grave: true,
   },
