@@ -1,4 +1,5 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
@@ -54,7 +55,7 @@ export function parseOptions(argv: readonly string[], env: Environment): Task {
   const checked = flags.get(CHECK_INTENT);
   if (checked !== undefined) return { kind: "check_intent", path: checked };
   const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
-  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env) };
+  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env, flags) };
 }
 
 /** Beside it no other option counts. */
@@ -94,24 +95,66 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
   }
 }
 
+/** The value of a variable, or what the file holds that the variable of its name and `_FILE` names. */
+function secretIn(env: Environment, name: string): string | undefined {
+  const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
+  if (path === undefined) return value;
+  if (value !== undefined) throw new OptionError(`${name} and ${name}_FILE exclude each other`, 1);
+  return contentOf(path, `${name}_FILE`);
+}
+
+/** A file's text without the line end that editors leave. */
+function contentOf(path: string, name: string): string {
+  try {
+    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new OptionError(`${name} ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, 1);
+  }
+}
+
+function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): string[] {
+  if (path === undefined) return crossLinkSecrets;
+  if (crossLinkSecrets.length > 0)
+    throw new OptionError("--cross-link-secret and --cross-link-secret-file exclude each other", 1);
+  try {
+    return TABLE.crossLinkSecrets.parse(contentOf(path, "--cross-link-secret-file").replaceAll("\n", ","));
+  } catch (error) {
+    if (error instanceof OptionError) throw error;
+    throw new OptionError(`--cross-link-secret-file ${path}: what it holds ${(error as Error).message}`, 1);
+  }
+}
+
+/** What of the command line is a secret: everybody on the machine reads it in the list of processes. */
+function shownToAll(flags: ReadonlyMap<string, string>): string[] {
+  const state = flags.get("state") ?? "";
+  const hasPassword = isDatabase(state) && new URL(state).password !== "";
+  return [
+    ...(flags.has("cross-link-secret")
+      ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
+      : []),
+    ...(hasPassword ? ["the password in --state shows in the process list; use SVC_STATE"] : []),
+  ];
+}
+
 /** Shorter secrets can be guessed by whoever may try often enough. */
 const SECRET_LENGTH = 16;
 
 /** Defaults that hang on other options, and the rules between options. */
-function complete(given: Given, env: Environment): Options {
+function complete(given: Given, env: Environment, flags: ReadonlyMap<string, string>): Options {
   const options: Options = {
     ...given,
+    crossLinkSecrets: linkSecrets(given),
     evolvedDir: given.evolvedDir ?? join(dirname(fileOf(given.state)), "evolved"),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
-    llmKey: (given.llmKeyEnv && env[given.llmKeyEnv]) || undefined,
+    llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
     adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
     readToken: token("SVC_READ_TOKEN", env),
-    warnings: [],
+    warnings: shownToAll(flags),
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
@@ -154,7 +197,7 @@ const fileOf = (state: string): string => (isDatabase(state) ? TABLE.state.fallb
 
 /** A secret that signs webhooks. */
 function secretOf(variable: string, env: Environment): string | undefined {
-  const secret = env[variable] || undefined;
+  const secret = secretIn(env, variable);
   try {
     if (secret !== undefined) keyOf(secret);
     return secret;
@@ -190,8 +233,8 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
 }
 
 function token(name: string, env: Environment): string | undefined {
-  const value = env[name];
-  if (!value) return undefined;
+  const value = secretIn(env, name);
+  if (value === undefined) return undefined;
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value;
   throw new OptionError(`${name} must be visible ASCII without spaces or line ends around it, to fit a header`, 1);
 }

@@ -89,6 +89,12 @@ export const TABLE = {
       "HMAC secret of 16 characters or more; the first sends, all are accepted",
     ),
   ),
+  crossLinkSecretFile: option(
+    "cross-link-secret-file PATH",
+    read.text,
+    undefined,
+    "file with that secret, or several, one a line",
+  ),
   crossLinkPeers: option("cross-link-peers HOST:PORT,…", peers, [], "peers to link with; needs a secret"),
   crossLinkHost: option(
     "cross-link-host ADDRESS",
@@ -143,7 +149,7 @@ export function helpText(): string {
     "  --help, --version",
     "      print this text or the version, and exit",
     "",
-    "Environment only:",
+    "Environment only; each secret also from the file that its name and _FILE name, as SVC_ADMIN_TOKEN_FILE:",
     "  SVC_ADMIN_TOKEN",
     "      when set, product writes need the header X-Svc-Admin-Token with this value; 16 characters or more beyond loopback",
     "  SVC_ADAPTER_SECRET",
