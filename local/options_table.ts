@@ -120,6 +120,12 @@ export const TABLE = {
     option("llm-key-env NAME", read.variableName, undefined, "environment variable that holds the provider's key"),
   ),
   notifyUrl: option("notify-url URL", read.url, undefined, "signed webhooks go there; needs SVC_NOTIFY_SECRET"),
+  publicUrl: option(
+    "public-url URL",
+    read.address,
+    undefined,
+    "the console as people reach it, https://gov.acme.example: notifications lead there",
+  ),
   cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
 };
 

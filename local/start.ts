@@ -73,6 +73,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     readToken: options.readToken,
     identityHeader: options.identityHeader,
     allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     capabilities: capabilitiesOf(options, ui.problem),
     wake: cycles.wake,
     Response: FastResponse as unknown as typeof Response,

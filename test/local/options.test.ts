@@ -67,6 +67,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   llmModel: ["m-1", "m-1"],
   llmKeyEnv: ["MY_KEY", "MY_KEY"],
   notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
+  publicUrl: ["https://Gov.example/console/", "https://gov.example/console"],
   cycleInterval: ["2.5", 2.5],
 };
 const SECRET: Environment = {
