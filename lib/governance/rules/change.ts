@@ -19,7 +19,13 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 const time = z.iso.datetime();
 
 /** One consent given: distinct names count. */
-export const approvalSchema = z.object({ approver: z.string(), note: z.string(), at: time });
+export const approvalSchema = z.object({
+  approver: z.string(),
+  note: z.string(),
+  at: time,
+  /** The key that signed it; absent where none did. */
+  key: z.string().optional(),
+});
 export type Approval = z.infer<typeof approvalSchema>;
 
 /** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
