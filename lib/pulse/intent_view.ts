@@ -33,7 +33,7 @@ export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof i
     update_epoch: intent.update_epoch,
     approved_by: intent.approved_by,
     manifest_hash,
-    policy: { ...policy, signed_only: signing.only },
+    policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
     adapter: adapter
       ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
       : null,
