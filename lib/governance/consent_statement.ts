@@ -7,7 +7,7 @@ import { invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { findChange } from "./records.ts";
-import { digestOf } from "./rules/change.ts";
+import { digestOf } from "./rules/content.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import { proposedContent } from "./rules/propose.ts";
 import { challengeOf, statementText } from "./rules/statement.ts";

@@ -1,6 +1,7 @@
 /** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
 import { base64Bytes, base64Of } from "../../kit/base64.ts";
-import { type SshKey, type SshMaterial, sshMaterial } from "../rules/keys.ts";
+import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
+import type { SshKey } from "../rules/keys.ts";
 import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { rawOf } from "./ecdsa.ts";
 import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";

@@ -1,6 +1,7 @@
 /** Verifies a proof of a statement with the keys of whoever is said to have given it. */
 import { base64Of } from "../../kit/base64.ts";
-import { type Key, type SshKey, sshMaterial } from "../rules/keys.ts";
+import { sshMaterial } from "../rules/key_material.ts";
+import type { Key, SshKey } from "../rules/keys.ts";
 import type { Proof } from "../rules/proof.ts";
 import { signerOf, whyNoSshSignature } from "./ssh_signature.ts";
 import { whyNoAssertion } from "./webauthn.ts";

@@ -1,6 +1,7 @@
 /** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
 import { base64UrlBytes, base64UrlOf } from "../../kit/base64.ts";
-import { mayAsk, type PasskeyKey, passkeyMaterial } from "../rules/keys.ts";
+import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
+import type { PasskeyKey } from "../rules/keys.ts";
 import type { Assertion } from "../rules/proof.ts";
 import { rawOfDer } from "./ecdsa.ts";
 import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";

@@ -1,7 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Content } from "./change.ts";
+import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import type { Presented } from "./signing.ts";

@@ -1,77 +1,9 @@
 /** The keys that people sign their decisions with, as an intent lists them. */
 import * as z from "zod";
-import { base64Bytes, base64Of, base64UrlBytes } from "../../kit/base64.ts";
+import { base64Of, base64UrlBytes } from "../../kit/base64.ts";
 import { portableSha256 } from "../../kit/platform.ts";
 import { filled, list, object } from "./fields.ts";
-import { wireReader } from "./ssh_wire.ts";
-
-/** How a passkey signs. */
-export type Algorithm = "ES256" | "EdDSA" | "RS256";
-
-/** The public key of a passkey; `raw` tells keys apart however they are written. */
-export interface PasskeyMaterial {
-  algorithm: Algorithm;
-  spki: Uint8Array<ArrayBuffer>;
-  raw: Uint8Array<ArrayBuffer>;
-}
-
-/** What an SSH key is; `application` where it is kept by a security key, which signs only when a person is there. */
-export interface SshMaterial {
-  type: SshKeyType;
-  blob: Uint8Array<ArrayBuffer>;
-  raw: Uint8Array<ArrayBuffer>;
-  application?: Uint8Array<ArrayBuffer>;
-}
-
-/** The SSH keys that can be named: those of security keys, and those that sign by themselves. */
-const SSH_KEY_TYPES = [
-  "sk-ssh-ed25519@openssh.com",
-  "sk-ecdsa-sha2-nistp256@openssh.com",
-  "ssh-ed25519",
-  "ecdsa-sha2-nistp256",
-] as const;
-export type SshKeyType = (typeof SSH_KEY_TYPES)[number];
-
-/** What every SubjectPublicKeyInfo of these kinds begins with; of RSA behind the outermost length. */
-const SPKI = {
-  ES256: "3059301306072a8648ce3d020106082a8648ce3d03010703420004",
-  EdDSA: "302a300506032b6570032100",
-  RS256: "300d06092a864886f70d0101010500",
-} as const;
-const SMALLEST_RSA = 294;
-
-const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** Reads the public key of a passkey, base64url of a SubjectPublicKeyInfo; undefined for one that cannot be used. */
-export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined {
-  const spki = base64UrlBytes(publicKey);
-  if (!spki) return undefined;
-  const hex = hexOf(spki);
-  if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
-  if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
-  const isRsa = hex.startsWith("3082") && hex.startsWith(SPKI.RS256, 8) && spki.length >= SMALLEST_RSA;
-  return isRsa ? { algorithm: "RS256", spki, raw: spki } : undefined;
-}
-
-/** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */
-export function sshMaterial(publicKey: string): SshMaterial | undefined {
-  const [type, encoded = ""] = publicKey.split(" ") as [SshKeyType, string?];
-  const blob = base64Bytes(encoded);
-  if (!blob || !SSH_KEY_TYPES.includes(type)) return undefined;
-  try {
-    const reader = wireReader(blob);
-    if (reader.text() !== type) return undefined;
-    const isEcdsa = type.includes("ecdsa");
-    if (isEcdsa && reader.text() !== "nistp256") return undefined;
-    const raw = reader.string();
-    const application = type.startsWith("sk-") ? { application: reader.string() } : {};
-    reader.end();
-    if (raw.length !== (isEcdsa ? 65 : 32) || (isEcdsa && raw[0] !== 4)) return undefined;
-    return { type, blob, raw, ...application };
-  } catch {
-    return undefined;
-  }
-}
+import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
 
 /** `SHA256:` and the digest in base64: of an SSH key what `ssh-keygen -l` shows, of a passkey that of its public key. */
 const fingerprint = (bytes: Uint8Array): string => {
@@ -141,8 +73,3 @@ export const marksOf = (key: Key): string[] =>
   key.type === "ssh"
     ? [hexOf(sshMaterial(key.public_key)!.raw)]
     : [hexOf(passkeyMaterial(key.public_key)!.raw), key.credential_id];
-
-/** Whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
-export const mayAsk = (origin: string, { rp_id, origins }: PasskeyKey): boolean =>
-  origins?.includes(origin) ??
-  (rp_id === "localhost" ? /^http:\/\/localhost(?::[1-9]\d{0,4})?$/.test(origin) : origin === `https://${rp_id}`);

@@ -1,7 +1,8 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_MINOR, proposerKindOf } from "./actor.ts";
-import { type Content, digestOf, type Tier } from "./change.ts";
+import type { Tier } from "./change.ts";
+import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf } from "./policy.ts";
 import { signatureFacts } from "./require_signature.ts";
