@@ -5,6 +5,7 @@ import { requireMatch } from "../http/if_match.ts";
 import { AppError } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { ownerOf } from "./records.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
 import { isExpired } from "./rules/policy.ts";
@@ -13,7 +14,7 @@ import { allowedActions } from "./rules/state_machine.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */
-export interface DecisionInput {
+export interface DecisionInput extends ProofInput {
   type: "approve" | "deny" | "withdraw";
   change_id: string;
   name: string;
@@ -26,17 +27,21 @@ const SLICE = 15;
 /** Records a decision and answers with it and its entry. */
 export function recordDecision(
   call: Call<GovernanceDeps>,
-  { type, change_id, name, note = "" }: DecisionInput,
+  { type, change_id, name, note = "", proof, at }: DecisionInput,
 ): Promise<Answer> {
   return governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
     const expired = expireIfDue(transaction, before);
     if (expired) return expired;
+    const { digest } = before.change;
+    const decided = { decision: type, change_id, digest, approver: name, note };
+    const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"
-        ? { type, name, note, target_owner: await ownerOf(transaction.tx, before.change) }
-        : { type, name, note };
-    const { record, change, entry } = transaction.enact(before, command, actorOf(call, name));
+        ? { type, name, note, signature, target_owner: await ownerOf(transaction.tx, before.change) }
+        : { type, name, note, signature };
+    const actor = actorBehind(name, signature, actorOf(call, name));
+    const { record, change, entry } = transaction.enact(before, command, actor);
     requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);
     requireMatch(call.request, before.change.revision);
     const { status, approvals, resolution, revision } = record.change;

@@ -1,7 +1,7 @@
 /** What consent is given to, by whom, and until when. */
 
 const HTTP = ["test/contract/http.test.ts"];
-const content = { file: "lib/governance/rules/change.ts", tests: ["test/lib/governance/rules/change.test.ts"] };
+const content = { file: "lib/governance/rules/content.ts", tests: ["test/lib/governance/rules/content.test.ts"] };
 
 export const consent = [
   { ...content, name: "consent does not cover the value that is set", find: '  "value",\n', replace: "" },

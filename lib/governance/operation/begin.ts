@@ -4,6 +4,7 @@ import { requireMatch } from "../../http/if_match.ts";
 import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
+import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../record_decision.ts";
 import type { Asked, Lease } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -46,7 +47,8 @@ export async function begin(
   if (lease && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = expireIfDue(transaction, record);
   if (expired) return expired;
-  requireOperable(change, operation, product.intent);
+  const proven = operation === "apply" ? await asProven(transaction, record) : change;
+  requireOperable(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };

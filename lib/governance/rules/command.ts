@@ -1,9 +1,10 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Content } from "./change.ts";
+import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
+import type { Presented } from "./signing.ts";
 
 /** What is done on the host product. */
 export type Operation = "apply" | "rollback";
@@ -30,10 +31,11 @@ export type Command =
       /** Other live changes of the same tenant and target. */
       live: readonly string[];
       asked?: Asked | undefined;
+      signature?: Presented | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
-  | { type: "approve"; name: string; note: string; target_owner: string | null }
-  | { type: "deny" | "withdraw"; name: string; note: string }
+  | { type: "approve"; name: string; note: string; target_owner: string | null; signature?: Presented | undefined }
+  | { type: "deny" | "withdraw"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }

@@ -8,6 +8,7 @@ import { KINDS, RISKS } from "./change.ts";
 import { filled, list, object, unknown } from "./fields.ts";
 import { sameName } from "./names.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
+import { type Signing, signingOf } from "./signing.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -58,6 +59,8 @@ export const policySchema = object({
   }),
   approvers: list(approver).optional(),
   self_approval: z.boolean("must be true or false").default(true),
+  /** Absent: true as soon as anybody has keys. */
+  signed_only: z.boolean("must be true or false").optional(),
   consent_ttl_hours: finite.positive("must be above 0").optional(),
   on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
   forbidden_targets: list(pattern).default([]),
@@ -100,13 +103,21 @@ export const intentSchema = manifestSchema.check(({ value, issues }) => {
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
-  { policy: { approvers, required_approvers, guardrails }, kpis }: z.output<z.ZodObject<typeof shape>>,
+  { policy, kpis, principals }: z.output<z.ZodObject<typeof shape>>,
   refuse: (path: PropertyKey[], message: string) => void,
 ): void {
+  const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);
+  const { only, keys } = signingOf(principals, signed_only);
+  const keyed = Object.keys(keys).filter((name) => !approvers || named.has(name));
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
       refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
+    else if (only && required > keyed.length)
+      refuse(
+        ["policy", "required_approvers", tier],
+        `asks for ${required} signed consents, and ${keyed.length} of those who may approve have keys (policy.signed_only)`,
+      );
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))
@@ -114,8 +125,8 @@ function refuseUnreachable(
   });
 }
 
-/** A validated intent with its defaults filled in. */
-export type Intent = z.output<typeof intentSchema>;
+/** A validated intent with its defaults filled in; who must sign stands with the rules that ask for it. */
+export type Intent = z.output<typeof intentSchema> & { policy: { signing: Signing } };
 /** The intent's rules with their defaults filled in. */
 export type Policy = Intent["policy"];
 /** Baseline, target and weight of one KPI. */
@@ -165,7 +176,9 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   const manifest = canonicalJson(stated);
   if (strict && new TextEncoder().encode(manifest).length > MOST_BYTES)
     throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
-  return { intent: parsed.data, manifest, manifest_hash: sha256(manifest) };
+  const { policy, principals } = parsed.data;
+  const signing = signingOf(principals, policy.signed_only);
+  return { intent: { ...parsed.data, policy: { ...policy, signing } }, manifest, manifest_hash: sha256(manifest) };
 }
 
 function wrongAtTheTop(stated: unknown): string[] {

@@ -5,6 +5,7 @@ import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
+import { isSignedAsAsked } from "./signing.ts";
 
 /** The part of an intent that says who may consent. */
 type Electorate = Pick<Intent, "policy" | "principals">;
@@ -75,7 +76,10 @@ const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: P
 /** The consents of a change that still count under today's intent. */
 export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
-    ({ approver }) => mayDecide(approver, intent) && !approvesOwn(change, approver, intent.policy),
+    (approval) =>
+      mayDecide(approval.approver, intent) &&
+      !approvesOwn(change, approval.approver, intent.policy) &&
+      isSignedAsAsked(approval, intent.policy.signing),
   );
 
 /** Whether a pending change has waited longer than the intent lets it. */

@@ -11,6 +11,7 @@ import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
 import { consentsNeeded, refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
+import { signatureFacts } from "./require_signature.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
 /** The state table of the specification. */
@@ -68,7 +69,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context), ...told },
+        detail: { ...consent(change, command, context), ...told, ...signed(command, context) },
       };
   }
 }
@@ -87,6 +88,9 @@ export function requireOperable(change: Change, operation: Operation, intent: In
     { change_id: change.change_id },
   );
 }
+
+const signed = (command: Consent, { intent, actor }: Context): object =>
+  command.type === "expire" ? {} : signatureFacts(command, intent.policy, actor);
 
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "expire" }>;
 
@@ -198,7 +202,8 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
-  const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at }];
+  const signature = detail.key === undefined ? {} : { key: detail.key };
+  const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at, ...signature }];
   const { status = approvals.length >= change.required_approvers ? "approved" : change.status } = detail;
   if (status !== "approved") return { ...last, approvals };
   if (approvals.length < change.required_approvers) return undefined;

@@ -25,6 +25,9 @@ const APART: Record<string, string[]> = {
   getProductAuditProof: ["from", "length"],
   getProductAuditVerify: ["expected_length", "expected_head"],
   postChat: ["text", "content"],
+  // What is not signed is no proof, and a decision is either about a change or about what is proposed.
+  ...Object.fromEntries(["Approve", "Deny", "Withdraw", "Propose"].map((of) => [`postProduct${of}`, ["proof", "at"]])),
+  postProductConsentStatement: ["proposal"],
 };
 
 /** The change that an operation is good for. */
@@ -56,6 +59,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     target: "ui.x",
     kpi: "csat",
     expected_head: "0".repeat(64),
+    at: "2026-01-02T03:04:05.678Z",
   };
 }
 
