@@ -39,7 +39,7 @@ export const operations = [
   {
     ...begin,
     name: "the host is touched before it is known whether the change may be applied",
-    find: "  requireOperable(change, operation, product.intent);\n",
+    find: "  requireOperable(proven, operation, product.intent);\n",
     replace: "",
     tests: [...flow, ...leases],
   },
