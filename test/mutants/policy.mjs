@@ -50,8 +50,8 @@ export const policy = [
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: "({ approver }) => mayDecide(approver, intent) &&",
-    replace: "({ approver }) =>",
+    find: "      mayDecide(approval.approver, intent) &&\n",
+    replace: "",
   },
   {
     ...today,
@@ -63,8 +63,8 @@ export const policy = [
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: " && !approvesOwn(change, approver, intent.policy),",
-    replace: ",",
+    find: "      !approvesOwn(change, approval.approver, intent.policy) &&\n",
+    replace: "",
   },
   {
     ...rules,
@@ -141,7 +141,7 @@ export const policy = [
   {
     name: "yesterday's minor changes count today",
     file: "lib/governance/submit_proposal.ts",
-    find: "return kept?.day === day ? kept.count : 0;",
+    find: "return kept?.day === at.slice(0, 10) ? kept.count : 0;",
     replace: "return kept?.count ?? 0;",
     tests: HTTP,
     only: "bare handlers tiers",

@@ -22,16 +22,12 @@ export const principals = [
     replace: "if (false)\n        refuse(\n          [",
   },
   {
-    ...intent,
     name: "the same key under another comment is another key",
-    find: ": [keyIdOf(key)];",
-    replace: ": [key.public_key];",
-  },
-  {
-    ...intent,
-    name: "keys are taken and nobody checks them",
-    find: 'if (principal.kind === "person" && principal.keys) refuse',
-    replace: "if (false) refuse",
+    file: "lib/governance/rules/keys.ts",
+    find: "[hexOf(sshMaterial(key.public_key)!.raw)]",
+    replace: "[key.public_key]",
+    tests: ["test/lib/governance/rules/intent.test.ts"],
+    only: "a key that cannot stand",
   },
   {
     ...intent,

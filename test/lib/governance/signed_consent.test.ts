@@ -246,6 +246,14 @@ describe("at the apply", () => {
     expect((await api.act("apply", change_id)).status).toBe(200);
   });
 
+  test("the gate of a change says that its key was taken away", async () => {
+    const { api, change_id } = await approved();
+    const gateOf = async (core: Core) =>
+      (await core.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "consent")?.state;
+    expect(await gateOf(api)).toBe("pass");
+    expect(await gateOf(await now(api, { bo: person(BO, ANA) }))).toBe("block");
+  });
+
   test("a consent still counts under another manifest that has the key", async () => {
     const { api, change_id } = await approved();
     expect((await (await now(api, { [ana]: person(BO, ANA) })).act("apply", change_id)).status).toBe(200);
