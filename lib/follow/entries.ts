@@ -15,6 +15,8 @@ interface Facts extends Detail {
   stage?: string;
   error?: string;
   host?: string;
+  /** The host's answer to an operation whose failure is in the log already. */
+  late?: boolean;
   state?: string;
   by?: string;
   adapter?: object | null;

@@ -52,6 +52,8 @@ export interface Lease extends Asked {
   at: string;
   /** Milliseconds since the epoch; afterwards anybody may recover it. */
   ends: number;
+  /** Nobody runs under it any more: its failure is recorded, and the host has yet to say how it was left. */
+  unsettled?: true | undefined;
 }
 
 /** How many there were on a UTC day; only the newest day is kept. */

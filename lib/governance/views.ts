@@ -50,7 +50,7 @@ export async function gatesNow(
   return gatesOf(change, {
     policy: product!.intent.policy,
     conflicts,
-    under_operation: lease !== undefined,
+    operation: lease && (lease.value.unsettled ? "unsettled" : "running"),
     guardrail,
   });
 }

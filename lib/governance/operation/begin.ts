@@ -31,11 +31,15 @@ export type Begun =
 
 const MOST_ENTRIES = 1000;
 
-/** Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned. */
+/**
+ * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
+ * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again.
+ */
 export async function begin(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
+  repeats?: Lease,
 ): Promise<Begun | AppError> {
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
@@ -43,12 +47,13 @@ export async function begin(
   const record = await transaction.change(change_id);
   const { change } = record;
   const lease = await readLease(tx, change_id);
-  if (lease && isAbandoned(lease, owner, now)) return { step: "recover", lease };
+  const repeated = lease !== undefined && lease.number === repeats?.number;
+  if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = expireIfDue(transaction, record);
   if (expired) return expired;
   requireOperable(change, operation, product.intent.policy);
   requirePerson(caller, "actor", input.actor);
-  if (lease) throw inProgress(change_id);
+  if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
     refuseEndlessTries(record);
@@ -80,7 +85,7 @@ function refuseEndlessTries({ change, audit }: ChangeRecord): void {
 }
 
 /** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
-async function isAsApproved({ tx, sha256 }: Transaction, record: ChangeRecord): Promise<boolean> {
+export async function isAsApproved({ tx, sha256 }: Transaction, record: ChangeRecord): Promise<boolean> {
   const told = await foldEntries(tx, record.audit);
   return told !== undefined && differences(told, record, sha256).length === 0;
 }

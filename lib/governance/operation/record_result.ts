@@ -15,22 +15,22 @@ export type NamedResult = AdapterResult & { name: string };
 export const shownOf = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
 /**
- * Records that an operation is done: the status moves, the target's owner with it. `interrupted`: it was found half done,
- * and the host's answer settled it.
+ * Records that an operation is done: the status moves, the target's owner with it. `found`: it was the host that told of it,
+ * after an interruption, or `late`, after it had failed.
  */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
   asked: Asked,
   adapter: NamedResult | null,
-  interrupted = false,
+  found: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<Enacted> {
   const { tx } = transaction;
   const { operation } = asked;
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
-    ...(interrupted ? { resolved_after_interruption: true } : {}),
+    ...found,
     ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
   };
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);

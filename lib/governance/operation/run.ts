@@ -12,10 +12,10 @@ import type { Lease } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { governed } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
-import { endLease } from "./lease.ts";
+import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease } from "./recover.ts";
-import { type HostRun, lastStart, runOnHost } from "./run_adapter.ts";
+import { type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
@@ -25,11 +25,14 @@ export function runOperation(caller: Caller, input: OperationInput): Promise<Ans
   const { deps } = caller;
   return deps.mutex(input.change_id, async () => {
     const adapter = deps.product?.adapter;
-    for (;;) {
-      const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input));
+    for (let repeats: Lease | undefined; ;) {
+      const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, repeats));
       if (isAnswer(begun)) return begun;
-      if (begun.step === "recover") await recoverLease(deps, begun.lease);
-      else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun.record));
+      if (begun.step === "recover") {
+        const host = await recoverLease(deps, begun.lease);
+        if (host === "silent") throw unsettled(input.change_id);
+        if (host === "unknown") repeats = begun.lease;
+      } else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun.record));
       else {
         const { lease, record: before } = begun;
         // The host is left alone once the lease is so near its end that another may be at work before this one is done.
@@ -86,7 +89,8 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
   const adapter = caller.deps.product!.adapter!;
   return governed<Answer>(caller, async (transaction) => {
     const before = await transaction.change(change_id);
-    await endLease(transaction, lease);
+    if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease);
+    else await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };
       return done(await recordSuccess(transaction, before, lease, result), shownOf(result));

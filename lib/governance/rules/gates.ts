@@ -19,13 +19,13 @@ export interface Circumstances {
   policy: Policy;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
-  /** An operation on the host is under way. */
-  under_operation: boolean;
+  /** An operation on the host is under way, or the host has yet to say how it was left. */
+  operation?: "running" | "unsettled" | undefined;
   guardrail?: GuardrailEvidence | undefined;
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { policy, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
+export function gatesOf(change: Change, { policy, conflicts, operation, guardrail }: Circumstances): Gate[] {
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
@@ -46,7 +46,9 @@ export function gatesOf(change: Change, { policy, conflicts, under_operation, gu
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
-  if (under_operation) add("operation", "block", "an operation on the host is under way");
+  if (operation === "running") add("operation", "block", "an operation on the host is under way");
+  if (operation === "unsettled")
+    add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;
     const allowed = `the intent allows ${max_regression}`;

@@ -171,7 +171,10 @@ test.each(FAILURES)(
     expect(await api.change(change_id)).toMatchObject({ status: from, allowed_actions: [action] });
 
     adapter.calm();
-    expect((await api.act(action, change_id)).status).toBe(200);
+    // What the host turns out to have done by then is not done again.
+    const done = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
+    expect((await api.act(action, change_id)).status).toBe(done ? 400 : 200);
+    expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");
     expect(chainFault(await api.audit())).toBeNull();
   },
 );
