@@ -4,6 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
+import { missingSchema } from "../../lib/governance/rules/missing.ts";
 import { approvals as approvalsView } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -19,7 +20,7 @@ const awaiting = changeSchema
     required_approvers: true,
     approvals: true,
   })
-  .extend({ blocked_by: z.array(gateSchema) });
+  .extend({ missing: z.array(missingSchema), blocked_by: z.array(gateSchema) });
 
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
 export const approvals = endpoint(

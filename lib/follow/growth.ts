@@ -31,6 +31,8 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
   const { event_type, change_id: id, facts } = entry;
   switch (event_type) {
     case "consent_decision":
+      if (facts.decision === "lapsed")
+        return [{ kind: "change_lapsed", title: `${id} lapsed without an apply`, detail: facts.note ?? "" }];
       if (facts.decision !== "expired") return [];
       return [{ kind: "change_expired", title: `${id} expired without consent`, detail: facts.note ?? "" }];
     case "change_rolled_back": {

@@ -97,7 +97,9 @@ export const tally: Follower<State> = {
         keepDraft(on, entry);
         return count({ proposed: 1, ...(entry.facts.status === "approved" && { decided_minor: 1, level_L4: 1 }) });
       case "consent_decision":
-        return entry.facts.status === "pending_consent" ? undefined : count(await decision(on, entry));
+        return entry.facts.status === (entry.facts.from ?? "pending_consent")
+          ? undefined
+          : count(await decision(on, entry));
       case "change_applied":
         on.tx.put("tally_attempts", entry.change_id, { day: entry.timestamp.slice(0, 10), failed: isLate });
         return isLate ? undefined : count({ attempts: 1 });

@@ -6,15 +6,16 @@ import { AppError } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { ownerOf } from "./records.ts";
+import { readLease, requireIdle } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
-import { isExpired } from "./rules/policy.ts";
+import { overdueStep } from "./rules/policy.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/state_machine.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */
 export interface DecisionInput {
-  type: "approve" | "deny" | "withdraw";
+  type: "approve" | "deny" | "withdraw" | "revoke";
   change_id: string;
   name: string;
   note?: string | undefined;
@@ -30,8 +31,9 @@ export function recordDecision(
 ): Promise<Answer> {
   return governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
-    const expired = expireIfDue(transaction, before);
+    const expired = await expireIfDue(transaction, before);
     if (expired) return expired;
+    if (type === "revoke") await requireIdle(transaction, change_id);
     const command =
       type === "approve"
         ? { type, name, note, target_owner: await ownerOf(transaction.tx, before.change) }
@@ -46,26 +48,33 @@ export function recordDecision(
   });
 }
 
-/** Denies a change whose time is over, and returns the refusal that a request for it meets. */
-export function expireIfDue(transaction: Transaction, before: ChangeRecord): AppError | undefined {
-  if (!isExpired(before.change, transaction.product.intent.policy, transaction.now)) return undefined;
-  const { change } = transaction.enact(before, { type: "expire" }, serviceItself(POLICY_EXPIRY)).record;
+/**
+ * Denies a change whose time is over, and returns the refusal that a request for it meets. One that is being applied does not
+ * lapse.
+ */
+export async function expireIfDue(transaction: Transaction, before: ChangeRecord): Promise<AppError | undefined> {
+  const { policy } = transaction.product.intent;
+  const type = overdueStep(before.change, policy, transaction.now);
+  if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change.change_id))))
+    return undefined;
+  const { change } = transaction.enact(before, { type }, serviceItself(POLICY_EXPIRY)).record;
+  const waited = type === "expire" ? "waited for consent" : "was approved and waited for its apply";
   return new AppError(
     "illegal_transition",
-    `${change.change_id} waited for consent longer than the intent allows and is denied; propose it again`,
-    { change_id: change.change_id, current_status: change.status, allowed: allowedActions(change.status) },
+    `${change.change_id} ${waited} longer than the intent allows and is denied; propose it again`,
+    { change_id: change.change_id, current_status: change.status, allowed: allowedActions(change, policy) },
   );
 }
 
 /** Denies those of these changes whose time is over, and returns how many; nothing is written when none is due. */
 export async function expireDue(deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
-  if (policy.consent_ttl_hours === undefined) return 0;
+  if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += SLICE) {
     const records = await deps.store.getMany("changes", changeIds.slice(start, start + SLICE));
     const due = records.flatMap((stored) =>
-      stored && isExpired(stored.value.change, policy, deps.clock.now()) ? [stored.id] : [],
+      stored && overdueStep(stored.value.change, policy, deps.clock.now()) ? [stored.id] : [],
     );
     if (due.length > 0) expired += await expireAll(deps, due);
   }
@@ -75,6 +84,6 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
 const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>
   governed<number>({ deps }, async (transaction) => {
     let expired = 0;
-    for (const changeId of changeIds) if (expireIfDue(transaction, await transaction.change(changeId))) expired++;
+    for (const changeId of changeIds) if (await expireIfDue(transaction, await transaction.change(changeId))) expired++;
     return expired;
   }) as Promise<number>;

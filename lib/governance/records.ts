@@ -8,6 +8,7 @@ import type { Operation } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
@@ -40,6 +41,8 @@ export interface Asked extends Actor {
   note?: string | undefined;
   /** What a guardrail saw. */
   evidence?: GuardrailEvidence | undefined;
+  /** What an apply goes on over, where the intent has that reported only. */
+  target_moved?: TargetOwners | undefined;
 }
 
 /** `leases/<change_id>`: the durable intention to run the adapter. */

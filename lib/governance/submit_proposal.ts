@@ -4,7 +4,7 @@ import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { liveOn } from "./records.ts";
+import { liveOn, ownerOf } from "./records.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
@@ -60,12 +60,14 @@ async function file(
   const { tx, at } = transaction;
   const day = at.slice(0, 10);
   const minor_today = input.tier === "minor" ? await grantedOn(transaction, day) : 0;
+  const target_owner = input.tier === "minor" ? await ownerOf(tx, input) : null;
   const conflicts = await liveOn(tx, input);
   if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
     throw invalidField("supersedes", "names no change");
   let enacted: Enacted;
   try {
-    enacted = transaction.enact(undefined, { type: "propose", input, minor_today, live: conflicts, asked }, actor);
+    const command = { type: "propose", input, minor_today, target_owner, live: conflicts, asked } as const;
+    enacted = transaction.enact(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
     await recordRefusal(transaction, input, error, actor);

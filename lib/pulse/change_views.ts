@@ -6,10 +6,11 @@ import type { GovernanceDeps } from "../governance/deps.ts";
 import { expireDue } from "../governance/record_decision.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
+import { missingConsents } from "../governance/rules/missing.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import { changeView, gatesNow, quietly } from "../governance/views.ts";
 import { HOUR_MS } from "../kit/days.ts";
-import { openBefore } from "./overdue.ts";
+import { approvedBefore, openBefore } from "./overdue.ts";
 
 const SCANNED_A_PAGE = 5000;
 /** How many are denied at a time, at most. */
@@ -74,7 +75,8 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   const records = (await deps.store.getMany("changes", page)).flatMap((stored) => stored?.value ?? []);
   const gates = await Promise.all(records.map((record) => gatesNow(deps, record)));
   const shown = records.map(({ change }, index) => {
-    return { ...pick(change, SHOWN), blocked_by: gates[index]!.filter(({ state }) => state === "block") };
+    const missing = missingConsents(change, deps.product!.intent.policy);
+    return { ...pick(change, SHOWN), missing, blocked_by: gates[index]!.filter(({ state }) => state === "block") };
   });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
@@ -114,10 +116,12 @@ export async function outcomePage(
 export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState, record: OutcomeRecord): Outcome =>
   outcomeOf(record, kpis, product!.intent, new Date(clock.now()).toISOString());
 
-/** Denies pending changes whose time is over, the oldest first, and returns how many. */
+/** Denies changes whose time is over, pending or approved, the oldest first, and returns how many. */
 export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
-  const hours = deps.product!.intent.policy.consent_ttl_hours;
-  if (hours === undefined) return 0;
-  const deadline = deps.clock.now() - hours * HOUR_MS;
-  return expireDue(deps, await openBefore(deps, "pending_changes", deadline, EXPIRED_AT_ONCE));
+  const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
+  const before = (hours: number) => deps.clock.now() - hours * HOUR_MS;
+  const expired =
+    pending === undefined ? [] : await openBefore(deps, "pending_changes", before(pending), EXPIRED_AT_ONCE);
+  const lapsed = approved === undefined ? [] : await approvedBefore(deps, before(approved), EXPIRED_AT_ONCE);
+  return expireDue(deps, [...expired, ...lapsed]);
 }

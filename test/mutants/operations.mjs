@@ -56,7 +56,7 @@ export const operations = [
   {
     ...begin,
     name: "content that was edited after the consent is applied",
-    find: "if (!(await isAsApproved(transaction, record)))",
+    find: "if (!isAsApproved(transaction, record, told))",
     replace: "if (false)",
     tests: tampering,
     grave: true,

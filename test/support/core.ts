@@ -7,6 +7,7 @@ import { drift } from "../../handlers/product/drift.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
+import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
@@ -25,6 +26,7 @@ const ENDPOINTS = [
   approve,
   deny,
   withdraw,
+  revoke,
   apply,
   rollback,
   kpi,

@@ -5,9 +5,10 @@ import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
 import { expireIfDue } from "../record_decision.ts";
-import type { Asked, Lease } from "../records.ts";
+import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
-import { type ChangeRecord, differences } from "../rules/record.ts";
+import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
@@ -49,7 +50,7 @@ export async function begin(
   const lease = await readLease(tx, change_id);
   const repeated = lease !== undefined && lease.number === repeats?.number;
   if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
-  const expired = expireIfDue(transaction, record);
+  const expired = await expireIfDue(transaction, record);
   if (expired) return expired;
   requireOperable(change, operation, product.intent.policy);
   requirePerson(caller, "actor", input.actor);
@@ -57,7 +58,11 @@ export async function begin(
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
     refuseEndlessTries(record);
-    if (!(await isAsApproved(transaction, record))) return refuseStale(transaction, record, asked, input.dry_run);
+    const told = await foldEntries(tx, record.audit);
+    if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
+    const owners = { before: told?.target_owner, now: await ownerOf(tx, change) };
+    refuseMovedTarget(owners, product.intent.policy);
+    if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", record };
@@ -85,8 +90,11 @@ function refuseEndlessTries({ change, audit }: ChangeRecord): void {
 }
 
 /** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
-export async function isAsApproved({ tx, sha256 }: Transaction, record: ChangeRecord): Promise<boolean> {
-  const told = await foldEntries(tx, record.audit);
+export function isAsApproved(
+  { sha256 }: Transaction,
+  record: ChangeRecord,
+  told: ChangeState | undefined,
+): told is ChangeState {
   return told !== undefined && differences(told, record, sha256).length === 0;
 }
 

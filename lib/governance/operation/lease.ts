@@ -43,6 +43,12 @@ export async function renewLease(transaction: Transaction, lease: Lease, owner: 
   return renewed;
 }
 
+/** 409 while an operation runs on the host, or while nobody knows how one left it. */
+export async function requireIdle({ tx }: Transaction, changeId: string): Promise<void> {
+  const lease = await readLease(tx, changeId);
+  if (lease) throw (lease.unsettled ? unsettled : inProgress)(changeId);
+}
+
 /** A lease that was taken over has its number, and ends at another time. */
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
   const current = await readLease(transaction.tx, lease.change_id);

@@ -1,6 +1,7 @@
 /** Settles operations that a crash, a lost process or a silent host left half done, by what the host answers. */
 import { AppError } from "../../kit/errors.ts";
 import type { GovernanceDeps } from "../deps.ts";
+import { foldEntries } from "../history.ts";
 import type { Lease } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requireOperable } from "../rules/state_machine.ts";
@@ -109,7 +110,7 @@ async function isConsented(transaction: Transaction, before: ChangeRecord): Prom
     if (error instanceof AppError) return false;
     throw error;
   }
-  return isAsApproved(transaction, before);
+  return isAsApproved(transaction, before, await foldEntries(transaction.tx, before.audit));
 }
 
 /**

@@ -7,7 +7,7 @@ export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "exper
 export const TIERS = ["minor", "standard", "major"] as const;
 export const RISKS = ["low", "medium", "high"] as const;
 export const STATUSES = ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"] as const;
-export const RESOLUTIONS = ["denied", "withdrawn", "expired"] as const;
+export const RESOLUTIONS = ["denied", "withdrawn", "expired", "revoked", "lapsed"] as const;
 
 export type Kind = (typeof KINDS)[number];
 export type Tier = (typeof TIERS)[number];

@@ -27,14 +27,17 @@ export type Command =
       input: ProposeInput;
       /** Minor changes granted on this UTC day. */
       minor_today: number;
+      /** The newest applied change of the target, for a change that may be minor. */
+      target_owner?: string | null;
       /** Other live changes of the same tenant and target. */
       live: readonly string[];
       asked?: Asked | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
   | { type: "approve"; name: string; note: string; target_owner: string | null }
-  | { type: "deny" | "withdraw"; name: string; note: string }
+  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string }
   | { type: "expire" }
+  | { type: "lapse" }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */

@@ -23,6 +23,8 @@ export interface ChangeEvent {
 /** The members of a detail that `evolve` reads. */
 export interface Detail {
   status?: Status;
+  /** What the change was before, where that is not plain. */
+  from?: Status;
   tier?: Tier;
   decision?: "approved" | Resolution;
   approver?: string | null;
@@ -32,6 +34,7 @@ export interface Detail {
   digest?: string;
   kpis?: Record<string, number>;
   previous_digest?: string | null;
+  target_owner?: string | null;
 }
 
 /** Reads an entry; a detail that is no JSON object says nothing. */

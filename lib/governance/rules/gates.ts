@@ -3,11 +3,21 @@ import * as z from "zod";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny } from "./names.ts";
-import { consentsNeeded, standingApprovals } from "./policy.ts";
+import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
+import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
 export const gateSchema = z.object({
-  gate: z.enum(["consent", "forbidden_target", "target_conflict", "operation", "guardrail", "reversible"]),
+  gate: z.enum([
+    "consent",
+    "owners",
+    "forbidden_target",
+    "target_conflict",
+    "target_moved",
+    "operation",
+    "guardrail",
+    "reversible",
+  ]),
   /** `warn` blocks nothing. */
   state: z.enum(["pass", "block", "warn"]),
   message: z.string(),
@@ -22,28 +32,33 @@ export interface Circumstances {
   /** An operation on the host is under way, or the host has yet to say how it was left. */
   operation?: "running" | "unsettled" | undefined;
   guardrail?: GuardrailEvidence | undefined;
+  /** Of an approved change. */
+  owners?: TargetOwners | undefined;
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { policy, conflicts, operation, guardrail }: Circumstances): Gate[] {
+export function gatesOf(change: Change, { policy, conflicts, operation, guardrail, owners }: Circumstances): Gate[] {
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
-  const needed = consentsNeeded(change, policy);
+  const { given, needed } = quorumOf(change, policy);
   if (status === "pending_consent" || status === "approved") {
-    const standing = standingApprovals(change, policy).length;
     if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(
         "consent",
-        standing >= needed ? "pass" : "block",
-        `${standing} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
+        given >= needed ? "pass" : "block",
+        `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
       );
+    for (const { rule, count, of } of missingConsents(change, policy).filter(({ rule }) => rule !== QUORUM))
+      add("owners", "block", `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}`);
     if (matchesAny(target, policy.forbidden_targets))
       add("forbidden_target", "block", `${target} is under the intent's forbidden_targets`);
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
+    const moved = owners && targetMoved(owners);
+    if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
   if (operation === "running") add("operation", "block", "an operation on the host is under way");

@@ -5,7 +5,8 @@ import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
-import { sameName } from "./names.ts";
+import { consentRules, unreachableConsent } from "./consent_rules.ts";
+import { approver, count, filled, finite, list, object, pattern, unknown } from "./intent_parts.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -17,28 +18,6 @@ export const STANDARD_KPIS = [
   "incident_rate",
 ] as const;
 
-const filled = z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
-const finite = z.number("must be a finite number");
-const count = (min: number) =>
-  z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
-/** What can match a target; anything else would be a rule that never matches. */
-const pattern = z
-  .string("must be text")
-  .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters");
-/** Who can decide: what the service itself is called by can not. */
-const approver = filled
-  .max(200, "must have 200 characters at most")
-  .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
-  .transform(sameName);
-const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
-/** A rule that is misspelt must never be a rule that is absent. */
-const object = <T extends z.ZodRawShape>(shape: T) =>
-  z.strictObject(shape, {
-    error: ({ code, keys }) =>
-      code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
-  });
-const unknown = (keys: readonly string[], known: readonly string[]): string =>
-  `has no field ${keys.map((key) => `${key}: did you mean ${nearest(key, known)}?`).join(" ")}`;
 const kpiName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
@@ -66,6 +45,7 @@ export const policySchema = object({
   approvers: list(approver).optional(),
   self_approval: z.boolean("must be true or false").default(true),
   consent_ttl_hours: finite.positive("must be above 0").optional(),
+  ...consentRules,
   on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
   forbidden_targets: list(pattern).default([]),
   guardrails: list(
@@ -103,13 +83,15 @@ export const intentSchema = manifestSchema.check(({ value, issues }) =>
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
-  { policy: { approvers, required_approvers, guardrails }, kpis }: z.output<z.ZodObject<typeof shape>>,
+  { policy, kpis }: z.output<z.ZodObject<typeof shape>>,
   refuse: (path: PropertyKey[], message: string) => void,
 ): void {
+  const { approvers, required_approvers, guardrails } = policy;
   const named = new Set(approvers);
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
       refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
+  for (const { path, message } of unreachableConsent(policy)) refuse(["policy", ...path], message);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))

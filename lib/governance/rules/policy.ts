@@ -1,4 +1,5 @@
 /** The intent's rules, each a pure question. */
+import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
@@ -14,8 +15,11 @@ export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Ti
   return claimed.tier === "minor" && isMinor(claimed, policy, minorToday) ? "minor" : "standard";
 }
 
-function isMinor(claimed: Claimed, { minor }: Policy, minorToday: number): boolean {
+function isMinor(claimed: Claimed, policy: Policy, minorToday: number): boolean {
+  const { minor } = policy;
   const { affected_users, risk, reversible } = claimed;
+  // A target that has owners is never changed without them.
+  if (policy.owners.some(({ targets }) => matchesAny(claimed.target, targets))) return false;
   if (!minor || affected_users === undefined || risk === undefined || reversible !== true) return false;
   return (
     minor.kinds.includes(claimed.kind) &&
@@ -45,25 +49,41 @@ export function refuseForbiddenTarget(target: string, policy: Policy): void {
 
 /** 403 unless this person may consent to this change under the intent. */
 export function requireApprover(change: Change, approver: string, policy: Policy): void {
-  if (!mayDecide(approver, policy))
-    throw new AppError("not_an_approver", `${approver} is not among the intent's approvers`);
+  requireDecider(change, approver, policy);
   if (approvesOwn(change, approver, policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
-/** Whether the intent lets this person decide at all. */
+/** 403 unless the intent lets this person decide on this change: as an approver, or as an owner of its target. */
+export function requireDecider({ target }: Change, name: string, policy: Policy): void {
+  if (mayDecide(name, policy) || isOwner(target, name, policy)) return;
+  throw new AppError("not_an_approver", `${name} is not among the intent's approvers`);
+}
+
+const isOwner = (target: string, name: string, { owners }: Policy): boolean =>
+  owners.some(({ targets, approvers }) => approvers.includes(sameName(name)) && matchesAny(target, targets));
+
+/** Whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, policy: Policy): boolean =>
   policy.approvers === undefined || policy.approvers.includes(sameName(approver));
 
-const approvesOwn = (change: Change, approver: string, policy: Policy): boolean =>
+/** Whether this would be a consent to one's own proposal, where the intent has none of that. */
+export const approvesOwn = (change: Change, approver: string, policy: Policy): boolean =>
   !policy.self_approval && change.proposer !== null && sameName(change.proposer) === sameName(approver);
 
 /** The consents of a change that still count under today's intent. */
 export const standingApprovals = (change: Change, policy: Policy): Approval[] =>
-  change.approvals.filter(({ approver }) => mayDecide(approver, policy) && !approvesOwn(change, approver, policy));
+  change.approvals.filter(
+    ({ approver }) =>
+      (mayDecide(approver, policy) || isOwner(change.target, approver, policy)) &&
+      !approvesOwn(change, approver, policy),
+  );
 
-/** Whether a pending change has waited longer than the intent lets it. */
-export function isExpired(change: Change, policy: Policy, now: number): boolean {
-  if (policy.consent_ttl_hours === undefined || change.status !== "pending_consent") return false;
-  return now - Date.parse(change.created_at) > policy.consent_ttl_hours * 3600 * 1000;
+/** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
+export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
+  const { consent_ttl_hours, approval_ttl_hours } = policy;
+  const isOver = (since: string, hours = Infinity) => now - Date.parse(since) > hours * HOUR_MS;
+  if (change.status === "pending_consent" && isOver(change.created_at, consent_ttl_hours)) return "expire";
+  if (change.status === "approved" && isOver(change.decided_at!, approval_ttl_hours)) return "lapse";
+  return undefined;
 }

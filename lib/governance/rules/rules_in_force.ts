@@ -13,6 +13,14 @@ export function rulesInForce({ policy, kpis }: Intent): string[] {
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
       : `a change that waits for consent longer than ${policy.consent_ttl_hours} hours expires`,
+    ...policy.owners.map(
+      ({ targets, approvers, required }) =>
+        `a change of ${targets.join(", ")} needs ${consents(required)} of ${approvers.join(", ")} as well`,
+    ),
+    ...(policy.approval_ttl_hours === undefined
+      ? []
+      : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
+    ...(policy.on_stale === "block" ? ["a consent does not carry when its target has moved since"] : []),
     policy.on_conflict === "block"
       ? "a proposal on a target that has a live change is refused"
       : "several live changes on one target are reported only",

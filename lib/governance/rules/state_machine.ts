@@ -9,35 +9,46 @@ import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Policy } from "./intent.ts";
 import { sameName } from "./names.ts";
-import { consentsNeeded, mayDecide, refuseForbiddenTarget, requireApprover, standingApprovals } from "./policy.ts";
+import { missingConsents, quorumOf } from "./missing.ts";
+import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
-/** The state table of the specification. */
+/** The state table of the specification, and what takes a consent back. */
 const TABLE = {
   approve: { from: ["proposed", "pending_consent"], to: "approved" },
   deny: { from: ["pending_consent"], to: "denied" },
   withdraw: { from: ["pending_consent"], to: "denied" },
   expire: { from: ["pending_consent"], to: "denied" },
+  lapse: { from: ["approved"], to: "denied" },
   apply: { from: ["approved"], to: "applied" },
   rollback: { from: ["applied"], to: "rolled_back" },
+  revoke: { from: ["pending_consent", "approved"], to: "denied" },
 } as const satisfies Record<string, { from: readonly Status[]; to: Status }>;
 
 type Step = keyof typeof TABLE;
 
 /** What may be asked of a change. */
-export type Action = Exclude<Step, "expire">;
+export type Action = Exclude<Step, "expire" | "lapse">;
 
 const isFrom = (step: Step, status: Status): boolean => (TABLE[step].from as readonly Status[]).includes(status);
 
-/** The actions that a status allows. */
-export const allowedActions = (status: Status): Action[] =>
-  (Object.keys(TABLE) as Step[]).filter((step): step is Action => step !== "expire" && isFrom(step, status));
+const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
 
-/** The status that a step leads to; 400 `illegal_transition` where the table has no such row. */
-function transition({ change_id, status }: Change, step: Step): Status {
-  if (isFrom(step, status)) return TABLE[step].to;
-  const allowed = allowedActions(status);
+/** What may be asked of a change: what its status allows, and further consents while an approved one lacks some. */
+export function allowedActions(change: Change, policy: Policy): Action[] {
+  const may = (step: Step): boolean => {
+    if (step === "approve" && change.status === "approved") return missingConsents(change, policy).length > 0;
+    return isFrom(step, change.status) && (step !== "revoke" || change.approvals.length > 0);
+  };
+  return (Object.keys(TABLE) as Step[]).filter(isAction).filter(may);
+}
+
+/** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
+function transition(change: Change, step: Step, policy: Policy): Status {
+  const { change_id, status } = change;
+  const allowed = allowedActions(change, policy);
+  if (isAction(step) ? allowed.includes(step) : isFrom(step, status)) return TABLE[step].to;
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
     change_id,
@@ -50,57 +61,67 @@ function transition({ change_id, status }: Change, step: Step): Status {
 export function decide(change: Change | undefined, command: Command, context: Context): Decided {
   if (command.type === "propose") return propose(command, context);
   if (!change) throw new TypeError(`there is no change to ${command.type}`);
+  const { policy } = context.intent;
   const told = { digest: change.digest, manifest_hash: context.manifest_hash, ...context.actor };
   switch (command.type) {
     case "succeed": {
-      const status = transition(change, command.operation);
+      const status = transition(change, command.operation, policy);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
       return { event_type, detail: { status, ...command.circumstance, ...told } };
     }
     case "fail": {
-      transition(change, command.operation);
+      transition(change, command.operation, policy);
       const event_type = command.operation === "apply" ? "change_apply_failed" : "change_rollback_failed";
       return { event_type, detail: { status: change.status, ...command.circumstance, ...told } };
     }
     case "drift":
-      transition(change, "rollback");
+      transition(change, "rollback", policy);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context.intent.policy), ...told },
+        detail: { ...consent(change, command, policy), ...told },
       };
   }
 }
 
 /** Whether an operation may be begun; before an apply, consent is asked again under today's intent. */
 export function requireOperable(change: Change, operation: Operation, policy: Policy): void {
-  transition(change, operation);
+  transition(change, operation, policy);
   if (operation === "rollback") return;
   refuseForbiddenTarget(change.target, policy);
-  const standing = standingApprovals(change, policy).length;
-  const needed = consentsNeeded(change, policy);
-  if (standing >= needed) return;
-  throw new AppError(
-    "not_an_approver",
-    `${standing} of ${needed} consents count under today's intent; propose the change again`,
-    { change_id: change.change_id },
-  );
+  const missing = missingConsents(change, policy);
+  if (missing.length === 0) return;
+  const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
+  throw new AppError("consent_incomplete", `consents are missing under today's intent: ${lacks}`, {
+    change_id: change.change_id,
+    missing,
+  });
 }
 
-type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "expire" }>;
+type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, policy: Policy): object {
-  const status = transition(change, command.type);
+  const status = transition(change, command.type, policy);
+  const from = change.status === "approved" ? { from: change.status } : {};
   if (command.type === "expire") {
     const note = `no consent within ${policy.consent_ttl_hours} hours`;
     return { decision: "expired", status, approver: POLICY_EXPIRY, note };
   }
+  if (command.type === "lapse") {
+    const note = `not applied within ${policy.approval_ttl_hours} hours`;
+    return { decision: "lapsed", status, ...from, approver: POLICY_EXPIRY, note };
+  }
+  if (command.type === "approve") return { ...approval(change, command, status, policy), ...from };
   const { name, note } = command;
-  if (command.type === "approve") return approval(change, command, status, policy);
   if (command.type === "deny") {
-    if (!mayDecide(name, policy)) throw new AppError("not_an_approver", `${name} is not among the intent's approvers`);
+    requireDecider(change, name, policy);
     return { decision: "denied", status, approver: name, note };
+  }
+  if (command.type === "revoke") {
+    if (!change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))
+      throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
+    return { decision: "revoked", status, ...from, approver: name, note };
   }
   if (change.proposer !== null && sameName(change.proposer) !== sameName(name))
     throw new AppError("not_the_proposer", `only ${change.proposer}, who proposed this change, may withdraw it`);
@@ -114,13 +135,14 @@ function approval(
   approved: Status,
   policy: Policy,
 ): object {
-  if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))
+  // A consent that no longer counts does not keep its name from giving another.
+  if (standingApprovals(change, policy).some(({ approver }) => sameName(approver) === sameName(name)))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
   requireApprover(change, name, policy);
-  const given = change.approvals.length + 1;
-  const needed = consentsNeeded(change, policy);
+  const after = { ...change, approvals: [...change.approvals, { approver: name, note, at: "" }] };
+  const { given, needed } = quorumOf(after, policy);
   const decided = {
     decision: "approved",
     status: change.status,
@@ -128,7 +150,8 @@ function approval(
     note,
     progress: `${given} of ${needed}`,
   };
-  return given >= needed ? { ...decided, status: approved, target_owner } : decided;
+  const isApproved = change.status === approved || missingConsents(after, policy).length === 0;
+  return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
 
 const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
@@ -136,6 +159,8 @@ const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["denied", "deny"],
   ["withdrawn", "withdraw"],
   ["expired", "expire"],
+  ["revoked", "revoke"],
+  ["lapsed", "lapse"],
 ]);
 
 const OPERATION_OF_EVENT: ReadonlyMap<string, Operation> = new Map([
@@ -154,14 +179,22 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
-  if (!step || !isFrom(step, change.status)) return undefined;
+  if (!step || !mayFollow(step, change.status, event)) return undefined;
   const moved = isConsent ? consented(change, event) : operated(event);
   if (!moved) return undefined;
   return {
     change: { ...change, ...moved, revision: change.revision + 1 },
     audit: [...state.audit, id],
     applied: event_type === "change_applied" ? appliedBy(event) : state.applied,
+    ...ownerSeen(state, event),
   };
+}
+
+/** A decision on an approved change says so: no other is one. */
+function mayFollow(step: Step, status: Status, { event_type, detail: { from } }: ChangeEvent): boolean {
+  const isFurther = event_type === "consent_decision" && status === "approved";
+  if (isFurther !== (from !== undefined)) return false;
+  return isFrom(step, status) || (isFurther && step === "approve" && from === status);
 }
 
 function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {
@@ -184,7 +217,7 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
     digest: detail.digest,
     revision: 1,
   };
-  return { change, audit: [id], applied: null };
+  return { change, audit: [id], applied: null, ...(minor ? ownerSeen({}, { detail }) : {}) };
 }
 
 /** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
@@ -194,9 +227,16 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
   const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at }];
   const { status = approvals.length >= change.required_approvers ? "approved" : change.status } = detail;
+  if (change.status === "approved") return status === "approved" ? { ...last, approvals } : undefined;
   if (status !== "approved") return { ...last, approvals };
   if (approvals.length < change.required_approvers) return undefined;
   return { ...last, approvals, status: "approved", decided_at: at };
+}
+
+/** Whose change the target held at the last approval, as far as the log says it. */
+function ownerSeen(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
+  const { target_owner = state.target_owner } = detail;
+  return target_owner === undefined ? {} : { target_owner };
 }
 
 function operated({ event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {

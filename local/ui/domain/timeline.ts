@@ -86,6 +86,10 @@ function consentStep(facts: Facts, step: (what: Part[], shape: Shape, tone: Tone
       return step([who, ` approved it${progress === "" ? "" : `, ${progress}`}`], "check", "good", note);
     case "withdrawn":
       return step([who, " withdrew it"], "cross", "quiet", note);
+    case "revoked":
+      return step([who, " took their consent back; it is closed"], "cross", "bad", note);
+    case "lapsed":
+      return step(["Nobody applied it in time; it lapsed"], "cross", "quiet", note);
     case "expired":
       return step(["Nobody consented in time; it expired"], "cross", "quiet", note);
     case "denied":

@@ -29,6 +29,7 @@ export function endpointRules(open: Open): void {
       "kpi",
       "propose",
       "propose-crm-followup",
+      "revoke",
       "rollback",
       "withdraw",
     ]);

@@ -10,6 +10,7 @@ const REQUIRED: Record<string, Fields> = {
   approve: { change_id: "chg_1", approver: "ana" },
   deny: { change_id: "chg_1", approver: "ana" },
   withdraw: { change_id: "chg_1", proposer: "pat" },
+  revoke: { change_id: "chg_1", approver: "ana" },
   apply: { change_id: "chg_1" },
   rollback: { change_id: "chg_1" },
 };

@@ -5,7 +5,7 @@ import type { Open } from "../http_contract.ts";
 
 const LEGAL: Record<Reachable, Action[]> = {
   pending_consent: ["approve", "deny", "withdraw"],
-  approved: ["apply"],
+  approved: ["apply", "revoke"],
   applied: ["rollback"],
   rolled_back: [],
   denied: [],
@@ -16,6 +16,7 @@ const TABLE: [from: Reachable, action: Action, to: Reachable, event: string][] =
   ["pending_consent", "approve", "approved", "consent_decision"],
   ["pending_consent", "deny", "denied", "consent_decision"],
   ["pending_consent", "withdraw", "denied", "consent_decision"],
+  ["approved", "revoke", "denied", "consent_decision"],
   ["approved", "apply", "applied", "change_applied"],
   ["applied", "rollback", "rolled_back", "change_rolled_back"],
 ];

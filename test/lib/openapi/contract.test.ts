@@ -28,7 +28,11 @@ const APART: Record<string, string[]> = {
 };
 
 /** The change that an operation is good for. */
-const CHANGE: Record<string, "approved" | "applied"> = { postProductApply: "approved", postProductRollback: "applied" };
+const CHANGE: Record<string, "approved" | "applied"> = {
+  postProductApply: "approved",
+  postProductRevoke: "approved",
+  postProductRollback: "applied",
+};
 
 async function service(options: TestOptions = {}) {
   const fetch = app(await opened(options));
@@ -53,6 +57,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     ...(operationId === "postTaskFeedback" ? { task_id: await completedTask(api) } : {}),
     path: "/api/state",
     method: "GET",
+    ...(operationId === "postProductRevoke" ? { approver: "ana" } : {}),
     target: "ui.x",
     kpi: "csat",
     expected_head: "0".repeat(64),

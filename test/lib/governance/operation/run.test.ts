@@ -168,7 +168,10 @@ test.each(FAILURES)(
     expect(failure).toMatchObject({ event_type: `change_${action}_failed`, change_id, tenant: "t1" });
     const { stage, host } = expected;
     expect(JSON.parse(failure.detail)).toMatchObject({ stage, host, status: from, error: expect.stringMatching(/\S/) });
-    expect(await api.change(change_id)).toMatchObject({ status: from, allowed_actions: [action] });
+    expect(await api.change(change_id)).toMatchObject({
+      status: from,
+      allowed_actions: action === "apply" ? ["apply", "revoke"] : ["rollback"],
+    });
 
     adapter.calm();
     // What the host turns out to have done by then is not done again.

@@ -1,0 +1,50 @@
+/** Whose consent is still missing under today's intent: of the tier's quorum, and of the owners of the target. */
+import * as z from "zod";
+import type { Change } from "./change.ts";
+import type { Policy } from "./intent.ts";
+import { matchesAny, sameName } from "./names.ts";
+import { approvesOwn, consentsNeeded, mayDecide, standingApprovals } from "./policy.ts";
+
+export const missingSchema = z.object({
+  /** `required_approvers`, or `owners` with the targets of the rule. */
+  rule: z.string(),
+  /** How many more must consent. */
+  count: z.number().int(),
+  /** Who may; empty: anybody. */
+  of: z.array(z.string()),
+});
+export type Missing = z.infer<typeof missingSchema>;
+
+/** The rule of the tier. */
+export const QUORUM = "required_approvers";
+
+/** What each rule still lacks; empty when apply has all that it asks for. */
+export function missingConsents(change: Change, policy: Policy): Missing[] {
+  const standing = standingNames(change, policy);
+  const still = (names: readonly string[]) =>
+    names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
+  const { given, needed } = quorumOf(change, policy);
+  const quorum: Missing = {
+    rule: QUORUM,
+    count: needed - given,
+    of: still([...new Set(policy.approvers ?? [])]),
+  };
+  const owned = policy.owners
+    .filter(({ targets }) => matchesAny(change.target, targets))
+    .map(({ targets, approvers, required }): Missing => {
+      const named = [...new Set(approvers)];
+      const given = named.filter((name) => standing.includes(name)).length;
+      return { rule: `owners ${targets.join(", ")}`, count: required - given, of: still(named) };
+    });
+  return [quorum, ...owned].filter(({ count }) => count > 0);
+}
+
+/** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
+export function quorumOf(change: Change, policy: Policy): { given: number; needed: number } {
+  const given = standingNames(change, policy).filter((name) => mayDecide(name, policy)).length;
+  return { given, needed: consentsNeeded(change, policy) };
+}
+
+const standingNames = (change: Change, policy: Policy): string[] => [
+  ...new Set(standingApprovals(change, policy).map(({ approver }) => sameName(approver))),
+];
