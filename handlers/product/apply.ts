@@ -29,6 +29,8 @@ export const apply = endpoint(
       "consent_incomplete",
       "approval_stale",
       "target_moved",
+      "frozen",
+      "outside_window",
       "operation_in_progress",
       "too_many_attempts",
       "version_mismatch",

@@ -13,6 +13,8 @@ export const EVENT_TYPES = [
   "change_drifted",
   "proposal_refused",
   "intent_in_force",
+  "service_frozen",
+  "service_unfrozen",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -19,6 +19,8 @@ interface Facts extends Detail {
   late?: boolean;
   state?: string;
   by?: string;
+  actor?: string | null;
+  until?: string | null;
   adapter?: object | null;
   values?: Record<string, number>;
   E?: number | null;

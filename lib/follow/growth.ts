@@ -50,6 +50,12 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
       const { target } = await on.change(id);
       return [{ kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` }];
     }
+    case "service_frozen": {
+      const until = facts.until ? ` until ${facts.until}` : "";
+      return [{ kind: "freeze", title: `${facts.actor} froze the service${until}`, detail: facts.note ?? "" }];
+    }
+    case "service_unfrozen":
+      return [{ kind: "freeze", title: `${facts.actor} lifted the freeze`, detail: facts.note ?? "" }];
     case "proposal_refused":
       return [refused(facts)];
     case "kpi_refreshed":

@@ -4,9 +4,11 @@ import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/
 import type { GovernanceDeps } from "./deps.ts";
 import { expireDue } from "./record_decision.ts";
 import type { EarlierRecord } from "./earlier.ts";
+import { heldNow } from "./freeze.ts";
 import { findChange, liveOn, ownerOf } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
+import type { Hold } from "./rules/hold.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -34,7 +36,7 @@ export async function changeView(deps: GovernanceDeps, changeId: string): Promis
     allowed_actions: allowedActions(record.change, policy),
     missing: isLive(record.change) ? missingConsents(record.change, policy) : [],
     signers: signersOf(entries),
-    gates: await gatesNow(deps, record),
+    gates: await gatesNow(deps, record, await heldNow(deps)),
   };
 }
 
@@ -51,6 +53,7 @@ export async function logPage(
 export async function gatesNow(
   { store, product }: GovernanceDeps,
   record: ChangeRecord | EarlierRecord,
+  holds: readonly Hold[],
 ): Promise<Gate[]> {
   const { change } = record;
   const { change_id } = change;
@@ -64,6 +67,7 @@ export async function gatesNow(
   return gatesOf(change, {
     policy: product!.intent.policy,
     conflicts,
+    holds,
     operation: lease && (lease.value.unsettled ? "unsettled" : "running"),
     guardrail,
     owners: change.status === "approved" ? { before: targetOwnerOf(record), now: owner } : undefined,

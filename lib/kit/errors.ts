@@ -23,6 +23,8 @@ const STATUS = {
   operation_in_progress: 409,
   too_many_attempts: 409,
   target_moved: 409,
+  frozen: 409,
+  outside_window: 409,
   version_mismatch: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,

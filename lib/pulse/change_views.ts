@@ -3,6 +3,7 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
+import { heldNow } from "../governance/freeze.ts";
 import { expireDue } from "../governance/record_decision.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
@@ -73,7 +74,8 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   const inOrder = listed.flat().sort();
   const page = inOrder.slice(0, query.limit);
   const records = (await deps.store.getMany("changes", page)).flatMap((stored) => stored?.value ?? []);
-  const gates = await Promise.all(records.map((record) => gatesNow(deps, record)));
+  const holds = await heldNow(deps);
+  const gates = await Promise.all(records.map((record) => gatesNow(deps, record, holds)));
   const shown = records.map(({ change }, index) => {
     const missing = missingConsents(change, deps.product!.intent.policy);
     return { ...pick(change, SHOWN), missing, blocked_by: gates[index]!.filter(({ state }) => state === "block") };

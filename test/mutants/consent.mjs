@@ -6,9 +6,61 @@ const content = { file: "lib/governance/rules/change.ts", tests: ["test/lib/gove
 const OWNERS = ["test/lib/governance/owners.test.ts"];
 const REVOKE = ["test/lib/governance/revoke.test.ts"];
 const MOVED = ["test/lib/governance/target_moved.test.ts"];
+const FREEZE = ["test/lib/governance/freeze.test.ts"];
+const WINDOWS = ["test/lib/governance/rules/windows.test.ts"];
 const machine = "lib/governance/rules/state_machine.ts";
 
 export const consent = [
+  {
+    name: "what holds every apply back does not",
+    file: "lib/governance/operation/begin.ts",
+    find: "if (!input.dry_run) refuseHeld(",
+    replace: "if (input.dry_run) refuseHeld(",
+    tests: FREEZE,
+    grave: true,
+  },
+  {
+    name: "a freeze never ends by itself",
+    file: "lib/governance/rules/freeze.ts",
+    find: "(freeze.until === null || now < Date.parse(freeze.until))",
+    replace: "true",
+    tests: FREEZE,
+  },
+  {
+    name: "a freeze is lifted and nothing is written of it",
+    file: "lib/governance/freeze.ts",
+    find: 'tx.delete("meta", "freeze");',
+    replace: "",
+    tests: FREEZE,
+  },
+  {
+    name: "a freeze that was taken away beside the log passes",
+    file: "lib/governance/reconcile.ts",
+    find: "if (!(await freezeHolds(deps, log))) {",
+    replace: "if (false) {",
+    tests: FREEZE,
+  },
+  {
+    name: "a denied period is open",
+    file: "lib/governance/rules/windows.ts",
+    find: "Date.parse(from) <= at && at < Date.parse(to)",
+    replace: "Date.parse(from) > at && at < Date.parse(to)",
+    tests: WINDOWS,
+  },
+  {
+    name: "an hour over midnight belongs to the day on which it ends",
+    file: "lib/governance/rules/windows.ts",
+    find: "(on(day - 1) && minute < end)",
+    replace: "(on(day) && minute < end)",
+    tests: WINDOWS,
+  },
+  {
+    name: "the next opening does not mind that clocks are set",
+    file: "lib/governance/rules/windows.ts",
+    find: "at = Math.min(quarter, ...",
+    replace: "at = Math.min(...[quarter].slice(1), ...",
+    tests: WINDOWS,
+  },
   {
     name: "a target's owners are not asked",
     file: "lib/governance/rules/missing.ts",

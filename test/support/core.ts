@@ -4,11 +4,13 @@ import { audit } from "../../handlers/product/audit.ts";
 import { auditVerify } from "../../handlers/product/audit_verify.ts";
 import { deny } from "../../handlers/product/deny.ts";
 import { drift } from "../../handlers/product/drift.ts";
+import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
 import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
+import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
 import { expireDue } from "../../lib/governance/record_decision.ts";
@@ -27,6 +29,8 @@ const ENDPOINTS = [
   deny,
   withdraw,
   revoke,
+  freeze,
+  unfreeze,
   apply,
   rollback,
   kpi,

@@ -7,6 +7,7 @@ import { foldEntries } from "../history.ts";
 import { expireIfDue } from "../record_decision.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
+import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
@@ -63,6 +64,8 @@ export async function begin(
     const owners = { before: told?.target_owner, now: await ownerOf(tx, change) };
     refuseMovedTarget(owners, product.intent.policy);
     if (targetMoved(owners) !== undefined) asked.target_moved = owners;
+    // A rehearsal touches nothing, so nothing holds it back.
+    if (!input.dry_run) refuseHeld(holdsAt(product.intent.policy, (await tx.get("meta", "freeze"))?.value, now));
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", record };

@@ -1,5 +1,6 @@
 /** What an intent may ask of a consent beyond the tier's quorum. */
 import { approver, count, finite, list, object, pattern } from "./intent_parts.ts";
+import { windows } from "./windows.ts";
 import * as z from "zod";
 
 /** Those who must consent to changes of their targets, so many of them. */
@@ -17,6 +18,7 @@ export const consentRules = {
   approval_ttl_hours: finite.positive("must be above 0").optional(),
   /** What an apply does when another change was applied on the target since the consent. */
   on_stale: z.enum(["report", "block"], "must be report or block").default("report"),
+  windows: windows.prefault({}),
 };
 
 interface Unreachable {
@@ -25,8 +27,35 @@ interface Unreachable {
 }
 
 /** Rules of consent that nobody could ever meet. */
-export function unreachableConsent(rules: { owners: z.output<typeof owners>[] }): Unreachable[] {
-  return rules.owners.flatMap(({ approvers, required }, index) => {
+export function unreachableConsent(rules: {
+  owners: z.output<typeof owners>[];
+  windows: z.output<typeof windows>;
+}): Unreachable[] {
+  return [...unreachableOwners(rules.owners), ...emptyWindows(rules.windows)];
+}
+
+/** A window that is never open, or a denied period that is none. */
+function emptyWindows({ deny, allow }: z.output<typeof windows>): Unreachable[] {
+  const ends = deny.flatMap(({ from, to }, index) =>
+    Date.parse(from) < Date.parse(to)
+      ? []
+      : [{ path: ["windows", "deny", index, "to"], message: "must be after from" }],
+  );
+  const hours = allow.flatMap(({ from, to }, index) =>
+    from === to || from === "24:00"
+      ? [
+          {
+            path: ["windows", "allow", index, "from"],
+            message: `${from} to ${to} is no time: the whole day is 00:00 to 24:00`,
+          },
+        ]
+      : [],
+  );
+  return [...ends, ...hours];
+}
+
+function unreachableOwners(rules: z.output<typeof owners>[]): Unreachable[] {
+  return rules.flatMap(({ approvers, required }, index) => {
     const named = new Set(approvers).size;
     const message = `asks for ${required}, and its approvers are ${named}`;
     return required > named ? [{ path: ["owners", index, "required"], message }] : [];

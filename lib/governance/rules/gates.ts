@@ -4,6 +4,7 @@ import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny } from "./names.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
+import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
@@ -14,6 +15,8 @@ export const gateSchema = z.object({
     "forbidden_target",
     "target_conflict",
     "target_moved",
+    "freeze",
+    "window",
     "operation",
     "guardrail",
     "reversible",
@@ -34,10 +37,15 @@ export interface Circumstances {
   guardrail?: GuardrailEvidence | undefined;
   /** Of an approved change. */
   owners?: TargetOwners | undefined;
+  /** What holds every apply back. */
+  holds: readonly Hold[];
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { policy, conflicts, operation, guardrail, owners }: Circumstances): Gate[] {
+export function gatesOf(
+  change: Change,
+  { policy, conflicts, operation, guardrail, owners, holds }: Circumstances,
+): Gate[] {
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
@@ -57,6 +65,7 @@ export function gatesOf(change: Change, { policy, conflicts, operation, guardrai
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
+    for (const { gate, message } of holds) add(gate, "block", message);
     const moved = owners && targetMoved(owners);
     if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");

@@ -21,6 +21,12 @@ export function rulesInForce({ policy, kpis }: Intent): string[] {
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
     ...(policy.on_stale === "block" ? ["a consent does not carry when its target has moved since"] : []),
+    ...policy.windows.deny.map(
+      ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,
+    ),
+    ...policy.windows.allow.map(
+      ({ days, from, to, tz }) => `changes are applied on ${days.join(", ")} from ${from} to ${to} in ${tz}`,
+    ),
     policy.on_conflict === "block"
       ? "a proposal on a target that has a live change is refused"
       : "several live changes on one target are reported only",

@@ -26,11 +26,13 @@ export function endpointRules(open: Open): void {
       "apply",
       "approve",
       "deny",
+      "freeze",
       "kpi",
       "propose",
       "propose-crm-followup",
       "revoke",
       "rollback",
+      "unfreeze",
       "withdraw",
     ]);
   });

@@ -241,6 +241,12 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
     case 0:
       return api.deps.clock.advance(random(3) * 20 * HOUR);
     case 1:
+      if (random(4) === 0) {
+        const until = new Date(api.deps.clock.now() + HOUR).toISOString();
+        return random(2) === 0
+          ? api.post("freeze", { actor: name, note, until })
+          : api.post("unfreeze", { actor: name });
+      }
       return api.post("kpi", { csat: random(6), ...(random(2) === 0 ? { incident_rate: random(9) / 100 } : {}) });
     case 2:
       return api.cycle();

@@ -51,6 +51,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     approved: await bring("approved", { target: "ui.theme" }),
     pending: (await propose({ target: "ui.menu" })).change_id,
   };
+  if (operationId === "postProductUnfreeze") await post("freeze", { actor: "ops" });
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],
     supersedes: ids.pending,
@@ -58,6 +59,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     path: "/api/state",
     method: "GET",
     ...(operationId === "postProductRevoke" ? { approver: "ana" } : {}),
+    until: "2100-01-01T00:00:00Z",
     target: "ui.x",
     kpi: "csat",
     expected_head: "0".repeat(64),

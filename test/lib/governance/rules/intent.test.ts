@@ -35,6 +35,8 @@ test("the four required fields are enough, and everything else has its default",
   expect(intent.policy).not.toHaveProperty("consent_ttl_hours");
 });
 
+const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
+
 const REFUSED: [field: string, over: Manifest][] = [
   ["product_id", without("product_id")],
   ["product_id", { product_id: "" }],
@@ -74,6 +76,17 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
   ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
   ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
+  ["policy.windows.allow.0.tz", policy({ windows: { allow: [{ ...HOURS, tz: "Europe/Nowhere" }] } })],
+  ["policy.windows.allow.0.days.0", policy({ windows: { allow: [{ ...HOURS, days: ["monday"] }] } })],
+  ["policy.windows.allow.0.days", policy({ windows: { allow: [{ ...HOURS, days: [] }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "9:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "17:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "24:00" }] } })],
+  ["policy.windows.deny.0.from", policy({ windows: { deny: [{ from: "2026-12-20", to: "2027-01-04T00:00:00Z" }] } })],
+  [
+    "policy.windows.deny.0.to",
+    policy({ windows: { deny: [{ from: "2027-01-04T00:00:00Z", to: "2027-01-04T00:00:00Z" }] } }),
+  ],
   ["policy.on_conflict", policy({ on_conflict: "ignore" })],
   ["policy.forbidden_targets", policy({ forbidden_targets: "billing.*" })],
   ["policy.guardrails.0.kpi", policy({ guardrails: [{ max_regression: 1, action: "alert" }] })],
@@ -147,6 +160,10 @@ const EVERYTHING = manifest({
     owners: [{ targets: ["billing.*"], approvers: ["fin", "bo"], required: 2 }],
     approval_ttl_hours: 24,
     on_stale: "block",
+    windows: {
+      deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
+      allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
+    },
     on_conflict: "block",
     forbidden_targets: ["billing.*"],
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
@@ -202,7 +219,9 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
       delete parent[field];
       load(JSON.stringify(intent));
     };
-    for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(`${slip}: did you mean ${field}?`);
+    // Of two letters, one is not enough to tell which word was meant.
+    const meant = field.length > 2 ? `: did you mean ${field}?` : ": did you mean";
+    for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(`${slip}${meant}`);
   },
 );
 
@@ -289,6 +308,8 @@ test("the rules in force are told in words, also what forbids nothing", () => {
     "a change of billing.* needs 2 consents of fin, bo as well",
     "an approved change that is not applied within 24 hours lapses",
     "a consent does not carry when its target has moved since",
+    "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
+    "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is refused",
     "nobody may change billing.*",
     "when csat is worse by more than 1 within 24 hours of an apply, it is rolled back",
