@@ -38,6 +38,7 @@ import { kpi } from "./product/kpi.ts";
 import { outcomes } from "./product/outcomes.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
+import { review } from "./product/review.ts";
 import { revoke } from "./product/revoke.ts";
 import { rollback } from "./product/rollback.ts";
 import { runtime } from "./product/runtime.ts";
@@ -54,7 +55,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
-  drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, apply, rollback, freeze, unfreeze, kpi,
+  drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, apply, rollback, review, freeze, unfreeze, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

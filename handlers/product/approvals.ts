@@ -22,6 +22,15 @@ const awaiting = changeSchema
   })
   .extend({ missing: z.array(missingSchema), blocked_by: z.array(gateSchema) });
 
+const toReview = changeSchema.pick({
+  change_id: true,
+  status: true,
+  tier: true,
+  target: true,
+  summary: true,
+  review: true,
+});
+
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
 export const approvals = endpoint(
   {
@@ -30,7 +39,12 @@ export const approvals = endpoint(
     summary: "Pending and approved changes",
     product: true,
     input: z.object({ limit: wholeNumber(1, 1000).default(1000), after: changeId.optional() }),
-    output: z.object({ pending: z.array(awaiting), approved: z.array(awaiting), next: z.string().nullable() }),
+    output: z.object({
+      pending: z.array(awaiting),
+      approved: z.array(awaiting),
+      review_due: z.array(toReview),
+      next: z.string().nullable(),
+    }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(deps, input)),
 );

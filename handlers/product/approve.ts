@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/http/form.ts";
+import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 
@@ -13,7 +13,12 @@ export const approve = endpoint(
     summary: "Give consent to a pending change",
     product: true,
     token: true,
-    input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
+    input: z.strictObject({
+      change_id: changeId,
+      approver: personName,
+      note: freeText(4000).optional(),
+      emergency: flag.optional(),
+    }),
     output: decisionAnswer,
     errors: [
       "change_not_found",

@@ -31,6 +31,8 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
   const { event_type, change_id: id, facts } = entry;
   switch (event_type) {
     case "consent_decision":
+      if (facts.review_hours !== undefined)
+        return [{ kind: "emergency", title: `${id} was approved in an emergency`, detail: facts.note ?? "" }];
       if (facts.decision === "lapsed")
         return [{ kind: "change_lapsed", title: `${id} lapsed without an apply`, detail: facts.note ?? "" }];
       if (facts.decision !== "expired") return [];
@@ -49,6 +51,10 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
     case "change_drifted": {
       const { target } = await on.change(id);
       return [{ kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` }];
+    }
+    case "emergency_reviewed": {
+      const found = facts.verdict === "accepted" ? "accepted" : "not accepted";
+      return [{ kind: "emergency", title: `The emergency of ${id} was ${found}`, detail: facts.note ?? "" }];
     }
     case "service_frozen": {
       const until = facts.until ? ` until ${facts.until}` : "";

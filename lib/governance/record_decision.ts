@@ -19,6 +19,8 @@ export interface DecisionInput {
   change_id: string;
   name: string;
   note?: string | undefined;
+  /** A consent for an emergency. */
+  emergency?: boolean | undefined;
 }
 
 /** Each expiry is three writes: within what a transaction may hold. */
@@ -27,7 +29,7 @@ const SLICE = 15;
 /** Records a decision and answers with it and its entry. */
 export function recordDecision(
   call: Call<GovernanceDeps>,
-  { type, change_id, name, note = "" }: DecisionInput,
+  { type, change_id, name, note = "", emergency }: DecisionInput,
 ): Promise<Answer> {
   return governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
@@ -36,7 +38,7 @@ export function recordDecision(
     if (type === "revoke") await requireIdle(transaction, change_id);
     const command =
       type === "approve"
-        ? { type, name, note, target_owner: await ownerOf(transaction.tx, before.change) }
+        ? { type, name, note, emergency, target_owner: await ownerOf(transaction.tx, before.change) }
         : { type, name, note };
     const { record, change, entry } = transaction.enact(before, command, actorOf(call, name));
     requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);
@@ -45,6 +47,27 @@ export function recordDecision(
     const decision = resolution ?? "approved";
     const body = { change_id, status, decision, approvals, change, audit_entry: entry };
     return answer(body, 200, { etag: etag(revision) });
+  });
+}
+
+/** Records what was found of an emergency consent afterwards. */
+export function recordReview(
+  call: Call<GovernanceDeps>,
+  {
+    change_id,
+    approver,
+    verdict,
+    note = "",
+  }: { change_id: string; approver: string; verdict: "accepted" | "not_accepted"; note?: string | undefined },
+): Promise<Answer> {
+  return governed(call, async (transaction) => {
+    const before = await transaction.change(change_id);
+    const command = { type: "review", name: approver, note, verdict } as const;
+    const { record, change, entry } = transaction.enact(before, command, actorOf(call, approver));
+    requirePerson(call, "approver", approver);
+    requireMatch(call.request, before.change.revision);
+    const { status, revision } = record.change;
+    return answer({ change_id, status, verdict, change, audit_entry: entry }, 200, { etag: etag(revision) });
   });
 }
 

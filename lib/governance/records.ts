@@ -19,6 +19,8 @@ declare module "../store/store.ts" {
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     leases: Lease;
+    /** Changes whose emergency consent waits for its review. */
+    review_due: true;
     /** `<target\ntenant\nchange_id>`: pending and approved changes. */
     live_by_target: true;
     /** Drafts of models that may still wait for consent, by change. */
@@ -43,6 +45,8 @@ export interface Asked extends Actor {
   evidence?: GuardrailEvidence | undefined;
   /** What an apply goes on over, where the intent has that reported only. */
   target_moved?: TargetOwners | undefined;
+  /** It is approved in an emergency. */
+  emergency?: true | undefined;
 }
 
 /** `leases/<change_id>`: the durable intention to run the adapter. */

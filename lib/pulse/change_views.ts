@@ -83,9 +83,19 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
+    review_due: await reviewsDue(deps),
     next: inOrder.length > query.limit ? page.at(-1)! : null,
   };
 }
+
+/** Changes whose emergency consent waits for its review, a hundred at most, the oldest first. */
+async function reviewsDue({ store }: GovernanceDeps) {
+  const ids = (await store.list("review_due", { limit: 100, keysOnly: true })).map(({ id }) => id);
+  const records = await store.getMany("changes", ids);
+  return records.flatMap((stored) => (stored ? pick(stored.value.change, REVIEWED) : []));
+}
+
+const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 
 const SHOWN = [
   "change_id",

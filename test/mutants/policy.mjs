@@ -50,8 +50,8 @@ export const policy = [
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: "(mayDecide(approver, policy) || isOwner(change.target, approver, policy)) &&",
-    replace: "",
+    find: ": mayDecide(approver, policy) || isOwner(change.target, approver, policy)) &&",
+    replace: ": true) &&",
   },
   {
     ...today,

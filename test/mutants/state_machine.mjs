@@ -41,13 +41,13 @@ export const stateMachine = [
   {
     ...decision,
     name: "one person's consent counts twice",
-    find: "if (standingApprovals(change, policy).some(({ approver }) => sameName(approver) === sameName(name)))",
+    find: "if (hasConsented(change, name, policy))",
     replace: "if (false)",
   },
   {
     ...decision,
     name: "one person's consent counts twice in other letters",
-    find: "if (standingApprovals(change, policy).some(({ approver }) => sameName(approver) === sameName(name)))",
+    find: "if (hasConsented(change, name, policy))",
     replace: "if (standingApprovals(change, policy).some(({ approver }) => approver === name))",
   },
   {
@@ -154,7 +154,7 @@ export const stateMachine = [
   {
     ...told,
     name: "one consent is enough, however many the log asks for",
-    find: "if (approvals.length < change.required_approvers) return undefined;",
+    find: "if (ordinary < change.required_approvers && !given.review) return undefined;",
     replace: "",
   },
   {

@@ -8,6 +8,7 @@ import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
+import { review } from "../../handlers/product/review.ts";
 import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
@@ -29,6 +30,7 @@ const ENDPOINTS = [
   deny,
   withdraw,
   revoke,
+  review,
   freeze,
   unfreeze,
   apply,

@@ -10,6 +10,7 @@ import type { Actor } from "../rules/actor.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
+import { isEmergency } from "../rules/break_glass.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
@@ -65,7 +66,9 @@ export async function begin(
     refuseMovedTarget(owners, product.intent.policy);
     if (targetMoved(owners) !== undefined) asked.target_moved = owners;
     // A rehearsal touches nothing, so nothing holds it back.
-    if (!input.dry_run) refuseHeld(holdsAt(product.intent.policy, (await tx.get("meta", "freeze"))?.value, now));
+    // An emergency is not held back either; its entry says so.
+    if (isEmergency(change, product.intent.policy)) asked.emergency = true;
+    else if (!input.dry_run) refuseHeld(holdsAt(product.intent.policy, (await tx.get("meta", "freeze"))?.value, now));
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", record };

@@ -61,11 +61,12 @@ export const recordFailure = (
 };
 
 /** `by` is whom the service vouches for: a person that the proxy names, or itself. */
-const reasonOf = ({ actor, authenticated, note, evidence, target_moved }: Asked): object => ({
+const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergency }: Asked): object => ({
   ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
   ...(note ? { note } : {}),
   ...(evidence ? { evidence } : {}),
   ...(target_moved ? { target_moved } : {}),
+  ...(emergency ? { emergency } : {}),
 });
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */

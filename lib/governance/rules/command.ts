@@ -1,7 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Content } from "./change.ts";
+import type { Content, REVIEW_VERDICTS } from "./change.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
 
@@ -34,7 +34,8 @@ export type Command =
       asked?: Asked | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
-  | { type: "approve"; name: string; note: string; target_owner: string | null }
+  | { type: "approve"; name: string; note: string; target_owner: string | null; emergency?: boolean | undefined }
+  | { type: "review"; name: string; note: string; verdict: (typeof REVIEW_VERDICTS)[number] }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string }
   | { type: "expire" }
   | { type: "lapse" }

@@ -10,6 +10,13 @@ const owners = object({
   required: count(1).default(1),
 });
 
+/** Who may approve in an emergency, and how soon that is to be reviewed. */
+const breakGlass = object({
+  approvers: list(approver).min(1, "must name somebody"),
+  required: count(1).default(1),
+  review_hours: finite.positive("must be above 0").default(72),
+});
+
 /** Fields of `policy`. */
 export const consentRules = {
   /** Beside the tier's quorum. */
@@ -19,6 +26,7 @@ export const consentRules = {
   /** What an apply does when another change was applied on the target since the consent. */
   on_stale: z.enum(["report", "block"], "must be report or block").default("report"),
   windows: windows.prefault({}),
+  break_glass: breakGlass.optional(),
 };
 
 interface Unreachable {
@@ -30,8 +38,19 @@ interface Unreachable {
 export function unreachableConsent(rules: {
   owners: z.output<typeof owners>[];
   windows: z.output<typeof windows>;
+  break_glass?: z.output<typeof breakGlass> | undefined;
 }): Unreachable[] {
-  return [...unreachableOwners(rules.owners), ...emptyWindows(rules.windows)];
+  return [
+    ...unreachableEmergency(rules.break_glass),
+    ...unreachableOwners(rules.owners),
+    ...emptyWindows(rules.windows),
+  ];
+}
+
+function unreachableEmergency(rule: z.output<typeof breakGlass> | undefined): Unreachable[] {
+  const named = new Set(rule?.approvers).size;
+  if (!rule || rule.required <= named) return [];
+  return [{ path: ["break_glass", "required"], message: `asks for ${rule.required}, and its approvers are ${named}` }];
 }
 
 /** A window that is never open, or a denied period that is none. */

@@ -9,7 +9,8 @@ export type ChangeEventType =
   | "change_apply_failed"
   | "change_rolled_back"
   | "change_rollback_failed"
-  | "change_drifted";
+  | "change_drifted"
+  | "emergency_reviewed";
 
 /** An entry with its detail read. */
 export interface ChangeEvent {
@@ -35,6 +36,10 @@ export interface Detail {
   kpis?: Record<string, number>;
   previous_digest?: string | null;
   target_owner?: string | null;
+  emergency?: boolean;
+  /** Stands in the consent with which an emergency's quorum is reached. */
+  review_hours?: number;
+  verdict?: NonNullable<Change["review"]>["verdict"];
 }
 
 /** Reads an entry; a detail that is no JSON object says nothing. */

@@ -1,5 +1,6 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
+import { isEmergency, isReviewDue } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny } from "./names.ts";
@@ -15,6 +16,7 @@ export const gateSchema = z.object({
     "forbidden_target",
     "target_conflict",
     "target_moved",
+    "review",
     "freeze",
     "window",
     "operation",
@@ -51,7 +53,8 @@ export function gatesOf(
   const { status, target } = change;
   const { given, needed } = quorumOf(change, policy);
   if (status === "pending_consent" || status === "approved") {
-    if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
+    if (isEmergency(change, policy)) add("consent", "pass", "approved in an emergency");
+    else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(
         "consent",
@@ -65,11 +68,12 @@ export function gatesOf(
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
-    for (const { gate, message } of holds) add(gate, "block", message);
+    for (const { gate, message } of holds) add(gate, isEmergency(change, policy) ? "warn" : "block", message);
     const moved = owners && targetMoved(owners);
     if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
+  if (isReviewDue(change)) add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}`);
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
   if (operation === "unsettled")
     add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");

@@ -1,5 +1,6 @@
 /** Whose consent is still missing under today's intent: of the tier's quorum, and of the owners of the target. */
 import * as z from "zod";
+import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import type { Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
@@ -18,8 +19,9 @@ export type Missing = z.infer<typeof missingSchema>;
 /** The rule of the tier. */
 export const QUORUM = "required_approvers";
 
-/** What each rule still lacks; empty when apply has all that it asks for. */
+/** What each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
 export function missingConsents(change: Change, policy: Policy): Missing[] {
+  if (isEmergency(change, policy)) return [];
   const standing = standingNames(change, policy);
   const still = (names: readonly string[]) =>
     names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
@@ -46,5 +48,7 @@ export function quorumOf(change: Change, policy: Policy): { given: number; neede
 }
 
 const standingNames = (change: Change, policy: Policy): string[] => [
-  ...new Set(standingApprovals(change, policy).map(({ approver }) => sameName(approver))),
+  ...new Set(
+    standingApprovals(change, policy).flatMap(({ approver, emergency }) => (emergency ? [] : sameName(approver))),
+  ),
 ];

@@ -21,6 +21,11 @@ export function rulesInForce({ policy, kpis }: Intent): string[] {
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
     ...(policy.on_stale === "block" ? ["a consent does not carry when its target has moved since"] : []),
+    ...(policy.break_glass
+      ? [
+          `in an emergency ${consents(policy.break_glass.required)} of ${policy.break_glass.approvers.join(", ")} suffices, to be reviewed within ${policy.break_glass.review_hours} hours`,
+        ]
+      : []),
     ...policy.windows.deny.map(
       ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,
     ),

@@ -2,8 +2,10 @@
  * The state machine of a change. `decide` judges a command and says which event follows from it; `evolve` is the only place
  * that says what an event does, so that a stored record, a check of the log and a recount cannot differ. Pure.
  */
-import { AppError } from "../../kit/errors.ts";
+import { HOUR_MS } from "../../kit/days.ts";
+import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_EXPIRY } from "./actor.ts";
+import { emergencyOf, isEmergency, isReviewDue, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import type { Change, Status } from "./change.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
@@ -77,6 +79,8 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "drift":
       transition(change, "rollback", policy);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
+    case "review":
+      return { event_type: "emergency_reviewed", detail: { ...reviewOf(change, command, policy), ...told } };
     default:
       return {
         event_type: "consent_decision",
@@ -102,7 +106,8 @@ export function requireOperable(change: Change, operation: Operation, policy: Po
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, policy: Policy): object {
-  const status = transition(change, command.type, policy);
+  const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
+  const status = isFurther && !isEmergency(change, policy) ? change.status : transition(change, command.type, policy);
   const from = change.status === "approved" ? { from: change.status } : {};
   if (command.type === "expire") {
     const note = `no consent within ${policy.consent_ttl_hours} hours`;
@@ -112,6 +117,8 @@ function consent(change: Change, command: Consent, policy: Policy): object {
     const note = `not applied within ${policy.approval_ttl_hours} hours`;
     return { decision: "lapsed", status, ...from, approver: POLICY_EXPIRY, note };
   }
+  if (command.type === "approve" && command.emergency)
+    return { ...emergencyApproval(change, command, policy), ...from };
   if (command.type === "approve") return { ...approval(change, command, status, policy), ...from };
   const { name, note } = command;
   if (command.type === "deny") {
@@ -136,7 +143,7 @@ function approval(
   policy: Policy,
 ): object {
   // A consent that no longer counts does not keep its name from giving another.
-  if (standingApprovals(change, policy).some(({ approver }) => sameName(approver) === sameName(name)))
+  if (hasConsented(change, name, policy))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
@@ -152,6 +159,53 @@ function approval(
   };
   const isApproved = change.status === approved || missingConsents(after, policy).length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
+}
+
+const hasConsented = (change: Change, name: string, policy: Policy, inEmergency = false): boolean =>
+  standingApprovals(change, policy).some(
+    ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
+  );
+
+/** A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved. */
+function emergencyApproval(
+  change: Change,
+  { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
+  policy: Policy,
+): object {
+  if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
+  requireEmergencyApprover(change, name, policy);
+  if (hasConsented(change, name, policy, true))
+    throw new AppError("already_decided", `${name} has approved this emergency already`, {
+      current_status: change.status,
+    });
+  const approvals = [...change.approvals, { approver: name, note, at: "", emergency: true as const }];
+  const { given, needed } = emergencyOf({ ...change, approvals }, policy)!;
+  const decided = {
+    decision: "approved",
+    emergency: true,
+    status: change.status,
+    approver: name,
+    note,
+    progress: `${given} of ${needed}`,
+  };
+  if (given < needed) return decided;
+  return { ...decided, status: "approved", target_owner, review_hours: policy.break_glass!.review_hours };
+}
+
+function reviewOf(
+  change: Change,
+  { name, note, verdict }: Extract<Command, { type: "review" }>,
+  policy: Policy,
+): object {
+  const { change_id, status } = change;
+  if (!isReviewDue(change))
+    throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {
+      change_id,
+      current_status: status,
+      allowed: allowedActions(change, policy),
+    });
+  requireReviewer(change, name, policy);
+  return { status, verdict, approver: name, note };
 }
 
 const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
@@ -177,6 +231,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (!state) return event_type === "change_proposed" ? proposed(event) : undefined;
   const { change } = state;
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
+  if (event_type === "emergency_reviewed") return reviewed(state, event);
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
   if (!step || !mayFollow(step, change.status, event)) return undefined;
@@ -188,6 +243,14 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
     applied: event_type === "change_applied" ? appliedBy(event) : state.applied,
     ...ownerSeen(state, event),
   };
+}
+
+function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+  const { change } = state;
+  const { verdict, approver = null, note = null } = detail;
+  if (!isReviewDue(change) || !verdict) return undefined;
+  const review = { ...change.review!, verdict, approver, note, at };
+  return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
 /** A decision on an approved change says so: no other is one. */
@@ -225,12 +288,26 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
-  const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at }];
-  const { status = approvals.length >= change.required_approvers ? "approved" : change.status } = detail;
-  if (change.status === "approved") return status === "approved" ? { ...last, approvals } : undefined;
-  if (status !== "approved") return { ...last, approvals };
-  if (approvals.length < change.required_approvers) return undefined;
-  return { ...last, approvals, status: "approved", decided_at: at };
+  const emergency = detail.emergency ? ({ emergency: true } as const) : {};
+  const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at, ...emergency }];
+  const ordinary = approvals.filter((approval) => !approval.emergency).length;
+  const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
+  const given = { ...last, approvals, ...reviewBy(change, at, detail) };
+  if (change.status === "approved") return status === "approved" ? given : undefined;
+  if (status !== "approved") return given;
+  if (ordinary < change.required_approvers && !given.review) return undefined;
+  return { ...given, status: "approved", decided_at: at };
+}
+
+/** The review that an emergency's quorum makes due. */
+function reviewBy(
+  { review }: Lifecycle,
+  at: string,
+  { emergency, review_hours }: ChangeEvent["detail"],
+): Pick<Lifecycle, "review"> {
+  if (!emergency || review_hours === undefined || review?.verdict === null) return {};
+  const due_at = new Date(Date.parse(at) + review_hours * HOUR_MS).toISOString();
+  return { review: { due_at, verdict: null, approver: null, note: null, at: null } };
 }
 
 /** Whose change the target held at the last approval, as far as the log says it. */

@@ -96,6 +96,12 @@ function serviceConcerns(state: State | undefined, intent: IntentView, map: Capa
       detail: "No change is taken until it is mended.",
       page: "audit",
     });
+  if (overdue("review_due") > 0)
+    concerns.push({
+      tone: "warn",
+      title: `${counted(overdue("review_due"), "emergency consent waits", "emergency consents wait")} for review`,
+      detail: "Their changes name what was done and why.",
+    });
   if (state?.freeze) {
     const { actor, note, until } = state.freeze;
     concerns.push({

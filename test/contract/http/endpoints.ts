@@ -30,6 +30,7 @@ export function endpointRules(open: Open): void {
       "kpi",
       "propose",
       "propose-crm-followup",
+      "review",
       "revoke",
       "rollback",
       "unfreeze",

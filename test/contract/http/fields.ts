@@ -13,6 +13,7 @@ const REQUIRED: Record<string, Fields> = {
   revoke: { change_id: "chg_1", approver: "ana" },
   apply: { change_id: "chg_1" },
   rollback: { change_id: "chg_1" },
+  review: { change_id: "chg_1", approver: "ana", verdict: "accepted" },
 };
 
 const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>

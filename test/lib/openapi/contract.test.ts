@@ -25,6 +25,7 @@ const APART: Record<string, string[]> = {
   getProductAuditProof: ["from", "length"],
   getProductAuditVerify: ["expected_length", "expected_head"],
   postChat: ["text", "content"],
+  postProductApprove: ["emergency"],
 };
 
 /** The change that an operation is good for. */
@@ -51,6 +52,8 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     approved: await bring("approved", { target: "ui.theme" }),
     pending: (await propose({ target: "ui.menu" })).change_id,
   };
+  if (operationId === "postProductReview")
+    await post("approve", { change_id: ids.pending, approver: "oncall", note: "down", emergency: true });
   if (operationId === "postProductUnfreeze") await post("freeze", { actor: "ops" });
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],
@@ -74,7 +77,7 @@ async function completedTask({ post }: Client): Promise<string> {
 
 const named = ({ operation, ...target }: Target) => ({ ...target, operation, name: operation.operationId });
 const start = async (operation: Operation) => {
-  const api = await service();
+  const api = await service({ intent: { policy: { break_glass: { approvers: ["oncall"] } } } });
   return { ...api, values: await known(api, operation) };
 };
 

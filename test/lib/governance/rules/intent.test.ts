@@ -160,6 +160,7 @@ const EVERYTHING = manifest({
     owners: [{ targets: ["billing.*"], approvers: ["fin", "bo"], required: 2 }],
     approval_ttl_hours: 24,
     on_stale: "block",
+    break_glass: { approvers: ["oncall"], required: 1, review_hours: 48 },
     windows: {
       deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
       allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
@@ -235,6 +236,11 @@ test.each<[string, object, string]>([
     "policy.owners.0.required asks for 2, and its approvers are 1",
   ],
   [
+    "more in an emergency than are named for it",
+    { break_glass: { approvers: ["oncall", "OnCall"], required: 2 } },
+    "policy.break_glass.required asks for 2, and its approvers are 1",
+  ],
+  [
     "a guardrail on a KPI that nobody can feed",
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
     "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
@@ -308,6 +314,7 @@ test("the rules in force are told in words, also what forbids nothing", () => {
     "a change of billing.* needs 2 consents of fin, bo as well",
     "an approved change that is not applied within 24 hours lapses",
     "a consent does not carry when its target has moved since",
+    "in an emergency 1 consent of oncall suffices, to be reviewed within 48 hours",
     "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is refused",
