@@ -71,7 +71,7 @@ export const operations = [
   {
     ...begin,
     name: "the host is touched before it is known whether the change may be applied",
-    find: "  requireOperable(change, operation, product.intent.policy);\n",
+    find: "  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent.policy);\n",
     replace: "",
     tests: [...flow, ...leases],
   },
@@ -86,7 +86,7 @@ export const operations = [
   {
     ...begin,
     name: "a rehearsal applies",
-    find: '  if (input.dry_run) return { step: "rehearse", record };\n',
+    find: '  if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };\n',
     replace: "",
     tests: flow,
   },

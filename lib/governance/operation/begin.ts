@@ -7,13 +7,15 @@ import { foldEntries } from "../history.ts";
 import { expireIfDue } from "../record_decision.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
+import type { Change } from "../rules/change.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
-import { requireOperable } from "../rules/state_machine.ts";
+import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
+import type { Rehearsal } from "./rehearse.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
 /** What is asked of a change. */
@@ -30,7 +32,7 @@ export type Begun =
   | Answer
   | { step: "run"; lease: Lease; record: ChangeRecord }
   | { step: "recover"; lease: Lease }
-  | { step: "rehearse"; record: ChangeRecord };
+  | ({ step: "rehearse" } & Rehearsal);
 
 const MOST_ENTRIES = 1000;
 
@@ -54,7 +56,7 @@ export async function begin(
   if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = await expireIfDue(transaction, record);
   if (expired) return expired;
-  requireOperable(change, operation, product.intent.policy);
+  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent.policy);
   requirePerson(caller, "actor", input.actor);
   if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
@@ -62,18 +64,28 @@ export async function begin(
     refuseEndlessTries(record);
     const told = await foldEntries(tx, record.audit);
     if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
-    const owners = { before: told?.target_owner, now: await ownerOf(tx, change) };
-    refuseMovedTarget(owners, product.intent.policy);
-    if (targetMoved(owners) !== undefined) asked.target_moved = owners;
     // A rehearsal touches nothing, so nothing holds it back.
-    // An emergency is not held back either; its entry says so.
-    if (isEmergency(change, product.intent.policy)) asked.emergency = true;
-    else if (!input.dry_run) refuseHeld(holdsAt(product.intent.policy, (await tx.get("meta", "freeze"))?.value, now));
+    if (!input.dry_run) await refuseHeldBack(transaction, told, change, asked);
   }
   if (caller.request) requireMatch(caller.request, change.revision);
-  if (input.dry_run) return { step: "rehearse", record };
+  if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
   return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
+}
+
+/** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */
+async function refuseHeldBack(
+  { tx, product, now }: Transaction,
+  told: ChangeState,
+  change: Change,
+  asked: Asked,
+): Promise<void> {
+  const { policy } = product.intent;
+  const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
+  refuseMovedTarget(owners, policy);
+  if (targetMoved(owners) !== undefined) asked.target_moved = owners;
+  if (isEmergency(change, policy)) asked.emergency = true;
+  else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
 }
 
 /** The answer to an operation that is done. */

@@ -103,6 +103,12 @@ export function requireOperable(change: Change, operation: Operation, policy: Po
   });
 }
 
+/** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
+export function requireRehearsable(change: Change, operation: Operation, policy: Policy): void {
+  if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, policy);
+  if (operation === "apply") refuseForbiddenTarget(change.target, policy);
+}
+
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, policy: Policy): object {

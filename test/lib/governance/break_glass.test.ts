@@ -51,6 +51,9 @@ test("only emergency consents count for it, and they count for nothing else", as
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect((await urgent(api, change_id)).body.code).toBe("already_decided");
   expect((await urgent(api, change_id, "ana")).body.status).toBe("approved");
+  const other = (await api.propose()).change_id;
+  await urgent(api, other, "ana");
+  expect((await api.change(other)).missing).toEqual([{ rule: "required_approvers", count: 2, of: ["ana", "bo"] }]);
 });
 
 test.each([

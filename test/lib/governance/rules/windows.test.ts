@@ -39,6 +39,12 @@ test("a denied period holds to its end, whatever the hours, and says why", () =>
   expect(closedNow(windowsOf({ deny }), at("2027-01-03T23:00:00Z"))).toBeUndefined();
 });
 
+test("clocks that are set between now and the opening are minded", () => {
+  const windows = windowsOf({ allow: [{ days: ["sun"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }] });
+  expect(closedNow(windows, at("2026-03-29T00:30:00Z"))?.opens_at).toBe("2026-03-29T07:00:00.000Z");
+  expect(closedNow(windows, at("2026-10-25T00:30:00Z"))?.opens_at).toBe("2026-10-25T08:00:00.000Z");
+});
+
 test("a window over midnight belongs to the day on which it begins", () => {
   const windows = windowsOf({ allow: [{ days: ["sat"], from: "22:00", to: "02:00", tz: "UTC" }] });
   expect(closedNow(windows, at("2026-01-03T22:00:00Z"))).toBeUndefined();
