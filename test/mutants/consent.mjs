@@ -14,6 +14,13 @@ const machine = "lib/governance/rules/state_machine.ts";
 
 export const consent = [
   {
+    name: "an ordinary consent approves for the emergency's sake",
+    file: machine,
+    find: "missingOrdinary(after, policy).length === 0;",
+    replace: "missingConsents(after, policy).length === 0;",
+    tests: ["test/lib/governance/rules/consent_model.test.ts"],
+  },
+  {
     ...breakGlass,
     name: "ordinary consents count for an emergency",
     find: ".filter(({ emergency }) => emergency);",

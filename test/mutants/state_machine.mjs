@@ -53,7 +53,7 @@ export const stateMachine = [
   {
     ...decision,
     name: "one consent is enough, however many are required",
-    find: "missingConsents(after, policy).length === 0;",
+    find: "missingOrdinary(after, policy).length === 0;",
     replace: "true;",
     grave: true,
   },

@@ -20,8 +20,11 @@ export type Missing = z.infer<typeof missingSchema>;
 export const QUORUM = "required_approvers";
 
 /** What each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
-export function missingConsents(change: Change, policy: Policy): Missing[] {
-  if (isEmergency(change, policy)) return [];
+export const missingConsents = (change: Change, policy: Policy): Missing[] =>
+  isEmergency(change, policy) ? [] : missingOrdinary(change, policy);
+
+/** What quorum and owners still lack, emergency or not. */
+export function missingOrdinary(change: Change, policy: Policy): Missing[] {
   const standing = standingNames(change, policy);
   const still = (names: readonly string[]) =>
     names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));

@@ -11,7 +11,7 @@ import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Policy } from "./intent.ts";
 import { sameName } from "./names.ts";
-import { missingConsents, quorumOf } from "./missing.ts";
+import { missingConsents, missingOrdinary, quorumOf } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
@@ -163,7 +163,7 @@ function approval(
     note,
     progress: `${given} of ${needed}`,
   };
-  const isApproved = change.status === approved || missingConsents(after, policy).length === 0;
+  const isApproved = change.status === approved || missingOrdinary(after, policy).length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
 

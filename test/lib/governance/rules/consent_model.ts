@@ -95,7 +95,7 @@ export function answer(
       if (isOwn) return "self_approval_forbidden";
       if (change.given.some((one) => plain(one.name) === name && one.emergency === emergency)) return "already_decided";
       const after = { ...change, given: [...change.given, { name: given, emergency }] };
-      const reached = emergency ? emergencyStands(after, rules) : isComplete(after, rules);
+      const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
       if (status === "pending_consent" && !reached) return after;
       const review = emergency && reached && change.review !== "due" ? "due" : change.review;
       const sees = !emergency || reached;
