@@ -15,6 +15,7 @@ export function docs(endpoints: () => readonly Documented[]): Endpoint<Governanc
       method: "GET",
       path: "/docs",
       summary: "This API as a page",
+      open: true,
       input: z.object({}),
       output: z.string().meta({ contentMediaType: "text/html" }),
     },

@@ -2,12 +2,14 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import type { Deps } from "../lib/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { addressOf } from "../lib/http/address.ts";
 import { AppError, invalidField } from "../lib/kit/errors.ts";
 import { type EventCursor, parseCursor, presentCursor, resumed } from "../lib/pulse/event_cursor.ts";
 import { eventStream } from "../lib/pulse/event_stream.ts";
 
-/** How many readers one process serves at a time. */
+/** How many readers one process serves at a time, and how many of them for one person, or one address where nobody is named. */
 const STREAMS_AT_MOST = 64;
+const STREAMS_OF_ONE = 16;
 
 /**
  * GET /api/events: server-sent events, one an audit entry, growth row and tick, from now on or from after a cursor.
@@ -22,13 +24,13 @@ export const events = endpoint(
     output: z.string().meta({ contentMediaType: "text/event-stream" }),
     errors: ["too_many_streams"],
   },
-  async ({ after }, { deps, request }: Call<GovernanceDeps>) => {
+  async ({ after }, { deps, request, person }: Call<GovernanceDeps>) => {
     const given = request.headers.get("last-event-id") || after;
     const asked = given === undefined ? undefined : parseCursor(given);
     if (given !== undefined && !asked) throw invalidField("after", "must be the id of an event");
     const present = await presentCursor(deps.store);
     const from = asked ? resumed(present, asked) : present;
-    return new Response(request.method === "HEAD" ? null : openStream(deps, from), {
+    return new Response(request.method === "HEAD" ? null : openStream(deps, from, person || addressOf(request)), {
       headers: {
         "content-type": "text/event-stream; charset=utf-8",
         "cache-control": "no-store",
@@ -39,12 +41,12 @@ export const events = endpoint(
   },
 );
 
-function openStream(deps: Deps, from: EventCursor): ReadableStream<Uint8Array> {
-  const leave = deps.commits?.join(STREAMS_AT_MOST);
+function openStream(deps: Deps, from: EventCursor, reader: string | undefined): ReadableStream<Uint8Array> {
+  const leave = deps.commits?.join(STREAMS_AT_MOST, STREAMS_OF_ONE, reader);
   if (deps.commits && !leave)
     throw new AppError(
       "too_many_streams",
-      `${STREAMS_AT_MOST} readers of events are connected, which is all that are served at a time; try again later`,
+      `${STREAMS_AT_MOST} readers of events are served at a time, ${STREAMS_OF_ONE} from one address; close one, or try again later`,
       {},
       { "retry-after": "30" },
     );

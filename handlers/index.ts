@@ -48,6 +48,7 @@ import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
 import { taskFeedback } from "./task_feedback.ts";
 import { submit, tasks } from "./tasks.ts";
+import { whoami } from "./whoami.ts";
 
 /** The whole API; the two that describe it look it up when they are asked. */
 const all = (): readonly Endpoint<Deps>[] => endpoints;
@@ -61,7 +62,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   tasks, submit, taskFeedback,
   evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,
   peers, peerQuery,
-  livez, readyz, openapi(all), docs(all),
+  whoami, livez, readyz, openapi(all), docs(all),
 ];
 
 /** One fetch over all endpoints; `base` is what stands before every path. Errors: `TypeError` when it is no path. */

@@ -8,6 +8,7 @@ export const livez = endpoint(
     method: "GET",
     path: "/livez",
     summary: "Liveness",
+    open: true,
     input: z.object({}),
     output: z.object({ status: z.literal("ok") }),
   },

@@ -16,6 +16,7 @@ export function openapi(endpoints: () => readonly Documented[]): Endpoint<Govern
       method: "GET",
       path: "/openapi.json",
       summary: "This API as OpenAPI 3.1",
+      open: true,
       input: z.object({}),
       output: z.record(z.string(), z.unknown()),
     },

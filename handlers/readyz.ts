@@ -10,6 +10,7 @@ export const readyz = endpoint(
     method: "GET",
     path: "/readyz",
     summary: "Readiness",
+    open: true,
     also: [503],
     input: z.object({}),
     output: z.object({

@@ -2,6 +2,7 @@
 import type { ProductAdapter } from "./governance/adapters/port.ts";
 import { identityOf } from "./governance/open.ts";
 import { loadIntent } from "./governance/rules/intent.ts";
+import { agentsOf } from "./governance/rules/principals.ts";
 import type { Identity } from "./governance/runtime.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
@@ -39,6 +40,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
   const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
+  deps.agents = agentsOf(manifest.intent);
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
   return deps;
 }

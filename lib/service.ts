@@ -1,5 +1,5 @@
 /** The roof: a whole service over a store, for an application that hosts it. */
-import { holdAgainstAnchor, maintainCheckpoint } from "./audit/anchor.ts";
+import { maintainCheckpoint } from "./audit/anchor.ts";
 import { currentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions } from "./deps.ts";
 import { keepFollowing } from "./follow/follow.ts";
@@ -25,7 +25,7 @@ export interface Service {
   fetch: Handler;
   /** Does what time makes due: expiries, outcomes, guardrails, drift. To be called every minute or so. */
   cycle(): Promise<CycleReport>;
-  /** Lets readers go and closes the store. */
+  /** Lets readers go, waits for what is being answered, and closes the store. */
   close(): Promise<void>;
   /** What a single endpoint is given: `approve(service.deps)` is its fetch. */
   deps: Deps;
@@ -39,15 +39,21 @@ export interface Service {
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
   const { exclusive, tail, follow, base, commits = createCommitSignal(), ...given } = options;
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
-  if (deps.product) {
-    deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
-    // Before anything is settled or told to a peer: neither may go on from a log that was set back.
-    await holdAgainstAnchor(deps);
-  }
+  if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail });
   const following = follow ? keepFollowing(deps) : undefined;
+  const handler = routed(endpoints, deps, { base });
+  const underWay = new Set<Promise<Response>>();
   return {
-    fetch: routed(endpoints, deps, { base }),
+    async fetch(request) {
+      const answer = handler(request);
+      underWay.add(answer);
+      try {
+        return await answer;
+      } finally {
+        underWay.delete(answer);
+      }
+    },
     async cycle() {
       const report = await runCycle(deps);
       if (deps.product) await maintainCheckpoint(deps);
@@ -55,6 +61,7 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
     },
     async close() {
       commits.close();
+      await Promise.allSettled(underWay);
       await following?.stop();
       await deps.store.close();
     },

@@ -12,6 +12,7 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** The `metrics` of a Node process, and what measures its requests. */
 export interface ProcessMetrics extends NonNullable<PulseDeps["metrics"]> {
   measured: NonNullable<HttpDeps["measured"]>;
+  wrongToken: NonNullable<HttpDeps["wrongToken"]>;
 }
 
 /** Metrics of this process; requests are labelled by the declared path of their endpoint. */
@@ -36,8 +37,14 @@ export function processMetrics(version: string): ProcessMetrics {
     buckets: BUCKETS,
     registers,
   });
+  const wrongTokens = new Counter({
+    name: "countersign_http_wrong_tokens_total",
+    help: "Requests with a token or secret that is nobody's.",
+    registers,
+  });
   return {
     text: () => registry.metrics(),
+    wrongToken: () => wrongTokens.inc(),
     measured(handler, route) {
       const labelled = (method: string, status: number) => ({
         count: requests.labels({ method, route, status: String(status) }),

@@ -51,6 +51,13 @@ export function url(value: string): string {
   throw new Error("must be an http or https URL without a password in it");
 }
 
+/** Where a page is, without what stands behind its path: https, or http. */
+export function address(value: string): string {
+  const { search, hash, origin, pathname } = new URL(url(value));
+  if (search !== "" || hash !== "") throw new Error("must be an address without ? and #");
+  return `${origin}${pathname}`.replace(/\/+$/, "");
+}
+
 /** Items between commas, each read by `item`; none may be empty. */
 export function listOf<T>(item: (value: string) => T): (value: string) => T[] {
   return (value) => value.split(",").map((part) => item(part.trim()));

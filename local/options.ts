@@ -1,4 +1,5 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
@@ -23,6 +24,10 @@ export interface Options extends Given {
   notifySecret: string | undefined;
   /** Chat, tasks and feedback need the token too. */
   protectAll: boolean;
+  /** Reads need a token too, or the proxy's word. */
+  protectReads: boolean;
+  /** Opens reads and nothing else. */
+  readToken: string | undefined;
   /** What is allowed but worth a warning in the log. */
   warnings: string[];
 }
@@ -50,7 +55,7 @@ export function parseOptions(argv: readonly string[], env: Environment): Task {
   const checked = flags.get(CHECK_INTENT);
   if (checked !== undefined) return { kind: "check_intent", path: checked };
   const values = Object.entries(TABLE).map(([key, spec]) => [key, valueOf(spec, flags.get(spec.flag), env)]);
-  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env) };
+  return { kind: "run", options: complete(Object.fromEntries(values) as Given, env, flags) };
 }
 
 /** Beside it no other option counts. */
@@ -90,33 +95,73 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
   }
 }
 
+/** The value of a variable, or what the file holds that the variable of its name and `_FILE` names. */
+function secretIn(env: Environment, name: string): string | undefined {
+  const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
+  if (path === undefined) return value;
+  if (value !== undefined) throw new OptionError(`${name} and ${name}_FILE exclude each other`, 1);
+  return contentOf(path, `${name}_FILE`);
+}
+
+/** A file's text without the line end that editors leave. */
+function contentOf(path: string, name: string): string {
+  try {
+    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new OptionError(`${name} ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, 1);
+  }
+}
+
+function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): string[] {
+  if (path === undefined) return crossLinkSecrets;
+  if (crossLinkSecrets.length > 0)
+    throw new OptionError("--cross-link-secret and --cross-link-secret-file exclude each other", 1);
+  try {
+    return TABLE.crossLinkSecrets.parse(contentOf(path, "--cross-link-secret-file").replaceAll("\n", ","));
+  } catch (error) {
+    if (error instanceof OptionError) throw error;
+    throw new OptionError(`--cross-link-secret-file ${path}: what it holds ${(error as Error).message}`, 1);
+  }
+}
+
+/** What of the command line is a secret: everybody on the machine reads it in the list of processes. */
+function shownToAll(flags: ReadonlyMap<string, string>): string[] {
+  const state = flags.get("state") ?? "";
+  const hasPassword = isDatabase(state) && new URL(state).password !== "";
+  return [
+    ...(flags.has("cross-link-secret")
+      ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
+      : []),
+    ...(hasPassword ? ["the password in --state shows in the process list; use SVC_STATE"] : []),
+  ];
+}
+
 /** Shorter secrets can be guessed by whoever may try often enough. */
 const SECRET_LENGTH = 16;
 
 /** Defaults that hang on other options, and the rules between options. */
-function complete(given: Given, env: Environment): Options {
+function complete(given: Given, env: Environment, flags: ReadonlyMap<string, string>): Options {
   const options: Options = {
     ...given,
+    crossLinkSecrets: linkSecrets(given),
     evolvedDir: given.evolvedDir ?? join(dirname(fileOf(given.state)), "evolved"),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
-    llmKey: (given.llmKeyEnv && env[given.llmKeyEnv]) || undefined,
-    adminToken: adminToken(env),
+    llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
+    adminToken: token("SVC_ADMIN_TOKEN", env),
     adapterSecret: secretOf("SVC_ADAPTER_SECRET", env),
     notifySecret: secretOf("SVC_NOTIFY_SECRET", env),
-    protectAll: protectAll(env),
-    warnings: [],
+    protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
+    protectReads: flag("SVC_PROTECT_READS", env) ?? false,
+    readToken: token("SVC_READ_TOKEN", env),
+    warnings: shownToAll(flags),
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;
     throw new OptionError(`${address}: set SVC_ADMIN_TOKEN, or listen on 127.0.0.1`, 1);
   }
-  if (options.adminToken && options.adminToken.length < SECRET_LENGTH) {
-    const short = `SVC_ADMIN_TOKEN has under ${SECRET_LENGTH} characters`;
-    if (!isLoopback(options.host))
-      throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
-    options.warnings.push(`${short}; use a longer one before others can reach the service`);
-  }
+  checkLength("SVC_ADMIN_TOKEN", options.adminToken, options);
+  checkReads(options);
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
   if (options.notifyUrl && !options.notifySecret)
@@ -126,12 +171,33 @@ function complete(given: Given, env: Environment): Options {
   return options;
 }
 
+function checkLength(name: string, secret: string | undefined, { host, warnings }: Options): void {
+  if (!secret || secret.length >= SECRET_LENGTH) return;
+  const short = `${name} has under ${SECRET_LENGTH} characters`;
+  if (!isLoopback(host))
+    throw new OptionError(`${short}; that is accepted only where the service listens on a loopback address`, 1);
+  warnings.push(`${short}; use a longer one before others can reach the service`);
+}
+
+function checkReads(options: Options): void {
+  const { adminToken, readToken, protectReads, identityHeader, warnings } = options;
+  checkLength("SVC_READ_TOKEN", readToken, options);
+  if (readToken && readToken === adminToken)
+    throw new OptionError("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write", 1);
+  if (readToken && !protectReads) warnings.push("SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset");
+  if (protectReads && !adminToken && !readToken && !identityHeader)
+    throw new OptionError(
+      "SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header: nobody could read",
+      1,
+    );
+}
+
 /** The state file, or where it would lie if the state were not in a database. */
 const fileOf = (state: string): string => (isDatabase(state) ? TABLE.state.fallback : state);
 
 /** A secret that signs webhooks. */
 function secretOf(variable: string, env: Environment): string | undefined {
-  const secret = env[variable] || undefined;
+  const secret = secretIn(env, variable);
   try {
     if (secret !== undefined) keyOf(secret);
     return secret;
@@ -166,18 +232,16 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
   warnings.push(`${short}; use a longer one before the link leaves this machine`);
 }
 
-function adminToken(env: Environment): string | undefined {
-  const token = env["SVC_ADMIN_TOKEN"];
-  if (!token) return undefined;
-  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
-  throw new OptionError(
-    "SVC_ADMIN_TOKEN must be visible ASCII without spaces or line ends around it, to fit a header",
-    1,
-  );
+function token(name: string, env: Environment): string | undefined {
+  const value = secretIn(env, name);
+  if (value === undefined) return undefined;
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value;
+  throw new OptionError(`${name} must be visible ASCII without spaces or line ends around it, to fit a header`, 1);
 }
 
-function protectAll(env: Environment): boolean {
-  const value = env["SVC_PROTECT_ALL"] || "0";
+function flag(name: string, env: Environment): boolean | undefined {
+  const value = env[name];
+  if (!value) return undefined;
   if (["0", "1", "false", "true"].includes(value)) return value === "1" || value === "true";
-  throw malformed(`SVC_PROTECT_ALL must be 1 or 0, not ${JSON.stringify(value)}`);
+  throw malformed(`${name} must be 1 or 0, not ${JSON.stringify(value)}`);
 }

@@ -89,6 +89,12 @@ export const TABLE = {
       "HMAC secret of 16 characters or more; the first sends, all are accepted",
     ),
   ),
+  crossLinkSecretFile: option(
+    "cross-link-secret-file PATH",
+    read.text,
+    undefined,
+    "file with that secret, or several, one a line",
+  ),
   crossLinkPeers: option("cross-link-peers HOST:PORT,…", peers, [], "peers to link with; needs a secret"),
   crossLinkHost: option(
     "cross-link-host ADDRESS",
@@ -114,6 +120,12 @@ export const TABLE = {
     option("llm-key-env NAME", read.variableName, undefined, "environment variable that holds the provider's key"),
   ),
   notifyUrl: option("notify-url URL", read.url, undefined, "signed webhooks go there; needs SVC_NOTIFY_SECRET"),
+  publicUrl: option(
+    "public-url URL",
+    read.address,
+    undefined,
+    "the console as people reach it, https://gov.acme.example: notifications lead there",
+  ),
   cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
 };
 
@@ -143,7 +155,7 @@ export function helpText(): string {
     "  --help, --version",
     "      print this text or the version, and exit",
     "",
-    "Environment only:",
+    "Environment only; each secret also from the file that its name and _FILE name, as SVC_ADMIN_TOKEN_FILE:",
     "  SVC_ADMIN_TOKEN",
     "      when set, product writes need the header X-Svc-Admin-Token with this value; 16 characters or more beyond loopback",
     "  SVC_ADAPTER_SECRET",
@@ -151,7 +163,11 @@ export function helpText(): string {
     "  SVC_NOTIFY_SECRET",
     "      signs the webhooks of --notify-url; 16 characters or more, or whsec_ and base64",
     "  SVC_PROTECT_ALL",
-    "      1: chat, tasks and feedback need the token too",
+    "      1: chat, tasks and feedback need the token too; the default beyond loopback",
+    "  SVC_PROTECT_READS",
+    "      1: reads need the admin token, the read token, an agent's secret or the person whom the proxy names",
+    "  SVC_READ_TOKEN",
+    "      opens reads and nothing else, as Authorization: Bearer or X-Svc-Read-Token; 16 characters or more beyond loopback",
     "",
     "Exit codes: 0 normal; 1 the service cannot start or failed; 2 unknown or malformed option.",
   ].join("\n");

@@ -27,6 +27,7 @@ export async function openParts(options: Options, log: Log) {
   return {
     metrics,
     measured: metrics.measured,
+    wrongToken: metrics.wrongToken,
     evolved: evolvedFiles(evolvedDir),
     llm:
       llm && llmModel && llmProblem(options) === null

@@ -1,11 +1,12 @@
 /** Composes the local program from its options: intent, lock, store, product, HTTP, cycles. */
 import { setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
-import { countersign } from "../handlers/index.ts";
+import { app, countersign } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
 import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
+import type { Handler } from "../lib/http/endpoint.ts";
 import type { Log } from "../lib/kit/platform.ts";
 import { version } from "../lib/kit/version.ts";
 import { about } from "./about.ts";
@@ -68,8 +69,11 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     sha256,
     adminToken: options.adminToken,
     protectAll: options.protectAll,
+    protectReads: options.protectReads,
+    readToken: options.readToken,
     identityHeader: options.identityHeader,
     allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     capabilities: capabilitiesOf(options, ui.problem),
     wake: cycles.wake,
     Response: FastResponse as unknown as typeof Response,
@@ -78,7 +82,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   close = service.close;
   const { deps } = service;
   if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
-  undo.push(...(await startParts(deps, options, service.fetch)));
+  undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, { host, port, deps }).catch((error) => {
     throw cannotListen(error, host, port);
@@ -92,6 +96,9 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   if (deps.product) verifyChain(deps).catch((error: unknown) => log.warn("the chain was not checked", { error }));
   return server.url;
 }
+
+/** Peers come with the link's own HMAC: what they ask through it needs no token beside. */
+const forPeers = (deps: Deps): Handler => app(Object.create(deps, { protectReads: { value: false } }) as Deps);
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {

@@ -204,12 +204,12 @@ describe("rights", () => {
     }
   });
 
-  test("secrets are read by those that write, and stand in no variable", () => {
+  test("secrets are read by those that ask for a token, and stand in no variable", () => {
     for (const name of [...GROUPS, "cycle"] as (Group | "cycle")[]) {
-      const writes = WRITERS.includes(name);
-      expect(allowed(name, { Ref: "Secrets" })).toEqual(writes ? ["secretsmanager:GetSecretValue"] : []);
+      const asks = WRITERS.includes(name) || name === "read";
+      expect(allowed(name, { Ref: "Secrets" })).toEqual(asks ? ["secretsmanager:GetSecretValue"] : []);
       expect(functionOf(name).Environment?.Variables).toEqual(
-        writes ? { SVC_SECRETS_ARN: { Ref: "Secrets" } } : undefined,
+        asks ? { SVC_SECRETS_ARN: { Ref: "Secrets" } } : undefined,
       );
     }
     expect(Object.keys(globals.Function.Environment.Variables).join()).not.toMatch(/TOKEN|SECRET|KEY/);
@@ -259,9 +259,14 @@ describe("settings", () => {
     expect(Buffer.byteLength(whole)).toBeLessThan(4096);
   });
 
-  test("are read as they are by default: no write without a token, chat and tasks neither", () => {
+  test("are read as they are by default: no write and no read without a token, chat and tasks neither", () => {
     const { adapter, ...settings } = settingsOf(defaults, { clock: testClock() });
-    expect(settings).toMatchObject({ allowAnonymousWrites: false, protectAll: true, identityHeader: undefined });
+    expect(settings).toMatchObject({
+      allowAnonymousWrites: false,
+      protectAll: true,
+      protectReads: true,
+      identityHeader: undefined,
+    });
     expect((adapter as (identity: object) => unknown)({})).toBeUndefined();
   });
 

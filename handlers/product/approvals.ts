@@ -17,6 +17,7 @@ const awaiting = changeSchema
     summary: true,
     expected_delta_k: true,
     affected_users: true,
+    proposer_kind: true,
     required_approvers: true,
     approvals: true,
   })

@@ -13,6 +13,7 @@ export const approve = endpoint(
     summary: "Give consent to a pending change",
     product: true,
     token: true,
+    names: "approver",
     input: z.strictObject({
       change_id: changeId,
       approver: personName,

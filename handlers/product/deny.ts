@@ -13,6 +13,7 @@ export const deny = endpoint(
     summary: "Refuse consent to a pending change",
     product: true,
     token: true,
+    names: "approver",
     input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
     output: decisionAnswer,
     errors: [

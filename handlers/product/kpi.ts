@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { finiteNumber } from "../../lib/http/form.ts";
-import { feedKpis } from "../../lib/governance/feed_kpis.ts";
+import { finiteNumber, freeText, personName } from "../../lib/http/form.ts";
+import { feedKpis, type KpiFeed } from "../../lib/governance/feed_kpis.ts";
 import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
 
 /** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
@@ -14,14 +14,17 @@ export const kpi = endpoint(
     summary: "Feed KPIs",
     product: true,
     token: true,
+    unnamed: true,
     input: ({ product }: GovernanceDeps) =>
       z
-        .strictObject(
-          Object.fromEntries(
-            (product ? kpiNames(product.intent) : STANDARD_KPIS).map((name) => [name, finiteNumber.optional()]),
-          ),
-        )
-        .refine((fed) => Object.keys(fed).length > 0, "must name one KPI at least"),
+        .strictObject({
+          actor: personName.optional(),
+          note: freeText(4000).optional(),
+          // An intent may have a KPI of such a name.
+          ...Object.fromEntries(namesOf(product).map((name) => [name, finiteNumber.optional()])),
+        })
+        .transform((stated) => feedOf(stated, namesOf(product)))
+        .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
     output: z.object({
       refreshed: z.boolean(),
       E: z.number().nullable(),
@@ -29,7 +32,18 @@ export const kpi = endpoint(
       at: z.string(),
       audit_entry: entrySchema,
     }),
-    errors: ["idempotency_key_reused"],
+    errors: ["identity_mismatch", "idempotency_key_reused"],
   },
-  (input, call: Call<GovernanceDeps>) => feedKpis(call, input as Record<string, number>),
+  (feed, call: Call<GovernanceDeps>) => feedKpis(call, feed),
 );
+
+const namesOf = (product: GovernanceDeps["product"]): readonly string[] =>
+  product ? kpiNames(product.intent) : STANDARD_KPIS;
+
+function feedOf(stated: Record<string, unknown>, names: readonly string[]): KpiFeed {
+  const fed = Object.entries(stated);
+  return {
+    values: Object.fromEntries(fed.filter(([name]) => names.includes(name))) as KpiFeed["values"],
+    ...Object.fromEntries(fed.filter(([name]) => !names.includes(name))),
+  };
+}

@@ -25,6 +25,7 @@ export const propose = endpoint(
     summary: "Propose a change",
     product: true,
     token: true,
+    agents: true,
     input: ({ product }: GovernanceDeps) =>
       z.strictObject({
         tenant_id: line(200),

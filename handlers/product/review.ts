@@ -14,6 +14,7 @@ export const review = endpoint(
     summary: "Review an emergency consent",
     product: true,
     token: true,
+    names: "approver",
     input: z.strictObject({
       change_id: changeId,
       approver: personName,

@@ -13,6 +13,7 @@ export const revoke = endpoint(
     summary: "Take back one's consent to a change that is not applied",
     product: true,
     token: true,
+    names: "approver",
     input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
     output: decisionAnswer,
     errors: [

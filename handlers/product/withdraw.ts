@@ -13,6 +13,8 @@ export const withdraw = endpoint(
     summary: "Take back a pending change",
     product: true,
     token: true,
+    agents: true,
+    names: "proposer",
     input: z.strictObject({ change_id: changeId, proposer: personName, note: freeText(4000).optional() }),
     output: decisionAnswer,
     errors: [

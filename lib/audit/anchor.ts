@@ -127,7 +127,7 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   const { anchor, store, integrity, log } = deps;
   const head = await readHead(store);
   if (!anchor || !head || integrity.breach) return;
-  const note = await anchor.last().catch((error: unknown) => {
+  const note = await step(() => anchor.last()).catch((error: unknown) => {
     log.warn("the anchor cannot be read; the log was not held against it", { error: String(error) });
   });
   if (note === undefined) return;

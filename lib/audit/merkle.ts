@@ -3,6 +3,7 @@
  * here is lower-case hex. A proof is the hashes of those parts of the tree that make it up, out of a reader of its complete
  * subtrees.
  */
+import { hexToBytes } from "@noble/hashes/utils.js";
 import type { Sha256 } from "../kit/platform.ts";
 
 /** A tree as far as it has grown: the roots of its complete subtrees, largest first, one for each bit set in `length`. */
@@ -103,8 +104,4 @@ export async function proofHashes(ranges: readonly Range[], node: NodeReader, sh
 }
 
 /** Bytes of lower-case hex. */
-export function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(hex.length / 2);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16);
-  return bytes;
-}
+export const bytesOf = (hex: string): Uint8Array<ArrayBuffer> => hexToBytes(hex) as Uint8Array<ArrayBuffer>;

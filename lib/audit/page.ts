@@ -1,4 +1,6 @@
 /** Pages of the log. A page costs what it shows, however long the log is. */
+import { gather } from "../kit/gather.ts";
+import { widely } from "../kit/places.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey, readHead } from "./chain.ts";
@@ -31,8 +33,8 @@ export interface AuditPage {
 export type AuditText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
 
 /**
- * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. Without a filter the page
- * is read; with one, at most 5,000 entries are looked at.
+ * The newest entries before `before`, or those after `after`; in chain order unless `order=desc`. A page ends at 1 MiB even
+ * where its limit is not reached; with a filter, at most 5,000 entries are looked at.
  */
 export async function auditPage(store: Store, query: AuditQuery): Promise<AuditText> {
   const chain = await readHead(store);
@@ -41,29 +43,39 @@ export async function auditPage(store: Store, query: AuditQuery): Promise<AuditT
   const { limit, ids, after, before = Infinity } = query;
   const forward = after !== undefined;
   const filtered = query.tenant !== undefined || query.event_type !== undefined;
-  const looked = filtered ? SCANNED_A_PAGE : limit;
   const end = Math.min(before, length + 1);
-  const page = ids ? await among(store, ids, query, looked) : await list(store, after ?? end, !forward, looked);
-  const matching = page.filter((row) => idOf(row) < end && (!filtered || matches(row, query)));
-  const shown = matching.slice(0, limit);
-  const lastRow = matching.length > limit ? shown.at(-1) : page.at(-1);
+  const isWhole = !filtered && !(forward && query.before !== undefined);
+  const gathering = {
+    limit,
+    looked: filtered ? SCANNED_A_PAGE : limit,
+    read: ids ? among(store, ids, query) : listed(store, after ?? end, !forward),
+    wanted: isWhole ? undefined : (row: Row) => idOf(row) < end && (!filtered || matches(row, query)),
+  };
+  const { rows, last: lastRow } = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
   const last = lastRow && idOf(lastRow);
   const isLeft = (id: number): boolean => id < end && (forward ? id > last! : id < last!);
   const more = last !== undefined && (ids ? ids.some(isLeft) : isLeft(forward ? last + 1 : 1));
-  if (forward === (query.order === "desc")) shown.reverse();
-  const entries = new Json<AuditEntry[]>(`[${shown.map(({ text }) => text).join()}]`);
+  if (forward === (query.order === "desc")) rows.reverse();
+  const entries = new Json<AuditEntry[]>(`[${rows.map(({ text }) => text).join()}]`);
   return { entries, next: more ? last : null, length, head, origin };
 }
 
+type Row = Text & { size: number };
+
 const idOf = ({ id }: Text): number => Number(id);
 
-const list = (store: Store, after: number, reverse: boolean, limit: number): Promise<Text[]> =>
-  store.texts("audit", { after: entryKey(after), limit, reverse });
+const sized = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: text.length }));
 
-function among(store: Store, ids: readonly number[], { after, before }: AuditQuery, limit: number): Promise<Text[]> {
+const listed =
+  (store: Store, from: number, reverse: boolean) =>
+  async (last: Row | undefined, limit: number): Promise<Row[]> =>
+    sized(await store.texts("audit", { after: last?.id ?? entryKey(from), limit, reverse }));
+
+function among(store: Store, ids: readonly number[], { after, before }: AuditQuery) {
   const within = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
-  const nearest = after === undefined ? within.slice(-limit).reverse() : within.slice(0, limit);
-  return store.texts("audit", nearest.map(entryKey));
+  if (after === undefined) within.reverse();
+  return async (_: unknown, limit: number): Promise<Row[]> =>
+    sized(await store.texts("audit", within.splice(0, limit).map(entryKey)));
 }
 
 /** The entries with these ids, in their order. */
@@ -85,7 +97,7 @@ export function auditExport(store: Store, pageSize = 1000): ReadableStream<Uint8
   let after = 0;
   return new ReadableStream({
     async pull(controller) {
-      const page = await list(store, after, false, pageSize);
+      const page = await store.texts("audit", { after: entryKey(after), limit: pageSize });
       if (page.length > 0) controller.enqueue(encoder.encode(page.map(({ text }) => `${text}\n`).join("")));
       after = page.length > 0 ? idOf(page.at(-1)!) : after;
       if (page.length < pageSize) controller.close();

@@ -81,7 +81,7 @@ async function verifyFrom(store: Store, sha256: AuditDeps["sha256"], from: Link,
 /** A log without its head is damaged, unless it was never begun. */
 async function withoutHead(store: Store): Promise<Verified> {
   const none = { origin: "", ...BEGINNING };
-  const [first] = await store.list("audit", { limit: 1 });
+  const [first] = await store.list("audit", { limit: 1, uncached: true });
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
@@ -94,7 +94,7 @@ async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
 /** A damaged record must not hide where it lies: a page that cannot be read is read entry by entry. */
 async function readSlice(store: Store, after: number, limit: number): Promise<(AuditEntry | undefined)[]> {
   try {
-    const page = await store.list("audit", { after: entryKey(after), limit });
+    const page = await store.list("audit", { after: entryKey(after), limit, uncached: true });
     if (page.length === limit) return page.map(({ value }) => value);
   } catch {
     // falls through to the single reads

@@ -1,8 +1,9 @@
 /** Entries as followers read them. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import type { Actor } from "../governance/rules/actor.ts";
 import type { Change } from "../governance/rules/change.ts";
-import { type Detail, eventOf } from "../governance/rules/event.ts";
+import { type Detail, detailIn } from "../governance/rules/event.ts";
 import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
 import type { Store } from "../store/store.ts";
 
@@ -10,6 +11,7 @@ import type { Store } from "../store/store.ts";
 interface Facts extends Detail {
   manifest_hash?: string;
   proposer?: Change["proposer"];
+  authenticated?: Actor["authenticated"];
   target?: string;
   progress?: string;
   stage?: string;
@@ -37,7 +39,7 @@ export interface Entry extends AuditEntry {
 }
 
 /** Reads an entry. */
-export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: eventOf(entry).detail as Facts });
+export const factsIn = (entry: AuditEntry): Entry => ({ ...entry, facts: detailIn(entry.detail) });
 
 /** Entries after an id, in their order: some at least and `limit` at most. */
 export type EntryReader = (after: number, limit: number) => Promise<Entry[]>;

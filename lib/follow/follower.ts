@@ -48,6 +48,7 @@ export type ToldChange = Pick<
   | "summary"
   | "rationale"
   | "proposer"
+  | "proposer_kind"
   | "created_at"
   | "kpi"
   | "expected_delta_k"
@@ -55,6 +56,9 @@ export type ToldChange = Pick<
   | "approval_note"
   | "approvals"
 >;
+
+/** What is told by of an intent. */
+export type ToldIntent = Pick<Intent, "kpis" | "principals">;
 
 /** A collection, one record of it, or those of its records that a question is true of. */
 export interface Retired {
@@ -69,8 +73,8 @@ export interface Retired {
 export interface Following<S> {
   /** A change; "erased" where it is gone. */
   change(changeId: string): Promise<ToldChange>;
-  /** The KPIs of a manifest that was in force; today's where it was not kept. */
-  kpisOf(manifestHash: string | null): Promise<Pick<Intent, "kpis">>;
+  /** What a manifest that was in force says of KPIs and names; where it was not kept, today's KPIs and nobody. */
+  intentOf(manifestHash: string | null): Promise<ToldIntent>;
   /** The cycle in which an entry was written. */
   tickAt(entry: number): Promise<number>;
   /** Its own collections. */

@@ -144,7 +144,7 @@ async function judge(on: Following<State>, { id, timestamp: at, facts }: Entry, 
     on.state = { ...on.state, kpis };
     on.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
   }
-  const intent = await on.kpisOf(on.state.manifest);
+  const intent = await on.intentOf(on.state.manifest);
   for (let after = step; ;) {
     const page = await on.tx.list("outcomes_open", { after, limit: PAGE });
     const places = page.flatMap(({ id, value: { kpi } }) => (kpi !== null && Object.hasOwn(fed, kpi) ? id : []));
@@ -177,7 +177,7 @@ async function rolledBack(on: Following<State>, { change_id, timestamp }: Entry)
 
 async function close(on: Following<State>, record: OutcomeRecord, by: "time" | "rollback", at: string): Promise<void> {
   const { change_id } = record;
-  const final = finalOutcome(record, by, on.state.kpis, await on.kpisOf(on.state.manifest), at);
+  const final = finalOutcome(record, by, on.state.kpis, await on.intentOf(on.state.manifest), at);
   on.tx.put("outcomes", change_id, { ...record, final });
   on.tx.delete("outcomes_open", openKey(record));
   const [next] = await on.tx.list("outcomes_open", { limit: 1, keysOnly: true });

@@ -39,7 +39,10 @@ interface Last {
 
 const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>();
 
-/** The records of a follower with the entries that it has not stored yet, up to a thousand. Writes nothing. */
+/**
+ * The records of a follower with the entries that it has not stored yet, up to a thousand; as they are stored where those
+ * cannot be followed. Writes nothing.
+ */
 export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries = TRIES): Promise<Reading<S>> {
   const { store } = deps;
   const { name } = follower;
@@ -92,7 +95,14 @@ export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries 
     last.set(name, (now = { head, revision, made: make(now) }));
     now.made.catch(() => last.delete(name));
   }
-  return ((await now.made) as Made<S> | undefined)?.reading ?? reading(deps, follower, tries - 1);
+  const made = await now.made.catch((error: unknown) => {
+    deps.log.warn("the newest entries could not be followed: figures are as they were stored", {
+      follower: name,
+      error: String(error),
+    });
+    return { reading: asStored };
+  });
+  return (made?.reading as Reading<S> | undefined) ?? reading(deps, follower, tries - 1);
 }
 
 /** The newest moment that time was seen to have passed at, of a follower that goes by it. */

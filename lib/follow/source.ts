@@ -1,8 +1,8 @@
 /** What followers derive from beside the entries: what does not change any more once an entry speaks of it. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import { type Intent, keptIntent } from "../governance/rules/intent.ts";
-import type { FollowDeps, Following, ToldChange } from "./follower.ts";
+import { keptIntent } from "../governance/rules/intent.ts";
+import type { FollowDeps, Following, ToldChange, ToldIntent } from "./follower.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -13,13 +13,13 @@ declare module "../store/store.ts" {
 
 const READ_AHEAD = 50;
 
-type Source = Pick<Following<unknown>, "change" | "kpisOf" | "tickAt">;
+type Source = Pick<Following<unknown>, "change" | "intentOf" | "tickAt">;
 
 /** The source of a run of entries: the changes they are about are read together. */
 export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {
   const changes = new Map<string, ToldChange>();
-  const intents = new Map<string, Pick<Intent, "kpis">>();
-  const today = product?.intent ?? { kpis: {} };
+  const intents = new Map<string, ToldIntent>();
+  const today: ToldIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   let tick: { entry: number; tick: number } | undefined;
 
   const readAhead = async (changeId: string): Promise<void> => {
@@ -35,7 +35,7 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
       if (!changes.has(changeId)) await readAhead(changeId);
       return changes.get(changeId)!;
     },
-    async kpisOf(manifestHash) {
+    async intentOf(manifestHash) {
       if (manifestHash === null) return today;
       const known = intents.get(manifestHash);
       if (known) return known;

@@ -26,7 +26,7 @@ declare module "../store/store.ts" {
 export type Counter =
   | "proposed"
   | `decided_${"approved" | Resolution | "minor"}`
-  | `level_${Level}`
+  | `level_${Level | "unattributed"}`
   | "attempts"
   | `attempts_${"failed" | "apply_failed" | "rolled_back" | "drifted"}`
   | `rollbacks_${"person" | "guardrail" | "failed"}`
@@ -129,8 +129,10 @@ function keepDraft({ tx }: Following<State>, { change_id, tenant, timestamp, fac
 async function decision(on: Following<State>, { change_id, facts }: Entry): Promise<Tally> {
   const change = await on.change(change_id);
   const draft = (await on.tx.get("tally_drafts", targetKey(change)))?.value;
-  const level = levelOf({ ...change, approver: facts.approver ?? null }, draft);
-  return { [`decided_${facts.decision}`]: 1, [`level_${level}`]: 1 };
+  const { principals } = await on.intentOf(facts.manifest_hash ?? null);
+  const { approver = null, authenticated } = facts;
+  const level = levelOf(change, { approver, authenticated, principals: Object.keys(principals).length > 0 }, draft);
+  return { [`decided_${facts.decision}`]: 1, ...(level && { [`level_${level}`]: 1 }) };
 }
 
 /** An attempt that had succeeded turns out to have failed; it counts once, on the day of its apply. */

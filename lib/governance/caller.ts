@@ -5,14 +5,16 @@ import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
 import { sameName } from "./rules/names.ts";
+import { isAgent } from "./rules/principals.ts";
 
 /** A request, or the service itself in a cycle. */
 export type Caller = Pick<Call<GovernanceDeps>, "deps"> &
-  Partial<Pick<Call<GovernanceDeps>, "request" | "person" | "idempotency">>;
+  Partial<Pick<Call<GovernanceDeps>, "request" | "person" | "agent" | "idempotency">>;
 
 /** The actor behind a request; `stated` is the name that it gives itself. Without a request it is the service. */
-export function actorOf({ deps, request, person }: Caller, stated?: string): Actor {
+export function actorOf({ deps, request, person, agent }: Caller, stated?: string): Actor {
   if (!request) return serviceItself(stated);
+  if (agent !== undefined) return { actor: agent, authenticated: "agent" };
   const named = person?.normalize("NFKC").trim();
   if (named) return { actor: named, authenticated: "proxy" };
   const actor = stated ?? null;
@@ -20,13 +22,20 @@ export function actorOf({ deps, request, person }: Caller, stated?: string): Act
   return { actor, authenticated: actor === null ? null : "claimed" };
 }
 
-/** 403 `identity_mismatch` when the host or its proxy names somebody else than the request does. */
-export function requirePerson(
-  { person, deps }: Partial<Pick<Call, "person">> & Pick<Call, "deps">,
-  field: string,
-  name: string | undefined,
-): void {
-  if (person === undefined || name === undefined || sameName(person) === sameName(name)) return;
-  const where = deps.identityHeader ? `named in ${deps.identityHeader}` : "who is logged in";
-  throw new AppError("identity_mismatch", `${field} must be the person ${where}`, { field });
+/**
+ * 403 `identity_mismatch` when the host or its proxy names somebody else than the request does, and for an agent's name
+ * without its secret, once the intent says who is who.
+ */
+export function requirePerson({ person, agent, deps }: Caller, field: string, name: string | undefined): void {
+  const known = agent ?? person;
+  if (known !== undefined && name !== undefined && sameName(known) !== sameName(name)) {
+    const where = deps.identityHeader ? `the person named in ${deps.identityHeader}` : "the person who is logged in";
+    const own = agent === undefined ? where : `${agent}, whose secret this request carries`;
+    throw new AppError("identity_mismatch", `${field} must be ${own}`, { field });
+  }
+  const { principals = {} } = deps.product?.intent ?? {};
+  const used = name ?? person;
+  if (agent !== undefined || used === undefined || Object.keys(principals).length === 0) return;
+  if (isAgent(used, { principals }))
+    throw new AppError("identity_mismatch", `${used} is an agent's name, and needs the agent's own secret`, { field });
 }

@@ -1,7 +1,9 @@
 /** Which manifest decisions are made under stands in the log: `intent_in_force` before the first entry under it. */
 import type { AuditEvent } from "../audit/chain.ts";
-import type { Tx } from "../store/store.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Reads, Tx } from "../store/store.ts";
 import { serviceItself } from "./rules/actor.ts";
+import { principalsToldOf } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** A manifest that was not in force at the last entry; without `event` it was at an earlier one. */
@@ -11,13 +13,31 @@ export interface ComingIntoForce {
   keep(): void;
 }
 
-/** What is to be recorded with the next entry; undefined where today's manifest is in force already. */
+/** Why an instance may not write: the log was written under an intent of a higher `update_epoch`. */
+export async function whyOutdated(
+  reads: Pick<Reads, "get">,
+  { intent, manifest_hash }: Pick<ProductRuntime, "intent" | "manifest_hash">,
+): Promise<string | undefined> {
+  const inForce = (await reads.get("meta", "intent"))?.value.manifest_hash ?? manifest_hash;
+  const manifest = inForce === manifest_hash ? undefined : (await reads.get("manifests", inForce))?.value;
+  const { update_epoch = 0 } = manifest === undefined ? {} : (JSON.parse(manifest) as { update_epoch?: number });
+  if (update_epoch <= intent.update_epoch) return undefined;
+  return `this instance has the intent of update_epoch ${intent.update_epoch}, and the log one of ${update_epoch}; start it with the newer intent`;
+}
+
+/**
+ * What is to be recorded with the next entry; undefined where today's manifest is in force already. Errors: 503
+ * `intent_outdated`.
+ */
 export async function comingIntoForce(tx: Tx, product: ProductRuntime): Promise<ComingIntoForce | undefined> {
   const { intent, manifest, manifest_hash } = product;
   if ((await tx.get("meta", "intent"))?.value.manifest_hash === manifest_hash) return undefined;
+  const outdated = await whyOutdated(tx, product);
+  if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const known = (await tx.get("manifests", manifest_hash)) !== undefined;
   const { product_id, version, update_epoch, approved_by } = intent;
-  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals: {}, ...serviceItself() };
+  const principals = principalsToldOf(intent);
+  const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceItself() };
   return {
     event: known ? undefined : { event_type: "intent_in_force", detail },
     keep() {

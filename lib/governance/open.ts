@@ -1,5 +1,7 @@
 /** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
+import { holdAgainstAnchor } from "../audit/anchor.ts";
 import { createChain, readHead } from "../audit/chain.ts";
+import type { CheckpointDeps } from "../audit/checkpoint.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { takeUpClaims } from "./earlier.ts";
@@ -29,14 +31,17 @@ export function identityOf(productId: string, nodeId: string, instanceId?: strin
   };
 }
 
-/** Checks the identity, makes the chain once, checks its tail, and settles what a crash interrupted. Errors: `IdentityMismatch`. */
+/**
+ * Checks the identity, makes the chain once, holds it against its anchor, checks its tail, and settles what a crash
+ * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`.
+ */
 export async function openProduct(
-  deps: GovernanceDeps,
+  deps: GovernanceDeps & CheckpointDeps,
   { exclusive = false, tail = 10_000 }: OpenOptions = {},
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
-  await deps.store.transact(async (tx) => {
+  const isKnown = await deps.store.transact(async (tx) => {
     const head = await readHead(tx);
     const kept = (await tx.get("meta", "identity"))?.value;
     if (kept && kept.product_id !== product.identity.product_id)
@@ -47,8 +52,10 @@ export async function openProduct(
     // A log that lost the record of its end is damaged: a new one begun over it would hide that.
     const begun = head !== undefined || (await tx.list("audit", { limit: 1 })).length > 0;
     if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
+    return begun;
   });
-  await verifyTail(deps, tail);
+  if (isKnown) await holdAgainstAnchor(deps);
+  if (!deps.integrity.breach) await verifyTail(deps, tail);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);
   await recoverAbandoned(deps, exclusive);

@@ -71,7 +71,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   await log.catchUp();
   const unseen = new Set(log.counts.keys());
   for (let after = "", more = true; more; await pause()) {
-    const page = await deps.store.list("changes", { after, limit: CHANGES_A_SLICE });
+    const page = await deps.store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
     const judged = await judge(deps, page);
     for (const [index, { id, value }] of page.entries()) {
       unseen.delete(id);
@@ -109,7 +109,7 @@ function sameFreeze({ actor, note, until }: Freeze, { detail }: AuditEntry): boo
 async function settle(deps: Reconciling, log: Census, id: string): Promise<string[] | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
     await log.catchUp();
-    const record = await deps.store.get("changes", id);
+    const [record] = await deps.store.list("changes", { prefix: id, limit: 1, uncached: true });
     const count = log.counts.get(id);
     if (record && count === undefined) return ["log"];
     const [fields] = record ? await judge(deps, [record]) : [["record"]];
@@ -152,7 +152,7 @@ function census({ store }: Reconciling) {
     const end = (await readHead(store))?.length ?? 0;
     for (; length < end; await pause()) {
       const limit = Math.min(SLICE, end - length);
-      const slice = await store.list("audit", { after: entryKey(length), limit });
+      const slice = await store.list("audit", { after: entryKey(length), limit, uncached: true });
       const gap = slice.findIndex(({ value }, index) => value.id !== length + index + 1);
       if (gap !== -1 || slice.length < limit)
         throw new Error(`audit entry ${length + 1 + (gap === -1 ? slice.length : gap)} is missing from the store`);

@@ -85,7 +85,11 @@ export async function expireIfDue(transaction: Transaction, before: ChangeRecord
   return new AppError(
     "illegal_transition",
     `${change.change_id} ${waited} longer than the intent allows and is denied; propose it again`,
-    { change_id: change.change_id, current_status: change.status, allowed: allowedActions(change, policy) },
+    {
+      change_id: change.change_id,
+      current_status: change.status,
+      allowed: allowedActions(change, transaction.product.intent),
+    },
   );
 }
 

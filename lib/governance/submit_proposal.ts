@@ -19,10 +19,10 @@ export interface TooMany {
   open: string[];
 }
 
-/** Files a proposal and answers 201 with the change and its entry. With a trusted proxy the proposer is whom it names. */
+/** Files a proposal and answers 201 with the change and its entry. Its proposer is the agent, or whom a trusted proxy names. */
 export function submitProposal(call: Call<GovernanceDeps>, stated: ProposeInput): Promise<Answer> {
   const actor = actorOf(call, stated.proposer);
-  const { proposer = actor.actor ?? undefined } = stated;
+  const proposer = call.agent ?? stated.proposer ?? actor.actor ?? undefined;
   return governed(call, async (transaction) => {
     requirePerson(call, "proposer", stated.proposer);
     const filed = await file(transaction, { ...stated, proposer }, actor);

@@ -10,6 +10,7 @@ import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
+import { overdueStep } from "./rules/policy.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/state_machine.ts";
@@ -26,15 +27,19 @@ export interface ChangeView extends Change {
 
 /** One change with its entries, what may be asked of it, and what stands in its way; 404 `change_not_found`. */
 export async function changeView(deps: GovernanceDeps, changeId: string): Promise<ChangeView> {
-  await quietly(deps, expireDue(deps, [changeId]));
-  const record = await findChange(deps.store, changeId);
-  const { policy } = deps.product!.intent;
-  const entries = await entriesOf(deps.store, record.audit);
+  const { store, clock, product } = deps;
+  const { intent } = product!;
+  let record = await findChange(store, changeId);
+  if (overdueStep(record.change, intent.policy, clock.now())) {
+    await quietly(deps, expireDue(deps, [changeId]));
+    record = await findChange(store, changeId);
+  }
+  const entries = await entriesOf(store, record.audit);
   return {
     ...record.change,
     audit_entries: entries,
-    allowed_actions: allowedActions(record.change, policy),
-    missing: isLive(record.change) ? missingConsents(record.change, policy) : [],
+    allowed_actions: allowedActions(record.change, intent),
+    missing: isLive(record.change) ? missingConsents(record.change, intent) : [],
     signers: signersOf(entries),
     gates: await gatesNow(deps, record, await heldNow(deps)),
   };
@@ -65,7 +70,7 @@ export async function gatesNow(
   ]);
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return gatesOf(change, {
-    policy: product!.intent.policy,
+    intent: product!.intent,
     conflicts,
     holds,
     operation: lease && (lease.value.unsettled ? "unsettled" : "running"),

@@ -12,7 +12,16 @@ export class SettingRefused extends Error {
 
 /** What a service is given of the settings. All are optional; without an intent the product runtime is off. */
 export type Settings = ProductOptions &
-  Pick<Deps, "adminToken" | "allowAnonymousWrites" | "protectAll" | "identityHeader" | "allowedHosts">;
+  Pick<
+    Deps,
+    | "adminToken"
+    | "allowAnonymousWrites"
+    | "protectAll"
+    | "protectReads"
+    | "readToken"
+    | "identityHeader"
+    | "allowedHosts"
+  >;
 
 /** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
 export function settingsOf(
@@ -23,8 +32,8 @@ export function settingsOf(
     const value = env[name];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
-  const flag = (name: string): boolean => {
-    const value = text(name) ?? "0";
+  const flag = (name: string, fallback: "0" | "1"): boolean => {
+    const value = text(name) ?? fallback;
     if (!["0", "1", "false", "true"].includes(value)) throw new SettingRefused(`${name} must be 1 or 0`);
     return value === "1" || value === "true";
   };
@@ -35,9 +44,12 @@ export function settingsOf(
     node_id: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
     instance_id: text("SVC_INSTANCE_ID"),
     adapter: adapter ?? ((identity) => webhookOf(url, secret, identity, clock)),
-    adminToken: longEnough(text("SVC_ADMIN_TOKEN")),
-    allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES"),
-    protectAll: flag("SVC_PROTECT_ALL"),
+    adminToken: longEnough("SVC_ADMIN_TOKEN", text("SVC_ADMIN_TOKEN")),
+    allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES", "0"),
+    // Strangers reach these hosts: what is open is open to all of them.
+    protectAll: flag("SVC_PROTECT_ALL", "1"),
+    protectReads: flag("SVC_PROTECT_READS", "1"),
+    readToken: longEnough("SVC_READ_TOKEN", text("SVC_READ_TOKEN")),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")
@@ -47,8 +59,8 @@ export function settingsOf(
 }
 
 /** Strangers can reach these hosts, and try as often as they like. */
-function longEnough(token: string | undefined): string | undefined {
-  if (token !== undefined && token.length < 16) throw new SettingRefused("SVC_ADMIN_TOKEN needs 16 characters or more");
+function longEnough(name: string, token: string | undefined): string | undefined {
+  if (token !== undefined && token.length < 16) throw new SettingRefused(`${name} needs 16 characters or more`);
   return token;
 }
 

@@ -17,12 +17,22 @@ export interface HttpDeps {
   allowAnonymousWrites?: boolean | undefined;
   /** Chat, tasks and feedback need the admin token too. */
   protectAll?: boolean | undefined;
+  /** The agents of the intent, each by the SHA-256 of its secret in lower-case hex. */
+  agents?: readonly { name: string; token_sha256: string }[] | undefined;
+  /** Reads need a credential too: the admin token, the read token, an agent's secret or the proxy's word. */
+  protectReads?: boolean | undefined;
+  /** Opens reads and nothing else, in `Authorization: Bearer` or `X-Svc-Read-Token`. */
+  readToken?: string | undefined;
   /** Header in which a trusted proxy names the person. */
   identityHeader?: string | undefined;
   /** Names the person behind a request, in place of the header: the host application's own log-in. Nobody: `null`. */
   person?: ((request: Request) => string | null | undefined) | undefined;
   /** Further host names whose pages may write, and that `Host` may name. */
   allowedHosts?: readonly string[] | undefined;
+  /** Told of each request with a token that is nobody's. */
+  wrongToken?: (() => void) | undefined;
+  /** Resolves after so many milliseconds; by the host's timer where it is not given. */
+  pause?: ((ms: number) => Promise<void>) | undefined;
   /** The same handler, measured under the declared path that it answers, `other` where there is none. */
   measured?: ((handler: Handler, path: string) => Handler) | undefined;
   /** A faster `Response` where the host has one. */

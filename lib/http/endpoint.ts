@@ -8,23 +8,20 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { type Handler, type HttpDeps, personOf } from "./deps.ts";
-import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { admit, type Asker, type Terms } from "./admission.ts";
+import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
 
 export type { Handler } from "./deps.ts";
 
 /** What a handler is, apart from what it does. */
-export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
-  method: "GET" | "POST";
+export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
   summary: string;
-  /** Part of the product runtime: 503 without an intent. */
-  product?: boolean;
-  /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
-  token?: true | "protect_all";
+  /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
+  names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: D) => I);
   /** Form fields whose text is itself JSON. */
@@ -39,11 +36,9 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> {
 }
 
 /** One request on its way through a handler. */
-export interface Call<D extends HttpDeps = HttpDeps> {
+export interface Call<D extends HttpDeps = HttpDeps> extends Asker {
   deps: D;
   request: Request;
-  /** The person a trusted proxy names. */
-  person: string | undefined;
   idempotency: IdempotencyKey | undefined;
 }
 
@@ -65,19 +60,17 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       answering(deps, request, async () => {
         if (!methods.includes(request.method)) throw methodNotAllowed(methods);
         if (declaration.product && !deps.product) throw runtimeDisabled();
+        const asker = await admit(request, deps, declaration);
         const write = declaration.method === "POST";
-        if (write) {
-          requireSameSite(request, deps.allowedHosts);
-          refuseAnonymousWrites(deps);
-        }
-        if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);
-        const person = personOf(deps, request);
         if (write && declaration.product) refuseQuery(request);
         const { text, fields } = write
           ? await readFields(request, declaration.jsonFields)
           : { text: "", fields: query(request) };
-        const idempotency = write ? idempotencyKey(request, person, text, deps.sha256) : undefined;
-        return handle(parseInput(input, { ...fields, ...parameters(request) }), { deps, request, person, idempotency });
+        const known = asker.agent ?? asker.person?.trim();
+        if (declaration.names && known) fields[declaration.names] ??= known;
+        const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
+        const call = { deps, request, ...asker, idempotency };
+        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
       });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;

@@ -4,10 +4,9 @@
  */
 import * as z from "zod";
 import { invalidField, invalidFields } from "../kit/errors.ts";
+import { INVISIBLE } from "../kit/invisible.ts";
 import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
 
-/** Text of a name or id is one line: controls and invisible characters would make two equal-looking names differ. */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 const rule = (message: string) => ({

@@ -28,7 +28,8 @@ export function requireSameSite(request: Request, allowedHosts: readonly string[
   throw new AppError("cross_site", "a page of another site may not write here");
 }
 
-const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
+/** What a 401 asks for. */
+export const CHALLENGE = { "www-authenticate": 'SvcAdminToken realm="countersign", header="X-Svc-Admin-Token"' };
 
 /** 401 `unauthorized` unless the request carries the admin token, where one is configured. */
 export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken" | "sha256">): void {
@@ -65,7 +66,7 @@ export function refuseAnonymousWrites({
 }
 
 /** Compares digests without telling by time where they differ. */
-function sameText(a: string, b: string): boolean {
+export function sameText(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % b.length);
   return difference === 0;

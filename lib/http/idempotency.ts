@@ -2,6 +2,7 @@
  * `Idempotency-Key`: the first 2xx answer under a key is kept in the transaction of the write it answers, for 24 hours,
  * and replayed to the letter. A failure is not kept. Records are named by day, so that old ones are found in order.
  */
+import type { Asker } from "./admission.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -38,7 +39,7 @@ interface Kept {
 /** The request's key, if it has one; 400 when it is malformed. */
 export function idempotencyKey(
   request: Request,
-  person: string | undefined,
+  { person, agent }: Asker,
   body: string,
   sha256: Sha256,
 ): IdempotencyKey | undefined {
@@ -47,7 +48,7 @@ export function idempotencyKey(
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidField("Idempotency-Key", "must be 1 to 255 visible ASCII characters");
   const token = request.headers.get("x-svc-admin-token") ?? "";
-  const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key];
+  const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key, ...(agent ? [agent] : [])];
   return { scope: sha256(JSON.stringify(scope)), body: sha256(body) };
 }
 

@@ -5,8 +5,11 @@ export interface CommitSignal {
   notify(): void;
   /** Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when it is closed. */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<void>;
-  /** Counts one more listener and returns how it leaves; undefined when `most` are there. */
-  join(most: number): (() => void) | undefined;
+  /**
+   * Counts one more listener and returns how it leaves; undefined when `most` are there, or `mostOfOne` that gave the same
+   * name.
+   */
+  join(most: number, mostOfOne?: number, name?: string): (() => void) | undefined;
   /** Lets everybody go, for a process that stops. */
   close(): void;
   readonly closed: boolean;
@@ -17,7 +20,7 @@ export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
   let closed = false;
-  let listeners = 0;
+  const listeners: (string | undefined)[] = [];
   const release = (): void => {
     for (const go of waiting) go();
   };
@@ -46,12 +49,13 @@ export function createCommitSignal(): CommitSignal {
         signal?.addEventListener("abort", go);
       });
     },
-    join(most) {
-      if (listeners >= most) return undefined;
-      listeners++;
+    join(most, mostOfOne = most, name) {
+      const ofOne = name === undefined ? 0 : listeners.filter((other) => other === name).length;
+      if (listeners.length >= most || ofOne >= mostOfOne) return undefined;
+      listeners.push(name);
       let left = false;
       return () => {
-        if (!left) listeners--;
+        if (!left) listeners.splice(listeners.indexOf(name), 1);
         left = true;
       };
     },

@@ -9,6 +9,8 @@ const STATUS = {
   host_not_allowed: 403,
   cross_site: 403,
   identity_mismatch: 403,
+  person_required: 403,
+  agent_may_not: 403,
   self_approval_forbidden: 403,
   not_an_approver: 403,
   not_the_proposer: 403,
@@ -38,6 +40,7 @@ const STATUS = {
   too_many_tasks: 503,
   chain_broken: 503,
   clock_behind: 503,
+  intent_outdated: 503,
   cannot_start: 503,
   interrupted: 503,
 } as const;

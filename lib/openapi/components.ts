@@ -50,8 +50,9 @@ function bodyOf(type: z.ZodType): JsonSchema {
 
 const text: JsonSchema = { type: "string" };
 
-/** The name of the security scheme. */
+/** The names of the security schemes. */
 export const ADMIN_TOKEN = "AdminToken";
+export const BEARER = "Bearer";
 
 /** The components that paths refer to, and those that these refer to. */
 export function componentsFor(paths: object) {
@@ -83,6 +84,11 @@ export function componentsFor(paths: object) {
         in: "header",
         name: "X-Svc-Admin-Token",
         description: "The value of SVC_ADMIN_TOKEN; needed only where that variable is set.",
+      },
+      [BEARER]: {
+        type: "http",
+        scheme: "bearer",
+        description: "The secret of an agent of the intent; for reads also the value of SVC_READ_TOKEN.",
       },
     },
   };

@@ -1,12 +1,12 @@
 /** One endpoint as an operation. */
 import type * as z from "zod";
 import type { GovernanceDeps } from "../governance/deps.ts";
-import { ADMIN_TOKEN } from "./components.ts";
+import { ADMIN_TOKEN, BEARER } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
 
 /** What the input of an endpoint may hang on. */
-export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll">;
+export type Circumstances = Pick<GovernanceDeps, "product" | "protectAll" | "protectReads">;
 
 /** `/api/product/changes/:change_id` → `/api/product/changes/{change_id}` */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, "{$1}");
@@ -30,11 +30,16 @@ export function operationOf(endpoint: Documented, circumstances: Circumstances) 
   };
 }
 
-/** The empty alternative says that the token may be left out. */
-function securityOf({ token }: Documented, { protectAll }: Circumstances): Record<string, string[]>[] {
-  const needed = { [ADMIN_TOKEN]: [] };
+/** Any one of the alternatives will do; the empty one says that there need be none. */
+function securityOf(
+  { method, token, agents, open }: Documented,
+  { protectAll, protectReads }: Circumstances,
+): Record<string, string[]>[] {
+  const [needed, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
+  if (method === "GET") return protectReads && !open ? [needed, bearer] : [];
   if (token === "protect_all") return protectAll ? [needed] : [needed, {}];
-  return token ? [needed] : [];
+  if (!token) return [];
+  return agents ? [needed, bearer] : [needed];
 }
 
 function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchema {

@@ -27,15 +27,17 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
 }
 
 /** The codes of an endpoint: its own, and those of its kind. */
-export function errorCodesOf({ method, path, product, token, errors = [] }: Documented): ErrorCode[] {
+export function errorCodesOf({ method, path, product, open, agents, unnamed, errors = [] }: Documented): ErrorCode[] {
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
   if (method === "POST") codes.push("cross_site", "payload_too_large", "unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
-  if (token) codes.push("unauthorized");
   if (product) codes.push("product_runtime_disabled");
-  if (product && method === "POST") codes.push("chain_broken", "clock_behind");
+  if (product && method === "POST") codes.push("chain_broken", "clock_behind", "intent_outdated");
+  if (!open) codes.push("unauthorized");
+  if (method === "POST" && !agents) codes.push("agent_may_not");
+  if (method === "POST" && product && !unnamed) codes.push("person_required");
   return [...new Set([...codes, ...errors])];
 }
 

@@ -10,7 +10,11 @@ import type { KpiState } from "../governance/rules/kpi.ts";
 import { missingConsents } from "../governance/rules/missing.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import { changeView, gatesNow, quietly } from "../governance/views.ts";
+import type { ChangeRecord } from "../governance/rules/record.ts";
 import { HOUR_MS } from "../kit/days.ts";
+import { gather } from "../kit/gather.ts";
+import { widely } from "../kit/places.ts";
+import type { Text } from "../store/store.ts";
 import { approvedBefore, openBefore } from "./overdue.ts";
 
 const SCANNED_A_PAGE = 5000;
@@ -25,7 +29,7 @@ export interface ChangePage {
   next: string | null;
 }
 
-/** Changes, newest first. With a filter at most 5,000 are looked at, and `next` goes on from there. */
+/** Changes, newest first, 1 MiB of them at most. With a filter at most 5,000 are looked at, and `next` goes on from there. */
 export async function changePage(
   deps: GovernanceDeps,
   query: { limit: number; before?: string | undefined; status?: Status | undefined; tenant_id?: string | undefined },
@@ -33,22 +37,33 @@ export async function changePage(
   await quietly(deps, expireOverdue(deps));
   const { store } = deps;
   const filtered = query.status !== undefined || query.tenant_id !== undefined;
-  const looked = filtered ? SCANNED_A_PAGE : query.limit + 1;
-  const page = await store.list("changes", { ...newestFirst(query.before), limit: looked });
-  const matching = page
-    .map(({ value }) => value.change)
-    .filter(
-      ({ status, tenant_id }) => (query.status ?? status) === status && (query.tenant_id ?? tenant_id) === tenant_id,
-    );
-  const changes = matching.slice(0, query.limit);
-  const cut =
-    matching.length > query.limit ? changes.at(-1)?.change_id : page.length === looked ? page.at(-1)?.id : undefined;
+  const gathering = {
+    limit: query.limit,
+    looked: filtered ? SCANNED_A_PAGE : query.limit,
+    read: async (last: Row | undefined, limit: number) =>
+      sized(await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
+    wanted: ({ record: { change } }: Row) =>
+      (query.status ?? change.status) === change.status && (query.tenant_id ?? change.tenant_id) === change.tenant_id,
+  };
+  const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
+  const changes = page.rows.map(({ record }) => record.change);
+  const next = page.ended ? undefined : page.last?.id;
+  const isMore = next && (await store.list("changes", { ...newestFirst(next), limit: 1, keysOnly: true })).length > 0;
   const { counts } = (await reading(deps, waiting)).state;
   const total = query.status
     ? (counts[query.status] ?? 0)
     : Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return { changes, total, next: cut ?? null };
+  return { changes, total, next: isMore ? next : null };
 }
+
+interface Row {
+  id: string;
+  size: number;
+  record: ChangeRecord;
+}
+
+const sized = (rows: readonly Text[]): Row[] =>
+  rows.map(({ id, text }) => ({ id, size: text.length, record: JSON.parse(text) as ChangeRecord }));
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 
@@ -72,19 +87,27 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
     }),
   );
   const inOrder = listed.flat().sort();
-  const page = inOrder.slice(0, query.limit);
-  const records = (await deps.store.getMany("changes", page)).flatMap((stored) => stored?.value ?? []);
+  let begun = 0;
+  const page = await gather({
+    limit: query.limit,
+    looked: query.limit,
+    async read(_: Row | undefined, count: number) {
+      const ids = inOrder.slice(begun, (begun += count));
+      return sized(await deps.store.texts("changes", ids));
+    },
+  });
+  const records = page.rows.map(({ record }) => record);
   const holds = await heldNow(deps);
   const gates = await Promise.all(records.map((record) => gatesNow(deps, record, holds)));
   const shown = records.map(({ change }, index) => {
-    const missing = missingConsents(change, deps.product!.intent.policy);
+    const missing = missingConsents(change, deps.product!.intent);
     return { ...pick(change, SHOWN), missing, blocked_by: gates[index]!.filter(({ state }) => state === "block") };
   });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
     review_due: await reviewsDue(deps),
-    next: inOrder.length > query.limit ? page.at(-1)! : null,
+    next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
 
@@ -105,6 +128,7 @@ const SHOWN = [
   "summary",
   "expected_delta_k",
   "affected_users",
+  "proposer_kind",
   "required_approvers",
   "approvals",
 ] as const satisfies readonly (keyof Change)[];

@@ -7,6 +7,8 @@ import type { Capability } from "./capability.ts";
 /** What the pulse needs; what is optional is absent where a host has no such thing. */
 export interface PulseDeps extends GovernanceDeps {
   evolved?: EvolvedFiles | undefined;
+  /** The console as people reach it, without a slash at its end: where notifications lead. */
+  publicUrl?: string | undefined;
   /** Figures of the process and its HTTP server, as Prometheus text. */
   metrics?: { text(): Promise<string> } | undefined;
   /** Signalled after every commit of this process. */

@@ -30,6 +30,8 @@ export interface Notification {
   timestamp: string;
   product_id: string;
   instance_id: string;
+  /** Where a person reads it in the console, where the service knows its address. */
+  url?: string;
   data: {
     change: ChangeShown | null;
     /** The entry that records it. */
@@ -68,8 +70,12 @@ export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promis
   // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
   const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
   const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
-  return { id, type, timestamp, product_id, instance_id, data };
+  return { id, type, timestamp, product_id, instance_id, ...placeOf(deps, changeId), data };
 }
+
+/** A link to the change. It is for reading: a button in a chat is no signature. */
+const placeOf = ({ publicUrl }: PulseDeps, changeId: string): Pick<Notification, "url"> =>
+  publicUrl === undefined ? {} : { url: `${publicUrl}/#/${changeId && `changes/${encodeURIComponent(changeId)}`}` };
 
 function typeOf({ type: source, data }: PulseEvent): NotificationType | undefined {
   if (source === "tick") return undefined;

@@ -60,7 +60,7 @@ async function itemsOf(deps: PulseDeps): Promise<Record<PhaseId, Item[]>> {
   const known = effect.value !== null && staleKpis(effect, clock.now()).length === 0;
   const all = (...counters: Counter[]): number => counters.reduce((sum, counter) => sum + (tally[counter] ?? 0), 0);
   const proposed = Object.values(waits.counts).some((count) => count > 0);
-  const decided = all("level_L1", "level_L2", "level_L3", "level_L4") > 0;
+  const decided = all("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;
   const applied = all("attempts") - all("attempts_apply_failed");
   const rolledBack = all("rollbacks_person", "rollbacks_guardrail") > 0;
   const judged = state.verdicts + all("verdict_met", "verdict_missed", "verdict_regressed") > 0;

@@ -1,4 +1,5 @@
 import { readHead } from "../audit/chain.ts";
+import { whyOutdated } from "../governance/intent_in_force.ts";
 import type { PulseDeps } from "./deps.ts";
 
 /** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given). */
@@ -6,12 +7,16 @@ export async function readiness({ store, integrity: { breach }, product }: Pulse
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) =>
     held(await run().catch(() => false), "the store cannot be written; see the service's log");
+  const intentCheck = async (runtime: NonNullable<typeof product>) => {
+    const outdated = await whyOutdated(store, runtime).catch(() => undefined);
+    return outdated === undefined
+      ? check(async () => (await readHead(store)) !== undefined)
+      : { ok: false, reason: outdated };
+  };
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
-    intent: product
-      ? await check(async () => (await readHead(store)) !== undefined)
-      : { ok: true, reason: "no product intent is given" },
+    intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
 }

@@ -12,6 +12,8 @@ const countsSchema = z.object({
   L3: z.number().int(),
   L4: z.number().int(),
   L5: z.number().int(),
+  /** Decisions by or on what was proposed by a name that is merely claimed, where the intent says who is who. */
+  unattributed: z.number().int(),
 });
 
 export const trendSchema = z.object({
@@ -34,6 +36,10 @@ export async function trendOf(deps: PulseDeps, days: number): Promise<z.infer<ty
   };
 }
 
+type Counted = Level | "unattributed";
+
 /** The levels of a tally. */
-export const countsOf = (tally: Tally): Record<Level, number> =>
-  Object.fromEntries(LEVELS.map((level) => [level, tally[`level_${level}`] ?? 0])) as Record<Level, number>;
+export const countsOf = (tally: Tally): Record<Counted, number> =>
+  Object.fromEntries(
+    [...LEVELS, "unattributed" as const].map((level) => [level, tally[`level_${level}`] ?? 0]),
+  ) as Record<Counted, number>;

@@ -40,7 +40,7 @@ export type Listed<K extends boolean, T> = K extends true ? Pick<Stored, "id"> :
 
 /**
  * A page of a collection, ordered by id (UTF-16 code units). `after` is exclusive, and with `reverse` counts down; `prefix`
- * is what the ids begin with.
+ * is what the ids begin with. `uncached`: read where it is kept, not from a copy in memory, so that damage there shows.
  */
 export interface ListOptions<K extends boolean = false> {
   after?: string;
@@ -48,6 +48,7 @@ export interface ListOptions<K extends boolean = false> {
   reverse?: boolean;
   prefix?: string;
   keysOnly?: K;
+  uncached?: boolean;
 }
 
 /** A record's JSON text, as it is kept. */

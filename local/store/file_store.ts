@@ -23,6 +23,8 @@ export interface FileStoreOptions {
   layout?: Layout;
   /** A journal file that would grow beyond this is sealed and a new one begun; 32 MiB by default. */
   segmentBytes?: number;
+  /** How many records of a log, and how many others, stay in memory when they were used; 1,024 by default. */
+  cached?: number;
   /** Milliseconds since the epoch, UTC. */
   now?: () => number;
   /** Makes the random id of a new store. */
@@ -53,6 +55,7 @@ export interface FileStore extends Store {
 }
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
+const CACHED = 1024;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds).unref();
@@ -93,7 +96,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
 type Composed = FileStoreOptions & Required<Pick<FileStoreOptions, "layout" | "files" | "now">>;
 
 async function compose(
-  { layout, files, now, log, schedule = unrefTimer, segmentBytes = SEGMENT_BYTES }: Composed,
+  { layout, files, now, log, schedule = unrefTimer, segmentBytes = SEGMENT_BYTES, cached = CACHED }: Composed,
   paths: Paths,
   low: Low<State>,
   bytes: () => number,
@@ -110,7 +113,7 @@ async function compose(
   for (const collection of Object.values(layout.blocks).flat())
     for (const version of reader.readAll(collection, catalog.page(collection, { limit: Infinity })))
       state.enter(version);
-  const durable = newDurable(catalog, reader, state);
+  const durable = newDurable(catalog, reader, state, sequences, cached);
   const accepted = newAccepted(durable, catalog, sequences);
   const maintenance = newMaintenance({ ...found, files, paths, log, sequences, now });
   const journal = newJournal({

@@ -31,18 +31,27 @@ export interface Files {
 }
 
 const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "w+" };
+/** What is kept here is for the service's own user: it holds chat, notes and answers. */
+const OWN_FILE = 0o600;
+const OWN_FOLDER = 0o700;
 
 // Plain descriptors with callbacks: the promise API costs a FileHandle and more turns for every call.
 const open = promisify(fs.open);
 const close = promisify(fs.close);
+const fchmod = promisify(fs.fchmod);
 const fsync = promisify(fs.fsync);
 const fstat = promisify(fs.fstat);
 
 /** The real file system. */
 export const nodeFiles: Files = {
-  makeFolder: (path) => fs.promises.mkdir(path, { recursive: true }),
+  makeFolder: (path) => fs.promises.mkdir(path, { recursive: true, mode: OWN_FOLDER }),
   names: (folder) => fs.promises.readdir(folder),
-  open: (path, mode) => open(path, FLAGS[mode]),
+  async open(path, mode) {
+    const fd = await open(path, FLAGS[mode], OWN_FILE);
+    // Earlier versions let everybody read; a file that is somebody else's stays as it is.
+    if (mode === "write") await fchmod(fd, OWN_FILE).catch(() => undefined);
+    return fd;
+  },
   size: async (fd) => (await fstat(fd)).size,
   read: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
   write: (fd, bytes, position) =>

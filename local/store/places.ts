@@ -184,6 +184,7 @@ const lower = (a: string | undefined, b: string | undefined): string | undefined
   a === undefined || (b !== undefined && b < a) ? b : a;
 
 const CHUNK = 2 ** 14;
+const SEQUENCE_ID = /^\d{16}$/;
 
 /**
  * Places of records that are only appended, whose ids count up from 1: eight bytes each. `set` takes the next id, or one
@@ -227,8 +228,10 @@ export function sequencePlaces(): Places {
       const behind = behindPrefix(prefix);
       /** How many ids come before a text, itself counted when `inclusive`. */
       const before = (text: string, inclusive = false): number =>
-        lowest(size, (index) => (inclusive ? sequenceId(index + 1) > text : sequenceId(index + 1) >= text));
-      const first = before(prefix);
+        SEQUENCE_ID.test(text)
+          ? Math.min(size, Math.max(0, Number(text) - (inclusive ? 0 : 1)))
+          : lowest(size, (index) => (inclusive ? sequenceId(index + 1) > text : sequenceId(index + 1) >= text));
+      const first = prefix === "" ? 0 : before(prefix);
       const last = (behind === undefined ? size : before(behind)) - 1;
       let index = reverse ? last : first;
       if (after !== undefined)

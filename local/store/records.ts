@@ -1,9 +1,11 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
 import { sequenceId } from "../../lib/store/collections.ts";
 import { inner, type Key, type SyncView, type Version } from "../../lib/store/engine/view.ts";
-import { overlay } from "../../lib/store/engine/write_set.ts";
+import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
+import { newRecent } from "./recent.ts";
+import { newTail } from "./tail.ts";
 import type { Hot } from "./state_file.ts";
 
 /** The durable records: those of the state file from memory, everything else from the journal's files. */
@@ -13,13 +15,27 @@ export interface Durable extends SyncView {
   enter(version: Version, place: number): void;
 }
 
-/** The durable records of a catalog; `hot` are those of the state file. */
-export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable {
+/** The durable records of a catalog; `hot` are those of the state file. `sequences`: collections that are only appended to; `most`: how many of each, and of all others, stay in memory. */
+export function newDurable(
+  catalog: Catalog,
+  reader: Reader,
+  hot: Hot,
+  sequences: readonly string[],
+  most: number,
+): Durable {
+  const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name), most)]));
+  const recent = newRecent(most);
+
   const version: Durable["version"] = (collection, id) => {
     const held = hot.get(collection);
     if (held) return held.get(id);
+    const used = tails.get(collection)?.get(id) ?? recent.get({ collection, id });
+    if (used) return used;
     const place = catalog.place(collection, id);
-    return place === undefined ? undefined : reader.read(collection, id, place);
+    if (place === undefined) return undefined;
+    const read = reader.read(collection, id, place);
+    recent.keep(read);
+    return read;
   };
 
   return {
@@ -28,6 +44,8 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable 
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
+      const newest = options.uncached ? undefined : tails.get(collection)?.page(options);
+      if (newest) return newest;
       const page = catalog.page(collection, options);
       return options.keysOnly ? page.map(([id]) => ({ id })) : reader.readAll(collection, page);
     },
@@ -35,7 +53,11 @@ export function newDurable(catalog: Catalog, reader: Reader, hot: Hot): Durable 
       const { collection, id, revision, json } = version;
       if (json) catalog.put(collection, id, place);
       else catalog.bury(collection, id, revision);
-      hot.enter(version);
+      const tail = tails.get(collection);
+      if (tail) tail.push(version);
+      else if (hot.get(collection)) hot.enter(version);
+      else if (json) recent.keep(version);
+      else recent.forget(version);
     },
   };
 }
@@ -86,8 +108,7 @@ export function newAccepted(
         return version?.json ? version : absent(key);
       }),
     list(collection, options) {
-      const { below, over } = overlay(accepted.get(collection), options);
-      return over(durable.list(collection, below));
+      return listOver(accepted.get(collection), options, (below) => durable.list(collection, below));
     },
     add(writes) {
       checkSequences(writes);

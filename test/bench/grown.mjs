@@ -4,18 +4,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { load, median, requestBytes } from "./load.mjs";
+import { changeIdIn, followUp, load, median, requestBytes } from "./load.mjs";
 import { memoryOf, startService, stop, temporaryFolder } from "./programs.mjs";
 
 const VERIFIER = fileURLToPath(new URL("../../dist/local/verify/main.js", import.meta.url));
 const SHORT_LOG = 1_000;
 const BATCH = 10_000;
 
-const proposal = requestBytes("POST", "/api/product/propose-crm-followup", {
-  tenant_id: "t1",
-  affected_users: "40",
-  expected_delta_k: "12",
-});
 const page = requestBytes("GET", "/api/product/audit?limit=100");
 
 /** Proposes `changes`, and denies all but the last `live` of them. */
@@ -23,8 +18,8 @@ async function fill({ port }, changes, live) {
   for (let made = 0; made < changes; made += BATCH) {
     const count = Math.min(BATCH, changes - made);
     const ids = [];
-    const answered = (_, answer) => ids.push(/"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1]);
-    await load({ port, request: () => proposal, expected: 201, count, answered });
+    const answered = (_, answer) => ids.push(changeIdIn(answer));
+    await load({ port, request: () => followUp, expected: 201, count, answered });
     const closed = ids.slice(0, Math.max(0, Math.min(count, changes - live - made)));
     const deny = (n) => requestBytes("POST", "/api/product/deny", { change_id: closed[n], approver: "bo" });
     if (closed.length > 0) await load({ port, request: deny, expected: 200, count: closed.length });
@@ -51,7 +46,7 @@ export async function grown({ changes, live, rounds, requests }) {
     return median(ratios);
   };
   const reads = await ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
-  const proposals = await ratio({ request: () => proposal, expected: 201, count: requests });
+  const proposals = await ratio({ request: () => followUp, expected: 201, count: requests });
 
   const log = join(folder, "audit.jsonl");
   const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);

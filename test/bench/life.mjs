@@ -1,5 +1,5 @@
 /** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
-import { load, median, requestBytes } from "./load.mjs";
+import { changeIdIn, load, median, requestBytes } from "./load.mjs";
 import {
   bytesIn,
   caughtUp,
@@ -102,6 +102,3 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     pause,
   };
 }
-
-/** The id in an answer to a proposal. */
-const changeIdIn = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];

@@ -10,6 +10,16 @@ export function requestBytes(method, path, form) {
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
+/** The specification's proposal. */
+export const followUp = requestBytes("POST", "/api/product/propose-crm-followup", {
+  tenant_id: "t1",
+  affected_users: "40",
+  expected_delta_k: "12",
+});
+
+/** The id in an answer to a proposal. */
+export const changeIdIn = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
+
 /**
  * Sends `count` requests over `connections` sockets, one at a time on each. `request(n)` gives the bytes of one;
  * `answered(n, answer)` sees each whole answer. Returns answers a second, the mean length of their bodies, and latencies in

@@ -1,7 +1,7 @@
 /** One proposal after another: how many times as long one takes as the disk takes to keep its bytes. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { load, median, requestBytes } from "./load.mjs";
+import { followUp, load, median } from "./load.mjs";
 import { startService, stop, temporaryFolder } from "./programs.mjs";
 
 const COUNT = 300;
@@ -11,13 +11,8 @@ const BYTES = Buffer.alloc(2048, 120);
 export async function oneConnection({ warmUp, rounds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
-  const bytes = requestBytes("POST", "/api/product/propose-crm-followup", {
-    tenant_id: "t1",
-    affected_users: "40",
-    expected_delta_k: "12",
-  });
   const proposals = (count, connections) =>
-    load({ port: service.port, count, connections, request: () => bytes, expected: 201 });
+    load({ port: service.port, count, connections, request: () => followUp, expected: 201 });
   await proposals(warmUp, 64);
   const pairs = [];
   for (let round = 0; round < rounds; round++)

@@ -19,6 +19,7 @@ const envOf = ({ intent = {}, adminToken, identityHeader, allowedHosts }: Contra
   SVC_PRODUCT_INTENT_JSON: intent ? JSON.stringify(manifest(intent)) : "",
   SVC_ADMIN_TOKEN: adminToken ?? "",
   SVC_ALLOW_ANONYMOUS_WRITES: adminToken ? "0" : "1",
+  SVC_PROTECT_ALL: "0",
   SVC_IDENTITY_HEADER: identityHeader ?? "",
   SVC_ALLOWED_HOSTS: allowedHosts?.join(",") ?? "",
 });

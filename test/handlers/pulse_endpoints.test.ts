@@ -146,9 +146,9 @@ test("the trend shows a point for each day asked for, zeros included", async () 
   await service.bring("denied");
   const { points, totals, bucket, levels } = (await service.get("/api/l1l5_trend?days=3")).body;
   expect(points).toEqual([
-    { date: "2025-12-31", L1: 0, L2: 0, L3: 0, L4: 0, L5: 0 },
-    { date: "2026-01-01", L1: 0, L2: 0, L3: 0, L4: 0, L5: 0 },
-    { date: "2026-01-02", L1: 1, L2: 0, L3: 0, L4: 0, L5: 0 },
+    { date: "2025-12-31", L1: 0, L2: 0, L3: 0, L4: 0, L5: 0, unattributed: 0 },
+    { date: "2026-01-01", L1: 0, L2: 0, L3: 0, L4: 0, L5: 0, unattributed: 0 },
+    { date: "2026-01-02", L1: 1, L2: 0, L3: 0, L4: 0, L5: 0, unattributed: 0 },
   ]);
   expect(totals.L1).toBe(1);
   expect(bucket).toBe("day");

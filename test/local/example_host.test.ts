@@ -75,7 +75,7 @@ test("the example's intent loads: a crm follow-up needs one consent, a small ui 
     reversible: true,
   } as const;
   expect(tierOf(small, intent.policy, 0)).toBe("minor");
-  expect([intent.product_id, mayDecide("anybody", intent.policy), intent.policy.self_approval]).toEqual([
+  expect([intent.product_id, mayDecide("anybody", intent), intent.policy.self_approval]).toEqual([
     "acme-crm",
     true,
     true,

@@ -1,4 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { capabilitiesOf } from "../../local/capabilities.ts";
 import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
@@ -20,6 +24,17 @@ function refusal(argv: string[], env: Environment = {}): OptionError {
   throw new Error("expected a refusal");
 }
 
+const folder = mkdtempSync(join(tmpdir(), "options-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A file that holds a text. */
+function holding(text: string): string {
+  const path = join(folder, `${randomUUID()}.txt`);
+  writeFileSync(path, text);
+  return path;
+}
+const linkSecret = holding("0123456789abcdef\n");
+
 /** Each option with a text and what it is read as; the type makes the table complete. */
 const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   host: ["127.0.0.2", "127.0.0.2"],
@@ -37,6 +52,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   instanceId: ["acme@seven", "acme@seven"],
   crossLinkPort: ["9100", 9100],
   crossLinkSecrets: ["0123456789abcdef,fedcba9876543210", ["0123456789abcdef", "fedcba9876543210"]],
+  crossLinkSecretFile: [linkSecret, linkSecret],
   crossLinkPeers: [
     "peer.example:9100,[::1]:9101",
     [
@@ -51,6 +67,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   llmModel: ["m-1", "m-1"],
   llmKeyEnv: ["MY_KEY", "MY_KEY"],
   notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
+  publicUrl: ["https://Gov.example/console/", "https://gov.example/console"],
   cycleInterval: ["2.5", 2.5],
 };
 const SECRET: Environment = {
@@ -60,17 +77,19 @@ const SECRET: Environment = {
 };
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
-  return { key: key as keyof Options, flag, variable: variableOf(flag), text, value };
+  const { SVC_CROSS_LINK_SECRET, ...others } = SECRET;
+  const env = key === "crossLinkSecretFile" ? others : { ...others, SVC_CROSS_LINK_SECRET };
+  return { key: key as keyof Options, flag, variable: variableOf(flag), text, value, env };
 });
 
-describe.each(rows)("--$flag", ({ key, flag, variable, text, value }) => {
+describe.each(rows)("--$flag", ({ key, flag, variable, text, value, env }) => {
   test("is read as --name value, --name=value and from the environment", () => {
-    expect(run([`--${flag}`, text], SECRET)[key]).toEqual(value);
-    expect(run([`--${flag}=${text}`], SECRET)[key]).toEqual(value);
-    expect(run([], { ...SECRET, [variable]: text })[key]).toEqual(value);
+    expect(run([`--${flag}`, text], env)[key]).toEqual(value);
+    expect(run([`--${flag}=${text}`], env)[key]).toEqual(value);
+    expect(run([], { ...env, [variable]: text })[key]).toEqual(value);
   });
   test("wins over the environment, which is then not even read", () => {
-    expect(run([`--${flag}`, text], { ...SECRET, [variable]: "\n" })[key]).toEqual(value);
+    expect(run([`--${flag}`, text], { ...env, [variable]: "\n" })[key]).toEqual(value);
   });
   test("counts as unset when its variable is empty", () => {
     expect(run([], { [variable]: "" })[key]).toEqual(run([])[key]);
@@ -140,6 +159,8 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   expect(run([], { SVC_ADMIN_TOKEN: "", SVC_PROTECT_ALL: "" })).toMatchObject({
     adminToken: undefined,
     protectAll: false,
+    protectReads: false,
+    readToken: undefined,
   });
 });
 
@@ -288,8 +309,67 @@ describe("what is not allowed like this, exit code 1", () => {
   });
 });
 
+test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loopback chat is protected unless told", () => {
+  const READ = { SVC_READ_TOKEN: "a-token-to-read-with" };
+  expect(run([], { ...READ, SVC_PROTECT_READS: "true" })).toMatchObject({
+    protectReads: true,
+    readToken: "a-token-to-read-with",
+    warnings: [],
+  });
+  expect(run([], READ).warnings).toEqual(["SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset"]);
+  const ADMIN = { SVC_ADMIN_TOKEN: "a-token-for-tests" };
+  expect(run(["--host=0.0.0.0"], ADMIN)).toMatchObject({ protectAll: true, protectReads: false });
+  expect(run(["--host=0.0.0.0"], { ...ADMIN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
+  expect(run(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
+  for (const [argv, env, told] of [
+    [[], { SVC_PROTECT_READS: "1" }, /^SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN or --identity-header/],
+    [[], { ...ADMIN, SVC_READ_TOKEN: "a-token-for-tests" }, /^SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN/],
+    [["--host=0.0.0.0"], { ...ADMIN, SVC_READ_TOKEN: "short" }, /^SVC_READ_TOKEN has under 16 characters/],
+    [[], { SVC_READ_TOKEN: "two\nlines" }, /^SVC_READ_TOKEN must be visible ASCII/],
+    [[], { SVC_PROTECT_READS: "yes" }, /^SVC_PROTECT_READS must be 1 or 0/],
+  ] as const)
+    expect(() => run([...argv], env)).toThrow(told);
+});
+
+test("each secret may stand in a file, whose last line end is none of it", () => {
+  const path = holding("a-secret-for-tests-1\r\n");
+  for (const [name, key] of [
+    ["SVC_ADMIN_TOKEN", "adminToken"],
+    ["SVC_READ_TOKEN", "readToken"],
+    ["SVC_ADAPTER_SECRET", "adapterSecret"],
+    ["SVC_NOTIFY_SECRET", "notifySecret"],
+  ] as const) {
+    expect(run([], { [`${name}_FILE`]: path })[key]).toBe("a-secret-for-tests-1");
+    const both = refusal([], { [`${name}_FILE`]: path, [name]: "another-secret-of-it" });
+    expect(both).toMatchObject({ exitCode: 1, message: `${name} and ${name}_FILE exclude each other` });
+    expect(refusal([], { [`${name}_FILE`]: join(folder, "none") }).message).toMatch(
+      new RegExp(`^${name}_FILE .*none cannot be read \\(ENOENT\\)$`),
+    );
+  }
+  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY_FILE: path }).llmKey).toBe("a-secret-for-tests-1");
+  const several = holding("0123456789abcdef\nfedcba9876543210\n");
+  for (const options of [
+    run([`--cross-link-secret-file=${several}`]),
+    run([], { SVC_CROSS_LINK_SECRET_FILE: several }),
+  ])
+    expect(options.crossLinkSecrets).toEqual(["0123456789abcdef", "fedcba9876543210"]);
+  const both = refusal([`--cross-link-secret-file=${several}`, "--cross-link-secret=0123456789abcdef"]);
+  expect(both.message).toBe("--cross-link-secret and --cross-link-secret-file exclude each other");
+  const odd = holding("hunter2hunter2,,x");
+  expect(refusal([`--cross-link-secret-file=${odd}`]).message).not.toContain("hunter2");
+});
+
+test("what of the command line shows in the list of processes is said", () => {
+  expect(run(["--state=postgres://me:hidden@db/x"]).warnings).toEqual([
+    "the password in --state shows in the process list; use SVC_STATE",
+  ]);
+  expect(run(["--state=postgres://me@db/x"], { SVC_CROSS_LINK_SECRET: "0123456789abcdef" }).warnings).toEqual([]);
+  expect(run([], { SVC_STATE: "postgres://me:hidden@db/x" }).warnings).toEqual([]);
+});
+
 test("what is worth a warning is said, and starts", () => {
   expect(run(["--cross-link-port=9", "--cross-link-secret=short"]).warnings).toEqual([
+    "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
     "--cross-link-secret holds a secret under 16 characters; use a longer one before the link leaves this machine",
   ]);
   expect(run([], { SVC_PROTECT_ALL: "1" }).warnings).toEqual([

@@ -12,6 +12,7 @@ import { sha256 } from "../../local/node_ports.ts";
 import { parseOptions, type Environment } from "../../local/options.ts";
 import { start, type Running } from "../../local/start.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
+import { freePort } from "../support/free_port.ts";
 import { inSlices } from "../support/in_slices.ts";
 import { logOf } from "../lib/audit/synthetic_log.ts";
 
@@ -125,6 +126,32 @@ test("cycles run on the timer", async () => {
 test("warnings stand in the log", async () => {
   await begin([], { SVC_PROTECT_ALL: "1" });
   expect(logged).toContain("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
+});
+
+test("where reads are protected, peers still ask over the link, which has its own secret", async () => {
+  const env = { SVC_PROTECT_READS: "1", SVC_READ_TOKEN: "a token to read with", SVC_CROSS_LINK_SECRET: "s".repeat(32) };
+  const linked = new Promise<void>((resolve) => {
+    hear = (message) => void (message === "link up" && resolve());
+  });
+  const port = await freePort();
+  const listening = await begin([`--cross-link-port=${port}`], env);
+  const other = [`--state=${join(folder, "other.json")}`, "--svc-node-id=other", "--agent-id=other"];
+  const asking = await begin([...other, `--cross-link-peers=127.0.0.1:${port}`], env);
+  await linked;
+  expect((await fetch(`${listening.url}/api/state`)).status).toBe(401);
+  const asked = await post(`${asking.url}/api/peer/query?path=/api/state&method=GET`, {});
+  expect(await answerOf(asked)).toMatchObject({ results: [{ status: 200, body: { tick: 0 } }] });
+});
+
+test("a wrong token is counted in the metrics", async () => {
+  const program = await begin([], { SVC_ADMIN_TOKEN: "a token for these tests" });
+  const counted = async () =>
+    /^countersign_http_wrong_tokens_total (\d+)$/m.exec(await (await fetch(`${program.url}/api/metrics`)).text())?.[1];
+  expect(await counted()).toBe("0");
+  expect((await propose(program, { "x-svc-admin-token": "another" })).status).toBe(401);
+  expect((await propose(program)).status).toBe(401);
+  expect(await counted()).toBe("1");
+  expect(logged).toContain("a token was sent that is nobody's");
 });
 
 test("a store that was set back to an older copy is held against its anchor before anything is served", async () => {

@@ -12,8 +12,8 @@ export const audit = [
   {
     ...entry,
     name: "text may move from one field of an entry to the next under the same hash",
-    find: "view.setUint32(end, written);",
-    replace: "view.setUint32(end, 0);",
+    find: "scratch[end + place] = length >>> (24 - 8 * place);",
+    replace: "scratch[end + place] = 0;",
   },
   { ...entry, name: "the hash does not cover the tenant", find: '"tenant", "detail"] as', replace: '"detail"] as' },
   { ...entry, name: "the hash does not cover the detail", find: '"tenant", "detail"] as', replace: '"tenant"] as' },
@@ -40,6 +40,13 @@ export const audit = [
     name: "an entry names no entry before it",
     find: "previous_hash: head.head,",
     replace: "previous_hash: FIRST_PREVIOUS_HASH,",
+  },
+  {
+    ...verify,
+    name: "the chain is checked as the process remembers it",
+    find: "{ after: entryKey(after), limit, uncached: true }",
+    replace: "{ after: entryKey(after), limit }",
+    tests: ["test/local/tampered_files.test.ts"],
   },
   {
     ...verify,

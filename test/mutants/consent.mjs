@@ -16,8 +16,8 @@ export const consent = [
   {
     name: "an ordinary consent approves for the emergency's sake",
     file: machine,
-    find: "missingOrdinary(after, policy).length === 0;",
-    replace: "missingConsents(after, policy).length === 0;",
+    find: "missingOrdinary(after, intent).length === 0;",
+    replace: "missingConsents(after, intent).length === 0;",
     tests: ["test/lib/governance/rules/consent_model.test.ts"],
   },
   {
@@ -29,15 +29,15 @@ export const consent = [
   {
     ...breakGlass,
     name: "anybody may call an emergency",
-    find: "if (!policy.break_glass?.approvers.includes(sameName(name)))",
+    find: "if (!intent.policy.break_glass?.approvers.includes(sameName(name)))",
     replace: "if (false)",
     grave: true,
   },
   {
     ...breakGlass,
     name: "an emergency is reviewed by who called it",
-    find: "if (consented || approvesOwn(change, name, policy))",
-    replace: "if (approvesOwn(change, name, policy))",
+    find: "if (consented || approvesOwn(change, name, intent.policy))",
+    replace: "if (approvesOwn(change, name, intent.policy))",
   },
   {
     ...breakGlass,
@@ -55,7 +55,7 @@ export const consent = [
   {
     name: "an emergency passes whoever the intent names today",
     file: "lib/governance/rules/policy.ts",
-    find: "? policy.break_glass?.approvers.includes(sameName(approver))",
+    find: "? intent.policy.break_glass?.approvers.includes(sameName(approver))",
     replace: "? true",
     tests: EMERGENCY,
   },
@@ -141,8 +141,8 @@ export const consent = [
   {
     name: "an owner counts for the quorum of those whom they are not among",
     file: "lib/governance/rules/missing.ts",
-    find: ".filter((name) => mayDecide(name, policy)).length;",
-    replace: ".filter((name) => mayDecide(name, policy) || true).length;",
+    find: ".filter((name) => mayDecide(name, intent)).length;",
+    replace: ".filter((name) => mayDecide(name, intent) || true).length;",
     tests: OWNERS,
   },
   {
@@ -169,14 +169,14 @@ export const consent = [
   {
     name: "an approved change that lacks consents takes no more",
     file: machine,
-    find: "return missingConsents(change, policy).length > 0;",
+    find: "return missingConsents(change, intent).length > 0;",
     replace: "return false;",
     tests: OWNERS,
   },
   {
     name: "an approved change takes consents for ever",
     file: machine,
-    find: "return missingConsents(change, policy).length > 0;",
+    find: "return missingConsents(change, intent).length > 0;",
     replace: "return true;",
     tests: OWNERS,
   },

@@ -13,6 +13,20 @@ const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
   {
+    file: "lib/kit/gather.ts",
+    name: "one anonymous read is answered with all that is there",
+    find: "if (rows.length === limit || characters >= PAGE_CHARACTERS)",
+    replace: "if (rows.length === limit)",
+    tests: ["test/handlers/page_bytes.test.ts"],
+  },
+  {
+    file: "lib/kit/places.ts",
+    name: "any number of wide reads run at a time",
+    find: "if (taken < most) taken++;",
+    replace: "if (taken < Infinity) taken++;",
+    tests: ["test/lib/kit/places.test.ts"],
+  },
+  {
     ...idempotency,
     name: "a repeated request is done again",
     find: "if (!kept || now - kept.at > KEPT_MS) continue;",
@@ -40,8 +54,8 @@ export const http = [
   {
     ...idempotency,
     name: "one person's key gives another person's answer",
-    find: 'token, person ?? "", key]',
-    replace: "token, key]",
+    find: 'token, person ?? "", key,',
+    replace: "token, key,",
   },
   {
     ...kept,
@@ -235,8 +249,9 @@ export const http = [
   {
     ...endpoint,
     name: "no endpoint asks for the token",
-    find: "if (declaration.token === true || (declaration.token && deps.protectAll)) requireToken(request, deps);\n",
-    replace: "",
+    file: "lib/http/admission.ts",
+    find: "if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);",
+    replace: "if (false) requireToken(request, deps);",
     only: "bare handlers access",
   },
   {

@@ -23,6 +23,7 @@ import { link } from "./link.mjs";
 import { operations } from "./operations.mjs";
 import { outcomes } from "./outcomes.mjs";
 import { policy } from "./policy.mjs";
+import { principals } from "./principals.mjs";
 import { program } from "./program.mjs";
 import { recovery } from "./recovery.mjs";
 import { sharedStores } from "./shared_stores.mjs";
@@ -38,6 +39,7 @@ const ROOMS = {
   state_machine: stateMachine,
   consent,
   policy,
+  principals,
   operations,
   watching,
   outcomes,

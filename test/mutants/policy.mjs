@@ -42,15 +42,15 @@ export const policy = [
   {
     ...rules,
     name: "who proposed a change may approve it though the intent forbids it",
-    find: "!policy.self_approval && change.proposer !== null",
-    replace: "false && change.proposer !== null",
+    find: "!policy.self_approval && [proposer, asked_by]",
+    replace: "false && [proposer, asked_by]",
     tests: HTTP,
     only: "bare handlers consent",
   },
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: ": mayDecide(approver, policy) || isOwner(change.target, approver, policy)) &&",
+    find: ": mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&",
     replace: ": true) &&",
   },
   {
@@ -63,7 +63,7 @@ export const policy = [
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: "&&\n      !approvesOwn(change, approver, policy),",
+    find: "&&\n      !approvesOwn(change, approver, intent.policy),",
     replace: ",",
   },
   {
@@ -161,18 +161,25 @@ export const policy = [
     only: "bare handlers consent",
   },
   {
+    file: "lib/governance/intent_in_force.ts",
+    name: "an instance that was left over decides under an intent that is gone",
+    find: "if (update_epoch <= intent.update_epoch) return undefined;",
+    replace: "void update_epoch; if (intent) return undefined;",
+    tests: ["test/lib/governance/entry_facts.test.ts"],
+  },
+  {
     ...names,
     name: "a pattern of targets does not know capital letters",
-    find: 'new RegExp(`^${source}$`, "i")',
-    replace: "new RegExp(`^${source}$`)",
+    find: '.join("|")})$`, "i")',
+    replace: '.join("|")})$`)',
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
     ...names,
     name: "a pattern of targets also covers what merely contains it",
-    find: 'new RegExp(`^${source}$`, "i")',
-    replace: 'new RegExp(source, "i")',
+    find: '.join("|")})$`, "i")',
+    replace: '.join("|")})`, "i")',
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
   },
@@ -203,8 +210,8 @@ export const policy = [
   {
     name: "a model's draft may be minor, so that nobody is asked",
     file: "lib/governance/rules/propose.ts",
-    find: 'granted === "minor" && proposer_kind === "model" ? "standard" : granted',
-    replace: "granted",
+    find: 'const waits = proposer_kind === "model" ||',
+    replace: "const waits =",
     tests: ["test/lib/governance/rules/state_machine.test.ts"],
   },
   {

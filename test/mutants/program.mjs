@@ -11,9 +11,9 @@ export const program = [
   {
     ...start,
     name: "the anchor is not asked at the start",
-    file: "lib/service.ts",
-    find: "await holdAgainstAnchor(deps);",
-    replace: "void holdAgainstAnchor;",
+    file: "lib/governance/open.ts",
+    find: "if (isKnown) await holdAgainstAnchor(deps);",
+    replace: "void [isKnown, holdAgainstAnchor];",
     grave: true,
   },
   {

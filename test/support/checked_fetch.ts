@@ -12,6 +12,8 @@ const COMMON: ErrorCode[] = [
   "host_not_allowed",
   "cross_site",
   "unauthorized",
+  "agent_may_not",
+  "person_required",
   "not_found",
   "method_not_allowed",
   "payload_too_large",
@@ -24,6 +26,7 @@ const COMMON: ErrorCode[] = [
   "interrupted",
   "chain_broken",
   "clock_behind",
+  "intent_outdated",
 ];
 
 /** What a stack trace or a path of this machine looks like. */

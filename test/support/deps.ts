@@ -19,6 +19,7 @@ export async function opened({ intent = {}, clock = testClock(), ...given }: Tes
   const { deps } = await countersign({
     ids: countedIds(),
     store: memoryStore(),
+    pause: async () => {},
     ...given,
     clock,
     intent: intent === null ? undefined : manifest(intent),

@@ -173,7 +173,7 @@ test("every action of every status is offered, or refused with a reason", () => 
   for (const status of STATUSES) {
     const resolution = status === "denied" ? "withdrawn" : null;
     const bare = { ...CHANGE, status, resolution } as ChangeDetail;
-    const allowed = allowedActions(bare, policy);
+    const allowed = allowedActions(bare, intent);
     const change = { ...bare, allowed_actions: allowed } as ChangeDetail;
     const offers = offersOf(change, "cy", policy);
     expect(

@@ -56,7 +56,7 @@ export async function begin(
   if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = await expireIfDue(transaction, record);
   if (expired) return expired;
-  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent.policy);
+  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
@@ -84,7 +84,7 @@ async function refuseHeldBack(
   const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
   refuseMovedTarget(owners, policy);
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
-  if (isEmergency(change, policy)) asked.emergency = true;
+  if (isEmergency(change, product.intent)) asked.emergency = true;
   else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
 }
 

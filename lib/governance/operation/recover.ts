@@ -105,7 +105,7 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
 
 async function isConsented(transaction: Transaction, before: ChangeRecord): Promise<boolean> {
   try {
-    requireOperable(before.change, "apply", transaction.product.intent.policy);
+    requireOperable(before.change, "apply", transaction.product.intent);
   } catch (error) {
     if (error instanceof AppError) return false;
     throw error;

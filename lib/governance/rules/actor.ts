@@ -1,4 +1,5 @@
 /** Who does something, how that is known, and the names that stand for the service itself. */
+import { isAgent, type Principals } from "./principals.ts";
 
 /** The intent's own consent to a minor change. */
 export const POLICY_MINOR = "policy:minor";
@@ -11,21 +12,26 @@ export const POLICY_GUARDRAIL = "policy:guardrail";
 export interface Actor {
   actor: string | null;
   /**
-   * `proxy`: the name is the trusted proxy's or the host's word; `token`: said by a holder of the admin token; `claimed`:
-   * taken at its word; `null`: nobody is named, or it is the service itself.
+   * `proxy`: the name is the trusted proxy's or the host's word; `agent`: the agent came with its secret; `token`: said by a
+   * holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
    */
-  authenticated: "proxy" | "token" | "claimed" | null;
+  authenticated: "proxy" | "agent" | "token" | "claimed" | null;
 }
 
 /** The service itself, under one of its names or none. */
 export const serviceItself = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
+export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
 /** What kind of proposer stands behind a name. */
-export type ProposerKind = "person" | "agent" | "model" | "peer" | "unknown";
+export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
-/** A model and a peer by what their names begin with, a person where the proxy says so. */
-export function proposerKindOf(proposer: string | null, actor?: Actor): ProposerKind {
+/** A model, a peer and an agent by their names, whoever typed them; a person where the proxy says so. */
+export function proposerKindOf(
+  proposer: string | null,
+  { actor, principals = {} }: { actor?: Actor; principals?: Principals } = {},
+): ProposerKind {
   if (proposer === null) return "unknown";
+  if (isAgent(proposer, { principals })) return "agent";
   if (/^llm:/i.test(proposer)) return "model";
   if (/^peer:/i.test(proposer)) return "peer";
   return actor?.authenticated === "proxy" ? "person" : "unknown";

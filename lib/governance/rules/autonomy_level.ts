@@ -1,5 +1,5 @@
 /** Levels of autonomy, after arXiv 2506.12469: the higher, the less a human had to do with what was decided. */
-import { proposerKindOf } from "./actor.ts";
+import { type Actor, POLICY_MINOR, proposerKindOf } from "./actor.ts";
 import type { Change } from "./change.ts";
 
 export const LEVELS = ["L1", "L2", "L3", "L4", "L5"] as const;
@@ -8,8 +8,8 @@ export type Level = (typeof LEVELS)[number];
 export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
   L1: "a human proposed and a human decided",
   L2: "a human edited a model's draft and a human decided",
-  L3: "a model or a peer proposed and a human decided on the proposal as it was",
-  L4: "a standing rule of the intent decided: a minor change, an expiry, a guardrail's rollback",
+  L3: "an agent, a model or a peer proposed and a human decided on the proposal as it was",
+  L4: "a standing rule of the intent decided: a minor change, a guardrail's rollback",
   L5: "the host product changed with neither: drift; must be 0",
 };
 
@@ -22,13 +22,33 @@ export interface ModelDraft {
   at: string;
 }
 
-/** The level of a decision, by who proposed, who decided, and the newest draft of a model on the same place. */
+/** Who decided, and under what. */
+export interface DecidedBy {
+  approver: string | null;
+  /** How the name is known; an entry of an older version does not say. */
+  authenticated?: Actor["authenticated"] | undefined;
+  /** The intent says who is who: names are not taken at their word. */
+  principals: boolean;
+}
+
+/**
+ * The level of a decision, by who proposed, who decided, and the newest draft of a model on the same place. `unattributed`:
+ * a name that is merely claimed, where the intent says who is who. `null`: nobody decided, as when time ran out or an agent
+ * took its own proposal back.
+ */
 export function levelOf(
-  change: Pick<Change, "proposer" | "approver" | "created_at">,
+  change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,
+  { approver, authenticated, principals }: DecidedBy,
   draft: ModelDraft | undefined,
-): Level {
-  if (change.approver?.startsWith("policy:")) return "L4";
-  if (["model", "peer"].includes(proposerKindOf(change.proposer))) return "L3";
+): Level | "unattributed" | null {
+  if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
+  if (authenticated === "agent") return null;
+  const kind = change.proposer_kind ?? proposerKindOf(change.proposer);
+  if (["agent", "model", "peer"].includes(kind)) return "L3";
+  if (principals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
   const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;
   return since >= 0 && since <= EDIT_MS ? "L2" : "L1";
 }
+
+const isClaimed = (authenticated: DecidedBy["authenticated"]): boolean =>
+  authenticated === "token" || authenticated === "claimed" || !authenticated;

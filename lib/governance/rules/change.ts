@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Sha256 } from "../../kit/platform.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
+import { PROPOSER_KINDS } from "./actor.ts";
 
 export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
 export const TIERS = ["minor", "standard", "major"] as const;
@@ -56,6 +57,10 @@ export const changeSchema = z.object({
   /** The KPI that `expected_delta_k` is about. */
   kpi: z.string().nullable(),
   proposer: z.string().nullable(),
+  /** Absent where an earlier version recorded the change. */
+  proposer_kind: z.enum(PROPOSER_KINDS).optional(),
+  /** Of a model's draft: who asked for it. */
+  asked_by: z.string().nullable().optional(),
   status: z.enum(STATUSES),
   /** Why a `denied` change ended; `null` otherwise. */
   resolution: z.enum(RESOLUTIONS).nullable(),

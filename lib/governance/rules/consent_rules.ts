@@ -1,5 +1,6 @@
 /** What an intent may ask of a consent beyond the tier's quorum. */
-import { approver, count, finite, list, object, pattern } from "./intent_parts.ts";
+import { list, object } from "./fields.ts";
+import { approver, count, finite, pattern } from "./intent_parts.ts";
 import { windows } from "./windows.ts";
 import * as z from "zod";
 

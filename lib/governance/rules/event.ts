@@ -31,6 +31,8 @@ export interface Detail {
   approver?: string | null;
   note?: string | null;
   required_approvers?: number;
+  proposer_kind?: Change["proposer_kind"];
+  asked_by?: Change["asked_by"];
   supersedes?: Change["supersedes"];
   digest?: string;
   kpis?: Record<string, number>;
@@ -42,13 +44,18 @@ export interface Detail {
   verdict?: NonNullable<Change["review"]>["verdict"];
 }
 
-/** Reads an entry; a detail that is no JSON object says nothing. */
-export function eventOf(entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent {
-  let detail: unknown;
+/** Reads an entry. */
+export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
+  ...entry,
+  detail: detailIn(entry.detail),
+});
+
+/** Reads the text of a detail; one that is no JSON object says nothing. */
+export function detailIn(text: string): Detail {
   try {
-    detail = JSON.parse(entry.detail);
+    const detail: unknown = JSON.parse(text);
+    return typeof detail === "object" && detail !== null ? detail : {};
   } catch {
-    detail = undefined;
+    return {};
   }
-  return { ...entry, detail: typeof detail === "object" && detail !== null ? detail : {} };
 }

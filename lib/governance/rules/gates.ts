@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { isEmergency, isReviewDue } from "./break_glass.ts";
 import type { Change } from "./change.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent } from "./intent.ts";
 import { matchesAny } from "./names.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
 import type { Hold } from "./hold.ts";
@@ -31,7 +31,7 @@ export type Gate = z.infer<typeof gateSchema>;
 
 /** What the gates of a change are judged by. */
 export interface Circumstances {
-  policy: Policy;
+  intent: Intent;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
@@ -46,14 +46,15 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { policy, conflicts, operation, guardrail, owners, holds }: Circumstances,
+  { intent, conflicts, operation, guardrail, owners, holds }: Circumstances,
 ): Gate[] {
+  const { policy } = intent;
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
-  const { given, needed } = quorumOf(change, policy);
+  const { given, needed } = quorumOf(change, intent);
   if (status === "pending_consent" || status === "approved") {
-    if (isEmergency(change, policy)) add("consent", "pass", "approved in an emergency");
+    if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
     else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(
@@ -61,14 +62,14 @@ export function gatesOf(
         given >= needed ? "pass" : "block",
         `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
       );
-    for (const { rule, count, of } of missingConsents(change, policy).filter(({ rule }) => rule !== QUORUM))
+    for (const { rule, count, of } of missingConsents(change, intent).filter(({ rule }) => rule !== QUORUM))
       add("owners", "block", `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}`);
     if (matchesAny(target, policy.forbidden_targets))
       add("forbidden_target", "block", `${target} is under the intent's forbidden_targets`);
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
-    for (const { gate, message } of holds) add(gate, isEmergency(change, policy) ? "warn" : "block", message);
+    for (const { gate, message } of holds) add(gate, isEmergency(change, intent) ? "warn" : "block", message);
     const moved = owners && targetMoved(owners);
     if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");

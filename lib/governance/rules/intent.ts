@@ -6,7 +6,9 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
-import { approver, count, filled, finite, list, object, pattern, unknown } from "./intent_parts.ts";
+import { filled, list, object, unknown } from "./fields.ts";
+import { approver, count, finite, pattern } from "./intent_parts.ts";
+import { principalsSchema, refuseImpostors } from "./principals.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -37,6 +39,7 @@ export const policySchema = object({
     max_affected_users: count(0).optional(),
     max_risk: z.enum(RISKS, `must be one of ${RISKS.join(", ")}`).default("low"),
     max_per_day: count(0).optional(),
+    agents: z.boolean("must be true or false").optional(),
   }).optional(),
   required_approvers: object({ standard: count(1).default(1), major: count(1).default(1) }).default({
     standard: 1,
@@ -65,6 +68,7 @@ const shape = {
   update_epoch: z.int("must be a whole number above 0").positive("must be a whole number above 0"),
   kpis: z.record(kpiName, kpiSchema, "must be an object").default({}),
   policy: policySchema.prefault({}),
+  principals: principalsSchema.default({}),
 };
 const FIELDS = Object.keys(shape);
 /** Rules that stand where nobody reads them. */
@@ -77,9 +81,12 @@ const MOST_BYTES = 256 * 1024;
 const manifestSchema = z.looseObject(shape, "must be an object");
 
 /** A manifest whose rules can come into force as they are meant. */
-export const intentSchema = manifestSchema.check(({ value, issues }) =>
-  refuseUnreachable(value, (path, message) => issues.push({ code: "custom", input: value, path, message })),
-);
+export const intentSchema = manifestSchema.check(({ value, issues }) => {
+  const refuse = (path: PropertyKey[], message: string) =>
+    void issues.push({ code: "custom", input: value, path, message });
+  refuseUnreachable(value, refuse);
+  refuseImpostors(value, refuse);
+});
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
@@ -158,7 +165,6 @@ function wrongAtTheTop(stated: unknown): string[] {
   const fields = Object.keys(Object(stated)).filter((field) => !FIELDS.includes(field) && !field.startsWith("x-"));
   return fields.flatMap((field) => {
     if (isSlip(field, FIELDS)) return `the product intent ${unknown([field], FIELDS)}`;
-    if (field.toLowerCase() === "principals") return "principals are not checked by this version";
     return MISPLACED.includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
   });
 }

@@ -1,10 +1,8 @@
-/** What the fields of an intent are made of. */
+/** What the rules of an intent are made of. */
 import * as z from "zod";
-import { nearest } from "../../kit/nearest.ts";
+import { filled } from "./fields.ts";
 import { sameName } from "./names.ts";
 
-/** Text that says something. */
-export const filled = z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 /** A number as JSON has it. */
 export const finite = z.number("must be a finite number");
 /** A whole number of at least `min`. */
@@ -19,14 +17,3 @@ export const approver = filled
   .max(200, "must have 200 characters at most")
   .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
   .transform(sameName);
-/** Any number of items. */
-export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");
-/** A rule that is misspelt must never be a rule that is absent. */
-export const object = <T extends z.ZodRawShape>(shape: T) =>
-  z.strictObject(shape, {
-    error: ({ code, keys }) =>
-      code === "unrecognized_keys" ? unknown(keys ?? [], Object.keys(shape)) : "must be an object",
-  });
-/** What a field that no rule has was meant to be. */
-export const unknown = (keys: readonly string[], known: readonly string[]): string =>
-  `has no field ${keys.map((key) => `${key}: did you mean ${nearest(key, known)}?`).join(" ")}`;

@@ -2,9 +2,8 @@
 import * as z from "zod";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
-import type { Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
-import { approvesOwn, consentsNeeded, mayDecide, standingApprovals } from "./policy.ts";
+import { approvesOwn, type Electorate, consentsNeeded, mayDecide, standingApprovals } from "./policy.ts";
 
 export const missingSchema = z.object({
   /** `required_approvers`, or `owners` with the targets of the rule. */
@@ -20,21 +19,21 @@ export type Missing = z.infer<typeof missingSchema>;
 export const QUORUM = "required_approvers";
 
 /** What each rule still lacks; empty when apply has all that it asks for, an emergency's consents included. */
-export const missingConsents = (change: Change, policy: Policy): Missing[] =>
-  isEmergency(change, policy) ? [] : missingOrdinary(change, policy);
+export const missingConsents = (change: Change, intent: Electorate): Missing[] =>
+  isEmergency(change, intent) ? [] : missingOrdinary(change, intent);
 
 /** What quorum and owners still lack, emergency or not. */
-export function missingOrdinary(change: Change, policy: Policy): Missing[] {
-  const standing = standingNames(change, policy);
+export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
+  const standing = standingNames(change, intent);
   const still = (names: readonly string[]) =>
-    names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
-  const { given, needed } = quorumOf(change, policy);
+    names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, intent.policy));
+  const { given, needed } = quorumOf(change, intent);
   const quorum: Missing = {
     rule: QUORUM,
     count: needed - given,
-    of: still([...new Set(policy.approvers ?? [])]),
+    of: still([...new Set(intent.policy.approvers ?? [])]),
   };
-  const owned = policy.owners
+  const owned = intent.policy.owners
     .filter(({ targets }) => matchesAny(change.target, targets))
     .map(({ targets, approvers, required }): Missing => {
       const named = [...new Set(approvers)];
@@ -45,13 +44,13 @@ export function missingOrdinary(change: Change, policy: Policy): Missing[] {
 }
 
 /** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
-export function quorumOf(change: Change, policy: Policy): { given: number; needed: number } {
-  const given = standingNames(change, policy).filter((name) => mayDecide(name, policy)).length;
-  return { given, needed: consentsNeeded(change, policy) };
+export function quorumOf(change: Change, intent: Electorate): { given: number; needed: number } {
+  const given = standingNames(change, intent).filter((name) => mayDecide(name, intent)).length;
+  return { given, needed: consentsNeeded(change, intent.policy) };
 }
 
-const standingNames = (change: Change, policy: Policy): string[] => [
+const standingNames = (change: Change, intent: Electorate): string[] => [
   ...new Set(
-    standingApprovals(change, policy).flatMap(({ approver, emergency }) => (emergency ? [] : sameName(approver))),
+    standingApprovals(change, intent).flatMap(({ approver, emergency }) => (emergency ? [] : sameName(approver))),
   ),
 ];

@@ -3,8 +3,12 @@ import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent, Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
+import { isAgent } from "./principals.ts";
+
+/** The part of an intent that says who may consent. */
+export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
 type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
@@ -48,37 +52,42 @@ export function refuseForbiddenTarget(target: string, policy: Policy): void {
 }
 
 /** 403 unless this person may consent to this change under the intent. */
-export function requireApprover(change: Change, approver: string, policy: Policy): void {
-  requireDecider(change, approver, policy);
-  if (approvesOwn(change, approver, policy))
+export function requireApprover(change: Change, approver: string, intent: Electorate): void {
+  requireDecider(change, approver, intent);
+  if (approvesOwn(change, approver, intent.policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
-/** 403 unless the intent lets this person decide on this change: as an approver, or as an owner of its target. */
-export function requireDecider({ target }: Change, name: string, policy: Policy): void {
-  if (mayDecide(name, policy) || isOwner(target, name, policy)) return;
-  throw new AppError("not_an_approver", `${name} is not among the intent's approvers`);
+/** 403 unless the intent lets whom this name means decide on this change: as an approver, or as an owner of its target. */
+export function requireDecider({ target }: Change, name: string, intent: Electorate): void {
+  if (mayDecide(name, intent) || isOwner(target, name, intent)) return;
+  const why = isAgent(name, intent)
+    ? "is an agent's name, and agents give no consent"
+    : "is not among the intent's approvers";
+  throw new AppError("not_an_approver", `${name} ${why}`);
 }
 
-const isOwner = (target: string, name: string, { owners }: Policy): boolean =>
-  owners.some(({ targets, approvers }) => approvers.includes(sameName(name)) && matchesAny(target, targets));
+/** No agent is an owner: the load refuses an intent that names one. */
+const isOwner = (target: string, name: string, { policy }: Electorate): boolean =>
+  policy.owners.some(({ targets, approvers }) => approvers.includes(sameName(name)) && matchesAny(target, targets));
 
 /** Whether the intent lets this person decide on any change. */
-export const mayDecide = (approver: string, policy: Policy): boolean =>
-  policy.approvers === undefined || policy.approvers.includes(sameName(approver));
+export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
+  !isAgent(approver, { principals }) &&
+  (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
 
-/** Whether this would be a consent to one's own proposal, where the intent has none of that. */
-export const approvesOwn = (change: Change, approver: string, policy: Policy): boolean =>
-  !policy.self_approval && change.proposer !== null && sameName(change.proposer) === sameName(approver);
+/** Whether this would be a consent to one's own proposal, where the intent has none of that; who asked a model is a proposer too. */
+export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
+  !policy.self_approval && [proposer, asked_by].some((name) => name && sameName(name) === sameName(approver));
 
 /** The consents of a change that still count under today's intent. */
-export const standingApprovals = (change: Change, policy: Policy): Approval[] =>
+export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
     ({ approver, emergency }) =>
       (emergency
-        ? policy.break_glass?.approvers.includes(sameName(approver))
-        : mayDecide(approver, policy) || isOwner(change.target, approver, policy)) &&
-      !approvesOwn(change, approver, policy),
+        ? intent.policy.break_glass?.approvers.includes(sameName(approver))
+        : mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&
+      !approvesOwn(change, approver, intent.policy),
   );
 
 /** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */

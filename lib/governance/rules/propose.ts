@@ -10,10 +10,11 @@ export function propose(command: Extract<Command, { type: "propose" }>, context:
   const { input, minor_today, target_owner, live, asked } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
-  const proposer_kind = proposerKindOf(input.proposer ?? null, actor);
+  const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
   const granted = tierOf(input, policy, minor_today);
-  // A model's draft always waits for people.
-  const tier = granted === "minor" && proposer_kind === "model" ? "standard" : granted;
+  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
+  const waits = proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
+  const tier = granted === "minor" && waits ? "standard" : granted;
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");

@@ -1,8 +1,9 @@
 /** The intent's rules in words, one sentence each, so that whoever wrote them can see that they were understood. */
 import type { Intent } from "./intent.ts";
+import type { Principals } from "./principals.ts";
 
 /** What is in force; what forbids nothing is said too, since silence reads as safety. */
-export function rulesInForce({ policy, kpis }: Intent): string[] {
+export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
   const { minor, required_approvers, approvers, forbidden_targets, guardrails } = policy;
   const { standard, major } = required_approvers;
   return [
@@ -41,10 +42,26 @@ export function rulesInForce({ policy, kpis }: Intent): string[] {
         `when ${kpi} is worse by more than ${max_regression} within 24 hours of an apply, ${action === "rollback" ? "it is rolled back" : "that is marked"}`,
     ),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
+    ...whoIsWho(principals),
   ];
 }
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
+
+function whoIsWho(principals: Principals): string[] {
+  const of = (kind: string): string =>
+    Object.keys(principals)
+      .filter((name) => principals[name]!.kind === kind)
+      .join(", ");
+  const [people, agents] = [of("person"), of("agent")];
+  if (!people && !agents) return ["the intent names nobody: names are taken at their word"];
+  return [
+    ...(people ? [`known as people are ${people}`] : []),
+    agents
+      ? `agents with a secret of their own, which propose and withdraw only, are ${agents}`
+      : "there are no agents",
+  ];
+}
 
 function minorRule({
   kinds,
@@ -52,12 +69,14 @@ function minorRule({
   max_affected_users,
   max_risk,
   max_per_day,
+  agents,
 }: NonNullable<Intent["policy"]["minor"]>): string {
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
   const bounds = [
     max_affected_users === undefined ? "any number of people" : `at most ${max_affected_users} people`,
     `${max_risk} risk`,
     max_per_day === undefined ? "any number a day" : `at most ${max_per_day} a day`,
+    ...(agents ? ["an agent's proposal too"] : []),
   ];
   return `a change of ${kinds.join(", ")} on ${targets.join(", ")} may be minor, which needs no consent: ${bounds.join(", ")}`;
 }

@@ -5,7 +5,7 @@ import { eventOf } from "./event.ts";
 
 export const signerSchema = z.object({
   approver: z.string(),
-  authenticated: z.enum(["proxy", "token", "claimed"]).nullable(),
+  authenticated: z.enum(["proxy", "agent", "token", "claimed"]).nullable(),
   /** The key that signed; `null`: the consent is not signed. */
   key: z.string().nullable(),
 });

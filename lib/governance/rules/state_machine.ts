@@ -9,7 +9,7 @@ import { emergencyOf, isEmergency, isReviewDue, requireEmergencyApprover, requir
 import type { Change, Status } from "./change.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
-import type { Policy } from "./intent.ts";
+import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
 import { missingConsents, missingOrdinary, quorumOf } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
@@ -38,18 +38,18 @@ const isFrom = (step: Step, status: Status): boolean => (TABLE[step].from as rea
 const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
 
 /** What may be asked of a change: what its status allows, and further consents while an approved one lacks some. */
-export function allowedActions(change: Change, policy: Policy): Action[] {
+export function allowedActions(change: Change, intent: Intent): Action[] {
   const may = (step: Step): boolean => {
-    if (step === "approve" && change.status === "approved") return missingConsents(change, policy).length > 0;
+    if (step === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
     return isFrom(step, change.status) && (step !== "revoke" || change.approvals.length > 0);
   };
   return (Object.keys(TABLE) as Step[]).filter(isAction).filter(may);
 }
 
 /** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
-function transition(change: Change, step: Step, policy: Policy): Status {
+function transition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
-  const allowed = allowedActions(change, policy);
+  const allowed = allowedActions(change, intent);
   if (isAction(step) ? allowed.includes(step) : isFrom(step, status)) return TABLE[step].to;
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
@@ -63,38 +63,38 @@ function transition(change: Change, step: Step, policy: Policy): Status {
 export function decide(change: Change | undefined, command: Command, context: Context): Decided {
   if (command.type === "propose") return propose(command, context);
   if (!change) throw new TypeError(`there is no change to ${command.type}`);
-  const { policy } = context.intent;
+  const { intent } = context;
   const told = { digest: change.digest, manifest_hash: context.manifest_hash, ...context.actor };
   switch (command.type) {
     case "succeed": {
-      const status = transition(change, command.operation, policy);
+      const status = transition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
       return { event_type, detail: { status, ...command.circumstance, ...told } };
     }
     case "fail": {
-      transition(change, command.operation, policy);
+      transition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_apply_failed" : "change_rollback_failed";
       return { event_type, detail: { status: change.status, ...command.circumstance, ...told } };
     }
     case "drift":
-      transition(change, "rollback", policy);
+      transition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
     case "review":
-      return { event_type: "emergency_reviewed", detail: { ...reviewOf(change, command, policy), ...told } };
+      return { event_type: "emergency_reviewed", detail: { ...reviewOf(change, command, intent), ...told } };
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, policy), ...told },
+        detail: { ...consent(change, command, context), ...told },
       };
   }
 }
 
 /** Whether an operation may be begun; before an apply, consent is asked again under today's intent. */
-export function requireOperable(change: Change, operation: Operation, policy: Policy): void {
-  transition(change, operation, policy);
+export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
+  transition(change, operation, intent);
   if (operation === "rollback") return;
-  refuseForbiddenTarget(change.target, policy);
-  const missing = missingConsents(change, policy);
+  refuseForbiddenTarget(change.target, intent.policy);
+  const missing = missingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
   throw new AppError("consent_incomplete", `consents are missing under today's intent: ${lacks}`, {
@@ -104,31 +104,31 @@ export function requireOperable(change: Change, operation: Operation, policy: Po
 }
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
-export function requireRehearsable(change: Change, operation: Operation, policy: Policy): void {
-  if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, policy);
-  if (operation === "apply") refuseForbiddenTarget(change.target, policy);
+export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
+  if (operation === "rollback" || change.status !== "pending_consent") transition(change, operation, intent);
+  if (operation === "apply") refuseForbiddenTarget(change.target, intent.policy);
 }
 
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
-function consent(change: Change, command: Consent, policy: Policy): object {
+function consent(change: Change, command: Consent, { intent, actor }: Context): object {
   const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
-  const status = isFurther && !isEmergency(change, policy) ? change.status : transition(change, command.type, policy);
+  const status = isFurther && !isEmergency(change, intent) ? change.status : transition(change, command.type, intent);
   const from = change.status === "approved" ? { from: change.status } : {};
   if (command.type === "expire") {
-    const note = `no consent within ${policy.consent_ttl_hours} hours`;
+    const note = `no consent within ${intent.policy.consent_ttl_hours} hours`;
     return { decision: "expired", status, approver: POLICY_EXPIRY, note };
   }
   if (command.type === "lapse") {
-    const note = `not applied within ${policy.approval_ttl_hours} hours`;
+    const note = `not applied within ${intent.policy.approval_ttl_hours} hours`;
     return { decision: "lapsed", status, ...from, approver: POLICY_EXPIRY, note };
   }
   if (command.type === "approve" && command.emergency)
-    return { ...emergencyApproval(change, command, policy), ...from };
-  if (command.type === "approve") return { ...approval(change, command, status, policy), ...from };
+    return { ...emergencyApproval(change, command, intent), ...from };
+  if (command.type === "approve") return { ...approval(change, command, status, intent), ...from };
   const { name, note } = command;
   if (command.type === "deny") {
-    requireDecider(change, name, policy);
+    requireDecider(change, name, intent);
     return { decision: "denied", status, approver: name, note };
   }
   if (command.type === "revoke") {
@@ -136,8 +136,12 @@ function consent(change: Change, command: Consent, policy: Policy): object {
       throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
-  if (change.proposer !== null && sameName(change.proposer) !== sameName(name))
-    throw new AppError("not_the_proposer", `only ${change.proposer}, who proposed this change, may withdraw it`);
+  // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
+  const own = change.proposer === null ? actor.authenticated !== "agent" : sameName(change.proposer) === sameName(name);
+  if (!own) {
+    const who = change.proposer === null ? "a person" : `${change.proposer}, who proposed this change,`;
+    throw new AppError("not_the_proposer", `only ${who} may withdraw it`);
+  }
   return { decision: "withdrawn", status, approver: name, note };
 }
 
@@ -146,16 +150,16 @@ function approval(
   change: Change,
   { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
   approved: Status,
-  policy: Policy,
+  intent: Intent,
 ): object {
   // A consent that no longer counts does not keep its name from giving another.
-  if (hasConsented(change, name, policy))
+  if (hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
-  requireApprover(change, name, policy);
+  requireApprover(change, name, intent);
   const after = { ...change, approvals: [...change.approvals, { approver: name, note, at: "" }] };
-  const { given, needed } = quorumOf(after, policy);
+  const { given, needed } = quorumOf(after, intent);
   const decided = {
     decision: "approved",
     status: change.status,
@@ -163,12 +167,12 @@ function approval(
     note,
     progress: `${given} of ${needed}`,
   };
-  const isApproved = change.status === approved || missingOrdinary(after, policy).length === 0;
+  const isApproved = change.status === approved || missingOrdinary(after, intent).length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
 
-const hasConsented = (change: Change, name: string, policy: Policy, inEmergency = false): boolean =>
-  standingApprovals(change, policy).some(
+const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>
+  standingApprovals(change, intent).some(
     ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
   );
 
@@ -176,16 +180,16 @@ const hasConsented = (change: Change, name: string, policy: Policy, inEmergency 
 function emergencyApproval(
   change: Change,
   { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
-  policy: Policy,
+  intent: Intent,
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
-  requireEmergencyApprover(change, name, policy);
-  if (hasConsented(change, name, policy, true))
+  requireEmergencyApprover(change, name, intent);
+  if (hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
     });
   const approvals = [...change.approvals, { approver: name, note, at: "", emergency: true as const }];
-  const { given, needed } = emergencyOf({ ...change, approvals }, policy)!;
+  const { given, needed } = emergencyOf({ ...change, approvals }, intent)!;
   const decided = {
     decision: "approved",
     emergency: true,
@@ -195,22 +199,22 @@ function emergencyApproval(
     progress: `${given} of ${needed}`,
   };
   if (given < needed) return decided;
-  return { ...decided, status: "approved", target_owner, review_hours: policy.break_glass!.review_hours };
+  return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
 function reviewOf(
   change: Change,
   { name, note, verdict }: Extract<Command, { type: "review" }>,
-  policy: Policy,
+  intent: Intent,
 ): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {
       change_id,
       current_status: status,
-      allowed: allowedActions(change, policy),
+      allowed: allowedActions(change, intent),
     });
-  requireReviewer(change, name, policy);
+  requireReviewer(change, name, intent);
   return { status, verdict, approver: name, note };
 }
 
@@ -272,6 +276,8 @@ function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeStat
   if (detail.status !== status || detail.digest === undefined) return undefined;
   const change: Lifecycle = {
     change_id,
+    ...(detail.proposer_kind === undefined ? {} : { proposer_kind: detail.proposer_kind }),
+    ...(detail.asked_by === undefined ? {} : { asked_by: detail.asked_by }),
     status,
     resolution: null,
     created_at: timestamp,

@@ -1,7 +1,7 @@
 /** When the intent lets changes be applied: periods that it denies, and hours of the week that it allows. */
 import * as z from "zod";
 import { HOUR_MS } from "../../kit/days.ts";
-import { list, object } from "./intent_parts.ts";
+import { list, object } from "./fields.ts";
 
 /** The days of a week, as the intent names them. */
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;

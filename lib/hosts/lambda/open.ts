@@ -8,7 +8,7 @@ import { type Log, systemClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { functionCapabilities, tokenCapability } from "../capabilities.ts";
-import { type Settings, settingsOf } from "../settings.ts";
+import { settingsOf } from "../settings.ts";
 import { credentialsOf, type Environment, regionOf, required } from "./environment.ts";
 import type { Access } from "./groups.ts";
 import { withSecrets } from "./secrets.ts";
@@ -45,7 +45,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     store,
     log,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
-    capabilities: [...functionCapabilities(told), writes ? tokenCapability(settings) : tokenElsewhere(settings)],
+    capabilities: [...functionCapabilities(told), tokenCapability(settings)],
   });
   return Object.assign(deps, await parts?.(told, deps));
 }
@@ -66,12 +66,6 @@ export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>
     return done();
   };
 }
-
-/** A function that only reads is not given the secrets; whether writes need a token it is told by the setting beside it. */
-const tokenElsewhere = ({ allowAnonymousWrites, adminToken }: Settings) =>
-  tokenCapability(
-    allowAnonymousWrites ? { adminToken, allowAnonymousWrites } : { adminToken: "held by the functions that write" },
-  );
 
 /** Checks what `openProduct` checks, and writes nothing: a new table is begun by the first function that writes. */
 async function openToRead(deps: Deps): Promise<void> {

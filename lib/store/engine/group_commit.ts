@@ -6,7 +6,7 @@ import type { Clock } from "../../kit/platform.ts";
 import { type Store, StoreBusy } from "../store.ts";
 import { type Job, queued } from "./queue.ts";
 import { inner, nameOf, type Version, type View } from "./view.ts";
-import { bytesOf, overlay, writeSet } from "./write_set.ts";
+import { bytesOf, listOver, writeSet } from "./write_set.ts";
 
 /** One try to carry a batch. Whatever its methods reject with ends it, and nothing of it is kept. */
 export interface Attempt extends View {
@@ -154,8 +154,7 @@ function batchOver(base: Attempt, most: Engine["most"]): Batch {
       return keys.map((key) => written.get(key.collection)?.get(key.id) ?? read.get(nameOf(key)));
     },
     list(collection, options) {
-      const { below, over } = overlay(written.get(collection), options);
-      return orFail(async () => over(await base.list(collection, below)));
+      return orFail(async () => listOver(written.get(collection), options, (below) => base.list(collection, below)));
     },
     accept(versions) {
       const further = versions.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;

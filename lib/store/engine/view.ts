@@ -71,7 +71,9 @@ export function readsOf(view: View): Reads {
     },
     async texts(collection: string, which: ListOptions | readonly string[]) {
       const rows = await ("limit" in which ? pageOf(collection, which) : versionsOf(collection, which));
-      return rows.flatMap((row): Text | [] => (row?.json ? { id: row.id, text: row.json.text } : []));
+      const found: Text[] = [];
+      for (const row of rows) if (row?.json) found.push({ id: row.id, text: row.json.text });
+      return found;
     },
   };
 }

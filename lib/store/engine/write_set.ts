@@ -96,8 +96,8 @@ export function writeSet(view: View): WriteSet {
     async list(collection, options) {
       mustBeOpen();
       const own = await written(touched.filter((slot) => slot.collection === collection));
-      const { below, over } = overlay(new Map(own.map((version) => [version.id, version])), options);
-      return over(await view.list(collection, below));
+      const versions = new Map(own.map((version) => [version.id, version]));
+      return listOver(versions, options, (below) => view.list(collection, below));
     },
   });
 
@@ -129,24 +129,31 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
   return version;
 }
 
-/** Lays the versions of one collection over a page. `below`: what to list, so that it is full whatever they cover. */
-export function overlay(
+/** Lists what lies below with the versions of one collection over it; what they hide there is made up for. */
+export function listOver<P extends Awaitable<readonly Row[]>>(
   versions: ReadonlyMap<string, Version> | undefined,
   options: ListOptions<boolean>,
-): { below: ListOptions<boolean>; over(page: readonly Row[]): readonly Row[] } {
+  below: (options: ListOptions<boolean>) => P,
+): P {
   const { after, limit, reverse = false, prefix = "" } = options;
   const comesBefore = (a: string, b: string): boolean => (reverse ? a > b : a < b);
-  const own = [...(versions?.values() ?? [])].filter(
-    ({ id }) => id.startsWith(prefix) && (after === undefined || comesBefore(after, id)),
-  );
-  if (own.length === 0) return { below: options, over: (page) => page };
-  return {
-    below: { ...options, limit: limit + own.length },
-    over: (page) =>
-      [...page.filter(({ id }) => !versions!.has(id)), ...own.filter(({ json }) => json)]
-        .sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1))
-        .slice(0, limit),
+  const own: Version[] = [];
+  for (const version of versions?.values() ?? [])
+    if (version.id.startsWith(prefix) && (after === undefined || comesBefore(after, version.id))) own.push(version);
+  const page = below(options);
+  if (own.length === 0) return page;
+
+  const over = (rows: readonly Row[]): readonly Row[] => {
+    const left = rows.filter(({ id }) => !versions!.has(id));
+    const last = left.length < limit ? undefined : left[limit - 1]!.id;
+    const added = own.filter(({ id, json }) => json && (last === undefined || comesBefore(id, last)));
+    if (added.length === 0) return left.slice(0, limit);
+    return [...left, ...added].sort((a, b) => (comesBefore(a.id, b.id) ? -1 : 1)).slice(0, limit);
   };
+  return onceThere(page, (rows) => {
+    const hides = rows.length === limit && rows.some(({ id }) => versions!.has(id));
+    return hides ? onceThere(below({ ...options, limit: limit + own.length }), over) : over(rows);
+  }) as P;
 }
 
 /** How many bytes of text versions have. */

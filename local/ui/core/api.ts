@@ -83,10 +83,12 @@ export async function post<T>(path: string, fields: Fields, { revision, key }: C
 
 /** A token that a header can carry; others are refused here, in the words in which the service would. */
 function sendable(token: string): string {
-  if (/^[\x20-\x7e]+$/.test(token)) return token;
+  if (fitsHeader(token)) return token;
   const error = "the token holds characters that no header can carry";
   throw new Refused({ error, code: "unauthorized", status: 401 });
 }
+
+const fitsHeader = (token: string): boolean => /^[\x20-\x7e]+$/.test(token);
 
 /** The form of a request. */
 export function formOf(fields: Fields): URLSearchParams {
@@ -109,9 +111,12 @@ export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof Refused && error.refusal.code === "product_runtime_disabled";
 
 async function request(url: string, init: RequestInit): Promise<Response> {
+  const headers = new Headers(init.headers);
+  // Reads may be protected too.
+  if (fitsHeader(adminToken.get())) headers.set("x-svc-admin-token", adminToken.get());
   let response: Response;
   try {
-    response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init });
+    response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
   } catch (error) {
     const gone = (error as Error).name;
     if (gone === "AbortError") throw error;

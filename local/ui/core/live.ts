@@ -1,6 +1,7 @@
 /** Keeps what is shown fresh: server-sent events, or, where they do not get through, asking every few seconds. */
 import type { AuditEntry, GrowthRow } from "./api_types.ts";
 import { address, contact } from "./api.ts";
+import { adminToken } from "./session.ts";
 import { value } from "./value.ts";
 
 /** Something that happened at the service; `null` when anything may have. */
@@ -56,6 +57,8 @@ export function startLive(): void {
     become("offline");
     fallBack();
   });
+  // With a token what was refused may be read.
+  adminToken.subscribe(() => tell(null));
   if (!document.hidden) begin();
 }
 

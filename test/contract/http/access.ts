@@ -71,18 +71,43 @@ export function accessRules(open: Open): void {
   test.each([
     ["ana", "ana", 200],
     ["Ana", " ANA ", 200],
-    ["ana", "bo", 403],
-    ["ana", "", 403],
-    ["ana", undefined, 403],
-  ])("with a trusted proxy, approver %j for the person %j: %i", async (approver, person, status) => {
+    ["ana", "bo", 403, "identity_mismatch"],
+    ["ana", "", 403, "person_required"],
+    ["ana", " ", 403, "person_required"],
+    ["ana", undefined, 403, "person_required"],
+  ])("with a trusted proxy, approver %j for the person %j: %i", async (approver, person, status, code?: string) => {
     const api = await open({ identityHeader: PERSON });
     const { change_id } = (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body;
     const headers = person === undefined ? {} : { [PERSON]: person };
     const reply = await api.post("approve", { change_id, approver }, headers);
     expect(reply.status).toBe(status);
-    if (status === 403) expect(reply.body.code).toBe("identity_mismatch");
+    if (code) expect(reply.body.code).toBe(code);
     const { status: now } = await api.change(change_id);
     expect(now).toBe(status === 200 ? "approved" : "pending_consent");
+  });
+
+  test("with a trusted proxy every product write of a person needs a person, and a feed needs none", async () => {
+    const api = await open({ identityHeader: PERSON });
+    const { change_id } = (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body;
+    const before = await api.steps();
+    for (const path of ["propose", "propose-crm-followup", "approve", "deny", "withdraw", "apply", "rollback"])
+      expect(await api.post(path, { change_id }), path).toMatchObject({
+        status: 403,
+        body: { code: "person_required" },
+      });
+    expect(await api.steps()).toEqual(before);
+    expect((await api.post("kpi", { csat: 4 })).status).toBe(200);
+  });
+
+  test("with a trusted proxy who decides need not be said twice", async () => {
+    const api = await open({ identityHeader: PERSON });
+    const propose = async () => (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body.change_id;
+    const [first, second, third] = [await propose(), await propose(), await propose()];
+    const approved = await api.post("approve", { change_id: first }, { [PERSON]: "ana" });
+    expect(approved.body.approvals).toMatchObject([{ approver: "ana" }]);
+    expect((await api.post("deny", { change_id: second }, { [PERSON]: "bo" })).body.change.approver).toBe("bo");
+    expect((await api.post("withdraw", { change_id: third }, { [PERSON]: "pat" })).status).toBe(200);
+    expect((await api.post("approve", { change_id: first, approver: "" }, { [PERSON]: "ana" })).status).toBe(400);
   });
 
   test("with a trusted proxy the proposer is the person it names", async () => {

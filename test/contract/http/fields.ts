@@ -250,6 +250,7 @@ export function fieldRules(open: Open): void {
       risk: "medium",
       kpi: null,
       proposer: null,
+      proposer_kind: "unknown",
       status: "pending_consent",
       resolution: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -123,6 +123,7 @@ export function viewRules(open: Open): void {
         summary: pending.summary,
         expected_delta_k: 2.5,
         affected_users: 7,
+        proposer_kind: "unknown",
         required_approvers: 2,
         approvals: [],
         missing: [{ rule: "required_approvers", count: 2, of: [] }],

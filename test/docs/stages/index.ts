@@ -3,6 +3,7 @@ import type { Stage, Story } from "../story.ts";
 import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
+import { principals } from "./principals.ts";
 import { stores } from "./stores.ts";
 import { webhookAdapter } from "./webhook_adapter.ts";
 import { webhooks } from "./webhooks.ts";
@@ -21,6 +22,7 @@ export interface Own {
 }
 
 export const stages: Record<string, Own> = {
+  "docs/principals.md": principals,
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"] },
   "docs/lambda.md": lambda,
   "docs/link.md": link,

@@ -17,7 +17,8 @@ export const workers: Own = {
         conditions: ["workerd", "worker", "browser"],
         external: ["cloudflare:workers"],
       });
-      const { workerd, url } = await startWorkerd(outputFiles[0]!.text);
+      const bindings = { SVC_PROTECT_READS: "0" };
+      const { workerd, url } = await startWorkerd(outputFiles[0]!.text, { bindings });
       const { body } = await client(sendAlone, url)
         .get("intent")
         .finally(() => workerd.dispose());

@@ -280,3 +280,17 @@ test.each([
   expect(deps.integrity.breach).toBeUndefined();
   expect(warnings).toHaveLength(1);
 });
+
+test("an anchor that never answers holds a start up for ten seconds, and no longer", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const warnings: string[] = [];
+  const deps = await logOf(3);
+  const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
+  const silent: CheckpointAnchor = { keep: async () => {}, last: () => new Promise(() => {}) };
+  const held = holdAgainstAnchor({ ...deps, log, anchor: silent });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await held;
+  expect(warnings).toEqual(["the anchor cannot be read; the log was not held against it"]);
+  expect(deps.integrity.breach).toBeUndefined();
+});

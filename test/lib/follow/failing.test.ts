@@ -91,3 +91,22 @@ test("with every read and write of followers' records failing all is governed as
     })),
   );
 });
+
+test("while the newest entries cannot be followed, reads answer as of those that were stored, and say so in the log", async () => {
+  const warned: string[] = [];
+  const log = { info: () => {}, warn: (message: string) => void warned.push(message), error: () => {} };
+  const base = memoryStore();
+  let broken = false;
+  const service = await pulse({ log, store: brokenCollections(base, ["audit"], () => broken) });
+  await service.bring("applied");
+  await service.cycle();
+  await service.propose();
+  warned.length = 0;
+  broken = true;
+  for (const path of ["/api/state", "/api/product/approvals", "/api/log", "/api/metrics"])
+    expect((await service.get(path)).status, path).toBe(200);
+  expect((await service.get("/api/product/approvals")).body.pending).toEqual([]);
+  expect(warned).toContain("the newest entries could not be followed: figures are as they were stored");
+  broken = false;
+  expect((await service.get("/api/product/approvals")).body.pending).toHaveLength(1);
+});

@@ -28,6 +28,7 @@ const COUNTERS = Object.keys({
   level_L3: true,
   level_L4: true,
   level_L5: true,
+  level_unattributed: true,
   attempts: true,
   attempts_failed: true,
   attempts_apply_failed: true,

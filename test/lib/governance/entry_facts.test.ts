@@ -1,6 +1,7 @@
 /** What an entry says beside what was done: who did it and how that is known, and what a later decision needs. */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
+import { readiness } from "../../../lib/pulse/readiness.ts";
 import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -185,6 +186,29 @@ test("a feed says who fed it and what it tripped", async () => {
   });
 });
 
+test("a feed says which program fed it and why, where it says so itself", async () => {
+  const token = "correct horse battery staple";
+  const api = await core({ adminToken: token, identityHeader: "x-person" });
+  const feed = (fields: object, headers: object = {}) =>
+    api.post("kpi", { csat: 4, ...fields }, { "x-svc-admin-token": token, ...headers } as HeadersInit);
+  expect((await feed({ actor: " warehouse ", note: "nightly" })).body.accepted).toEqual({ csat: 4 });
+  expect(await newest(api)).toMatchObject({ actor: "warehouse", note: "nightly", authenticated: "token" });
+  expect((await feed({})).status).toBe(200);
+  expect(await newest(api)).toMatchObject({ actor: null, authenticated: "token" });
+  expect(await newest(api)).not.toHaveProperty("note");
+  expect((await feed({ actor: "ana" }, { "x-person": "bo" })).body.code).toBe("identity_mismatch");
+  expect(await api.post("kpi", { actor: "warehouse" }, { "x-svc-admin-token": token })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_field" },
+  });
+});
+
+test("a KPI of the intent keeps its name, whatever else a feed may say", async () => {
+  const api = await core({ intent: { kpis: { note: { baseline: 1, target: 2 } } } });
+  expect((await api.post("kpi", { note: 1.5, actor: "ana" })).body.accepted).toEqual({ note: 1.5 });
+  expect(await newest(api)).toMatchObject({ actor: "ana", values: { note: 1.5 } });
+});
+
 const FORBIDDEN = { ...PROPOSAL, target: "billing.rate" };
 const refusing = () => core({ intent: { policy: { forbidden_targets: ["billing.*"] } } });
 const refusals = async (api: Core) =>
@@ -253,6 +277,23 @@ test("a manifest comes into force with the first entry under it, once, and its t
   const kept = await store.list("manifests", { limit: 10 });
   expect(kept.map(({ id, value }) => [id, portableSha256(value)])).toEqual(kept.map(({ id }) => [id, id]));
   expect(kept).toHaveLength(2);
+});
+
+test("an instance with the intent of an earlier epoch writes nothing, and is not ready", async () => {
+  const before = await core();
+  const { change_id } = await before.propose();
+  const newer = coreOf(await restarted(before.deps, { intent: { update_epoch: 4 } }));
+  expect((await before.act("approve", change_id)).status, "the newer one has written nothing yet").toBe(200);
+  await newer.propose();
+  const length = (await newer.audit()).length;
+  for (const refused of [await before.post("propose", PROPOSAL), await before.act("apply", change_id)]) {
+    expect(refused).toMatchObject({ status: 503, body: { code: "intent_outdated" } });
+    expect(refused.body.error).toMatch(/update_epoch 3, and the log one of 4/);
+  }
+  expect((await readiness(before.deps)).checks.intent).toMatchObject({ ok: false });
+  expect((await readiness(newer.deps)).ready).toBe(true);
+  expect(await newer.audit()).toHaveLength(length);
+  expect((await newer.act("apply", change_id)).status).toBe(200);
 });
 
 test("what writes no entry puts no manifest in force", async () => {

@@ -22,6 +22,16 @@ test("a store of another product is refused, and stays as it was", async () => {
   expect((await deps.store.get("meta", "identity"))?.value.product_id).toBe("acme-crm");
 });
 
+test("a store of another product is refused before its log is held against the anchor", async () => {
+  const deps = await opened();
+  let asked = 0;
+  const anchor = { keep: async () => {}, last: async () => (asked++, null) };
+  await expect(restarted(deps, { anchor, intent: { product_id: "other" } })).rejects.toThrow(IdentityMismatch);
+  expect(asked).toBe(0);
+  await restarted(deps, { anchor });
+  expect(asked).toBe(1);
+});
+
 test("another instance of the same product may open the store", async () => {
   const deps = await opened();
   const other = await restarted(deps, { node_id: "node-2" });

@@ -1,5 +1,7 @@
 /** What was decided under one intent, and is carried out under another. */
 import { expect, test } from "vitest";
+import type { Change } from "../../../lib/governance/rules/change.ts";
+import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { HOUR } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
@@ -28,6 +30,16 @@ test.each([
   expect(await api.audit()).toEqual(entries);
   expect((await api.change(change_id)).gates.filter(({ state }) => state === "block")).toHaveLength(1);
   expect((await (await now(api, {})).act("apply", change_id)).status).toBe(200);
+});
+
+test("who asked a model for its draft proposed it too, and may not approve it", async () => {
+  const api = await under({ self_approval: false });
+  const draft = { ...PROPOSAL, kind: "config", proposer: "llm:m1" } as const;
+  const filed = (await submitDraft(api.deps, draft, { asked_by: "Ana", message_id: "msg_1" })) as Change;
+  expect(await api.change(filed.change_id)).toMatchObject({ asked_by: "Ana", proposer_kind: "model" });
+  const approve = (approver: string) => api.post("approve", { change_id: filed.change_id, approver });
+  expect(await approve("ana")).toMatchObject({ status: 403, body: { code: "self_approval_forbidden" } });
+  expect((await approve("bo")).body.status).toBe("approved");
 });
 
 test("an approver who is still on the list, written otherwise, counts", async () => {

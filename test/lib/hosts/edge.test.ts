@@ -31,14 +31,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Starts the Worker with these variables; it ends with its test. */
+/** Starts the Worker with these variables, its reads open unless they say otherwise; it ends with its test. */
 async function started(
   env: Record<string, string>,
   more: object = {},
   text = script,
 ): Promise<{ workerd: Miniflare; url: string }> {
   const running = await startWorkerd(text, {
-    bindings: env,
+    bindings: { SVC_PROTECT_READS: "0", ...env },
     assets: {
       directory: join(folder, "ui"),
       binding: "ASSETS",
@@ -120,6 +120,14 @@ inShort(test)("writes need the token, and without a configured one none is taken
       body: { code: "unauthorized" },
     });
   expect((await clientOf(open).audit()).length).toBe(0);
+});
+
+inShort(test)("reads need a token too, unless the settings say otherwise", async () => {
+  const { url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, SVC_PROTECT_READS: "" });
+  const api = clientOf(url);
+  expect(await api.get("intent")).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+  expect((await api.get("intent", AUTHORISED)).status).toBe(200);
+  for (const path of ["/", "/readyz", "/api/whoami"]) expect((await api.get(path)).status, path).toBe(200);
 });
 
 inShort(test)(

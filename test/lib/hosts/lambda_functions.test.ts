@@ -75,7 +75,8 @@ function configuration(table: string, name: Name): Record<string, string> {
     SVC_PRODUCT_INTENT_JSON: JSON.stringify(manifest({ policy: { consent_ttl_hours: 72 } })),
     SVC_PRODUCT_ADAPTER: host.url,
     SVC_CYCLE_INTERVAL: "60",
-    ...(["product", "agent", "cycle"].includes(name) && secretOf),
+    SVC_PROTECT_READS: "0",
+    ...(["read", "product", "agent", "cycle"].includes(name) && secretOf),
   };
 }
 
@@ -284,6 +285,21 @@ inLong(describe)("a table that is", () => {
     expect((await health.api.get("/livez")).status).toBe(200);
     await made("made_later");
     expect((await read.api.get("/api/log")).status).toBe(200);
+  });
+
+  inBrief("reads need a token by default, and the function that reads knows it", async () => {
+    const protectedReads = { SVC_PROTECT_READS: "" };
+    const start = stack(await made("protected"));
+    const [read, product] = [await start("read", protectedReads), await start("product", protectedReads)];
+    await product.api.post("propose", PROPOSAL, WITH_TOKEN);
+    for (const [api, path] of [
+      [read.api, "intent"],
+      [product.api, "audit/checkpoint"],
+    ] as const) {
+      expect(await api.get(path)).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+      expect((await api.get(path, WITH_TOKEN)).status).toBe(200);
+    }
+    expect((await read.api.get("/api/whoami", WITH_TOKEN)).body).toMatchObject({ authenticated: "token" });
   });
 
   there("another product's: the service cannot start, which the client and the log are told", async () => {

@@ -25,6 +25,8 @@ describe("settings", () => {
         SVC_INSTANCE_ID: "instance",
         SVC_ADMIN_TOKEN: "a-token-for-tests",
         SVC_PROTECT_ALL: "true",
+        SVC_PROTECT_READS: "0",
+        SVC_READ_TOKEN: "a-token-to-read-with",
         SVC_IDENTITY_HEADER: "X-Person",
         SVC_ALLOWED_HOSTS: " A.example , b.example,,",
         SVC_PRODUCT_ADAPTER: "https://host.example/hook",
@@ -38,6 +40,8 @@ describe("settings", () => {
       adminToken: "a-token-for-tests",
       allowAnonymousWrites: false,
       protectAll: true,
+      protectReads: false,
+      readToken: "a-token-to-read-with",
       identityHeader: "x-person",
       allowedHosts: ["a.example", "b.example"],
     });
@@ -51,13 +55,18 @@ describe("settings", () => {
       SVC_PROTECT_ALL: "",
       X: {},
     });
-    expect(settings).toMatchObject({ adminToken: undefined, node_id: "a", protectAll: false });
+    expect(settings).toMatchObject({ adminToken: undefined, node_id: "a", protectAll: true, protectReads: true });
+    const lifted = readSettings({ SVC_PROTECT_ALL: "0", SVC_PROTECT_READS: "false" });
+    expect(lifted).toMatchObject({ protectAll: false, protectReads: false, readToken: undefined });
   });
 
-  test("an admin token that could be guessed is refused, and not repeated", () => {
-    const reading = () => readSettings({ SVC_ADMIN_TOKEN: "a-short-token-1" });
-    expect(reading).toThrow(new SettingRefused("SVC_ADMIN_TOKEN needs 16 characters or more"));
-  });
+  test.each(["SVC_ADMIN_TOKEN", "SVC_READ_TOKEN"])(
+    "a %s that could be guessed is refused, and not repeated",
+    (name) => {
+      const reading = () => readSettings({ [name]: "a-short-token-1" });
+      expect(reading).toThrow(new SettingRefused(`${name} needs 16 characters or more`));
+    },
+  );
 
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
     const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });

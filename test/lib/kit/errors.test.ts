@@ -62,7 +62,7 @@ test("a read that fails is a constant 500 too", async () => {
   );
   expect(api).toBeUndefined();
   const deps = await opened({ store });
-  const broken = serviceOf({ ...deps, store: { ...store, list: () => Promise.reject(new Error(SECRET)) } });
+  const broken = serviceOf({ ...deps, store: { ...store, texts: () => Promise.reject(new Error(SECRET)) } });
   expect(await broken.get("runtime")).toMatchObject({ status: 500, body: { code: "internal" } });
 });
 

@@ -155,8 +155,9 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
   expect(codesOf(open, 400)).toEqual(["invalid_field"]);
   expect(codesOf(open, 403)).toEqual(["host_not_allowed"]);
   expect(codesOf(open, 503)).toEqual(["store_unavailable", "store_busy", "cannot_start", "interrupted"]);
-  expect(Object.keys(open.responses)).toEqual(["200", "400", "403", "500", "503"]);
+  expect(Object.keys(open.responses)).toEqual(["200", "400", "401", "403", "500", "503"]);
   expect(open.security).toEqual([]);
+  expect(codesOf(operationOf({ open: true }), 401)).toBeUndefined();
 
   const governed = operationOf({
     method: "POST",
@@ -178,7 +179,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
     "503",
   ]);
   expect(codesOf(governed, 400)).toEqual(["invalid_field", "illegal_transition"]);
-  expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site"]);
+  expect(codesOf(governed, 403)).toEqual(["host_not_allowed", "cross_site", "agent_may_not", "person_required"]);
   expect(codesOf(governed, 503)).toEqual([
     "store_unavailable",
     "store_busy",
@@ -187,6 +188,7 @@ test("each answer lists the codes it may have: those of all, those of its kind, 
     "product_runtime_disabled",
     "chain_broken",
     "clock_behind",
+    "intent_outdated",
   ]);
   expect(governed.security).toEqual([{ AdminToken: [] }]);
   expect(governed.responses[401]!.headers).toHaveProperty("WWW-Authenticate");
@@ -198,6 +200,20 @@ test("a token that only a protected host asks for is shown as such", () => {
   expect(chat(false).security).toEqual([{ AdminToken: [] }, {}]);
   expect(chat(true).security).toEqual([{ AdminToken: [] }]);
   expect(codesOf(chat(false), 401)).toEqual(["unauthorized"]);
+});
+
+test("reads show a token where they are protected, and what everybody may ask shows none", () => {
+  const reads = (protectReads: boolean, path: string) => documentUnder({ protectReads }).paths[path]!.get!.security;
+  expect(reads(false, "/api/state")).toEqual([]);
+  expect(reads(true, "/api/state")).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
+  expect(reads(true, "/livez")).toEqual([]);
+});
+
+test("what an agent may ask for shows its secret beside the token", () => {
+  const { paths } = documentUnder({});
+  for (const path of ["propose", "withdraw"])
+    expect(paths[`/api/product/${path}`]!.post!.security).toEqual([{ AdminToken: [] }, { Bearer: [] }]);
+  expect(paths["/api/product/approve"]!.post!.security).toEqual([{ AdminToken: [] }]);
 });
 
 test("headers are told where they are understood", () => {

@@ -229,6 +229,25 @@ test("no more than 64 readers at a time", async () => {
   commits.close();
 });
 
+test("no more than 16 readers at one address, or of one person that the proxy names", async () => {
+  const commits = createCommitSignal();
+  const service = await pulse({ commits, identityHeader: "x-person" });
+  const fetch = fetchOf(service.deps);
+  const ask = async (ip: string, person?: string) => {
+    const headers = person === undefined ? {} : { "x-person": person };
+    return fetch(Object.assign(new Request("http://127.0.0.1/api/events", { headers }), { ip }));
+  };
+  const streams = await Promise.all(Array.from({ length: 16 }, () => ask("192.0.2.1")));
+  expect((await ask("192.0.2.1")).status).toBe(503);
+  expect((await ask("192.0.2.2")).status).toBe(200);
+  for (let count = 0; count < 16; count++) expect((await ask("192.0.2.1", "ana")).status).toBe(200);
+  expect((await ask("192.0.2.9", "ana")).status).toBe(503);
+  expect((await ask("192.0.2.1", "bo")).status).toBe(200);
+  await streams[3]!.body!.cancel();
+  expect((await ask("192.0.2.1")).status).toBe(200);
+  commits.close();
+});
+
 test("a reader whose stream failed with the store does not count any more", async () => {
   const commits = createCommitSignal();
   const base = memoryStore();

@@ -117,12 +117,31 @@ describe("levels", () => {
     ["a peer's proposal", "peer:acme-crm@berlin", "ana", undefined, "L3"],
     ["a peer's proposal after a model's draft", "Peer:acme-crm@berlin", "ana", "2026-01-09T00:00:00.000Z", "L3"],
     ["somebody whose name only begins alike", "peer", "ana", undefined, "L1"],
+    ["an agent's proposal, whoever typed its name", "agent:pricing", "ana", undefined, "L3"],
     ["minor, asked for by a peer", "peer:acme-crm@berlin", "policy:minor", undefined, "L4"],
     ["minor", "pat", "policy:minor", undefined, "L4"],
-    ["a model's draft that expired", "llm:m", "policy:expiry", undefined, "L4"],
+    ["a model's draft that expired", "llm:m", "policy:expiry", undefined, null],
+    ["what nobody answered in time", "pat", "policy:expiry", undefined, null],
   ])("%s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
-    const change = { proposer, approver, created_at: at };
-    expect(levelOf(change, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+    const change = { proposer, created_at: at };
+    const by = { approver, authenticated: "claimed", principals: false } as const;
+    expect(levelOf(change, by, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(level);
+  });
+
+  test.each([
+    ["both are known", "person", "proxy", "L1"],
+    ["the proposer is merely claimed", "unknown", "proxy", "unattributed"],
+    ["the decider is merely claimed", "person", "claimed", "unattributed"],
+    ["the decider is said by a holder of the token", "person", "token", "unattributed"],
+    ["nobody is named", "unknown", null, "unattributed"],
+    ["an agent's proposal", "agent", "claimed", "L3"],
+    ["a model's proposal", "model", "token", "L3"],
+    ["an agent that takes its own back", "agent", "agent", null],
+  ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
+    const change = { proposer: "pat", proposer_kind, created_at: at };
+    expect(levelOf(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
+    const atItsWord = levelOf(change, { approver: "ana", authenticated, principals: false }, undefined);
+    expect(atItsWord).toBe(level === "unattributed" ? "L1" : level);
   });
 });
 

@@ -200,6 +200,15 @@ test.each<[string, Manner, Partial<NotifyTimes>]>([
   },
 );
 
+test("a notification leads to the change in the console, where its address is known", async () => {
+  const { url, deliveries, arrived } = await receiver();
+  const svc = await pulse({ publicUrl: "https://gov.acme.example/console" });
+  await notifying(svc, url);
+  const { change_id } = await svc.propose();
+  await arrived(1);
+  expect(deliveries[0]!.body.url).toBe(`https://gov.acme.example/console/#/changes/${change_id}`);
+});
+
 test("requests do not wait for a receiver that does not answer", async () => {
   const { url, deliveries, arrived } = await receiver(() => {});
   const svc = await pulse();

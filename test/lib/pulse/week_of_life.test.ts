@@ -207,7 +207,10 @@ test("outcomes: A gained 4.5 − 4.2 = 0.3 of 0.2, C 0.3 of 0.5, F lost 0.07 −
 
 test("levels: A, C, D, F by humans; H an edited draft; G a draft as it was; B and F's rollback by rule; B's drift", () => {
   const days = Object.fromEntries(
-    seen["trend"].points.map(({ date, ...counts }: { date: string }) => [date, Object.values(counts).join("")]),
+    seen["trend"].points.map(({ date, unattributed: _, ...counts }: { date: string; unattributed: number }) => [
+      date,
+      Object.values(counts).join(""),
+    ]),
   );
   expect(days).toEqual({
     "2026-01-05": "10010",
@@ -218,7 +221,7 @@ test("levels: A, C, D, F by humans; H an edited draft; G a draft as it was; B an
     "2026-01-10": "00000",
     "2026-01-11": "00000",
   });
-  expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1 });
+  expect(seen["trend"].totals).toEqual({ L1: 4, L2: 1, L3: 1, L4: 2, L5: 1, unattributed: 0 });
 });
 
 test("the task's report tells the failures from the audit log, and its rating shows in the state", () => {

@@ -33,7 +33,7 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Opens a store; it is closed when the test ends. */
+/** Opens a store that reads everything from its files; it is closed when the test ends. */
 export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
   let ids = 0;
   const store = await openFileStore({
@@ -42,6 +42,7 @@ export async function opened(path: string, options: Partial<FileStoreOptions> = 
     now: () => Date.UTC(2026, 0, 2),
     newId: () => `store-${++ids}`,
     schedule: () => () => undefined,
+    cached: 0,
     ...options,
   });
   onTestFinished(() => store.close().catch(() => undefined));

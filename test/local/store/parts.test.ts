@@ -5,7 +5,9 @@ import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/catalog.ts";
 import { idsOf, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
+import { newRecent } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
+import { newTail } from "../../../local/store/tail.ts";
 import { seeded } from "./model.ts";
 
 describe("a sequence of places", () => {
@@ -150,4 +152,77 @@ test("a place names a file and an offset up to four gigabytes", () => {
     const place = placeOf(file, offset);
     expect([fileOf(place), offsetOf(place)]).toEqual([file, offset]);
   }
+});
+
+describe("the tail of a sequence", () => {
+  const version = (n: number): Version => ({ collection: "audit", id: sequenceId(n), revision: 1, json: json(n) });
+  const after = (n: number): string => sequenceId(n);
+
+  test("answers what lies wholly within it as the whole sequence would, and nothing else", () => {
+    const tail = newTail(5, 4);
+    for (let n = 6; n <= 12; n++) tail.push(version(n));
+    const page = (options: Parameters<typeof tail.page>[0]) => tail.page(options)?.map(({ json }) => json!.value);
+    expect(page({ after: after(8), limit: 9 })).toEqual([9, 10, 11, 12]);
+    expect(page({ after: after(8), limit: 2 })).toEqual([9, 10]);
+    expect(page({ limit: 3, reverse: true })).toEqual([12, 11, 10]);
+    expect(page({ after: after(11), limit: 2, reverse: true })).toEqual([10, 9]);
+    expect(page({ after: after(12), limit: 2 })).toEqual([]);
+    expect(page({ after: after(99), limit: 2 })).toEqual([]);
+    for (const elsewhere of [
+      { after: after(7), limit: 2 },
+      { limit: 5, reverse: true },
+      { after: after(9), limit: 1, reverse: true },
+      { limit: 1 },
+      { after: "0000000000000010x", limit: 1 },
+      { after: after(9), limit: 1, prefix: "0" },
+    ])
+      expect(page(elsewhere), JSON.stringify(elsewhere)).toBeUndefined();
+    expect([8, 9, 12, 13].map((n) => tail.get(after(n))?.json?.value)).toEqual([undefined, 9, 12, undefined]);
+    expect(tail.get("10")).toBeUndefined();
+  });
+
+  test("takes a record that stands for one it has, and holds nothing when it may not", () => {
+    const tail = newTail(0, 2);
+    for (const n of [1, 2]) tail.push(version(n));
+    tail.push({ ...version(2), json: json("again") });
+    expect(tail.get(after(2))?.json?.value).toBe("again");
+    expect(tail.get(after(1))?.json?.value).toBe(1);
+    const none = newTail(0, 0);
+    none.push(version(1));
+    expect(none.get(after(1))).toBeUndefined();
+    expect(none.page({ limit: 1 })).toBeUndefined();
+  });
+});
+
+describe("the records used last", () => {
+  const version = (id: string, value: unknown = id): Version => ({
+    collection: "c",
+    id,
+    revision: 1,
+    json: json(value),
+  });
+  const held = (recent: ReturnType<typeof newRecent>, ids: string) =>
+    [...ids].filter((id) => recent.get({ collection: "c", id })).join("");
+
+  test("what was kept longest ago goes first", () => {
+    const recent = newRecent(3);
+    for (const id of "abc") recent.keep(version(id));
+    recent.keep(version("a", "anew"));
+    recent.keep(version("d"));
+    expect(held(recent, "abcd")).toBe("acd");
+    expect(recent.get({ collection: "c", id: "a" })?.json?.value).toBe("anew");
+    recent.forget({ collection: "c", id: "a" });
+    expect(held(recent, "abcd")).toBe("cd");
+    expect(recent.get({ collection: "d", id: "c" })).toBeUndefined();
+  });
+
+  test("takes four million characters at most, and no long text", () => {
+    const recent = newRecent(1000);
+    recent.keep(version("a", "x".repeat(70_000)));
+    expect(held(recent, "a")).toBe("");
+    for (let n = 0; n < 100; n++) recent.keep(version(`${n}`, "x".repeat(60_000)));
+    expect(recent.get({ collection: "c", id: "0" })).toBeUndefined();
+    const kept = Array.from({ length: 100 }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean);
+    expect(kept).toHaveLength(Math.floor((4 * 1024 * 1024) / 60_002));
+  });
 });

@@ -317,3 +317,16 @@ describe("compaction", () => {
     expect(await contentOf(third, COLLECTIONS)).toEqual(live(contents[60]!));
   });
 });
+
+test("a list that is not to come from memory shows what was done to the files", async () => {
+  const path = join(await temporaryFolder(), "state.json");
+  const store = await opened(path, { cached: 100 });
+  await store.transact((tx) => tx.put("audit", sequenceId(1), { id: "original" }));
+  await store.transact((tx) => tx.put("things", "a", "original"));
+  const journal = await readFile(`${path}.journal.jsonl`);
+  await writeFile(`${path}.journal.jsonl`, journal.toString("latin1").replaceAll("original", "tampered"), "latin1");
+  const texts = async (uncached: boolean) =>
+    Promise.all(["audit", "things"].map(async (name) => (await store.texts(name, { limit: 1, uncached }))[0]!.text));
+  expect(await texts(true)).toEqual(['{"id":"tampered"}', '"tampered"']);
+  expect((await texts(false))[0]).toBe('{"id":"original"}');
+});

@@ -1,5 +1,5 @@
 /** When `state.json` is written, and what it shows. */
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
@@ -202,4 +202,20 @@ test("the default timer keeps no process alive", async () => {
   const made = timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
   timers.mockRestore();
   expect(made).toEqual([false]);
+});
+
+test("the files and their folder are the service's own user's, also a journal that everybody could read before", async () => {
+  const folder = join(await temporaryFolder(), "data");
+  const path = join(folder, "state.json");
+  const modes = async (): Promise<string[]> => {
+    const paths = [folder, ...(await readdir(folder)).sort().map((name) => join(folder, name))];
+    return Promise.all(paths.map(async (one) => ((await stat(one)).mode & 0o777).toString(8)));
+  };
+  const first = await opened(path);
+  await first.transact((tx) => tx.put("things", "a", 1));
+  expect(await modes()).toEqual(["700", "600", "600"]);
+  await first.close();
+  await chmod(`${path}.journal.jsonl`, 0o644);
+  await (await opened(path)).close();
+  expect(await modes()).toEqual(["700", "600", "600"]);
 });

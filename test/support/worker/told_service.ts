@@ -31,7 +31,7 @@ export function toldService(url: string, env: Record<string, string> = {}): Told
   const SVC_PRODUCT_INTENT_JSON = JSON.stringify(manifest());
   const told: Told = {
     service: `service-${++made}`,
-    env: { SVC_PRODUCT_INTENT_JSON, SVC_ALLOW_ANONYMOUS_WRITES: "1", ...env },
+    env: { SVC_PRODUCT_INTENT_JSON, SVC_ALLOW_ANONYMOUS_WRITES: "1", SVC_PROTECT_READS: "0", ...env },
     now: Date.parse(START),
     id: 0,
   };

@@ -19,6 +19,9 @@ export function TrendChart({ trend: { points, totals, levels } }: { trend: Trend
         ) : (
           "; nothing bypassed consent"
         )}
+        {totals.unattributed > 0
+          ? `; ${counted(totals.unattributed, "decision")} more by names that are merely claimed`
+          : ""}
         .
       </p>
       <svg

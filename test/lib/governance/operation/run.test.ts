@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Action, Reachable } from "../../../support/client.ts";
 import { fails, type Script, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+import { PROPOSAL } from "../../../support/client.ts";
 import { core } from "../../../support/core.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 
@@ -290,7 +291,7 @@ test("If-Match is looked at before the adapter", async () => {
 test("with a trusted proxy the entry names who asked", async () => {
   const adapter = scriptedAdapter();
   const api = await core({ adapter, identityHeader: "x-person" });
-  const { change_id } = await api.propose();
+  const { change_id } = (await api.post("propose", PROPOSAL, { "x-person": "pat" })).body;
   await api.act("approve", change_id, { "x-person": "ana" });
   await api.act("apply", change_id, { "x-person": "ops" });
   expect(JSON.parse((await api.audit()).at(-1).detail).by).toBe("ops");

@@ -106,11 +106,12 @@ function machine() {
     target_owner: string | null | undefined,
     world: World,
     freeze: Freeze | undefined,
-    { policy }: Intent,
+    intent: Intent,
   ) => {
-    requireOperable(change, "apply", policy);
+    const { policy } = intent;
+    requireOperable(change, "apply", intent);
     refuseMovedTarget({ before: target_owner, now: world.holds }, policy);
-    if (!isEmergency(change, policy)) refuseHeld(holdsAt(policy, freeze, world.now));
+    if (!isEmergency(change, intent)) refuseHeld(holdsAt(policy, freeze, world.now));
   };
   return { records, entries, enact, commandOf, admit };
 }
@@ -194,12 +195,12 @@ function live(seed: number, seen: Set<string>): void {
   }
 }
 
-function agree(change: Change, model: Modelled, rules: Rules, { policy }: Intent, what: string): void {
+function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, what: string): void {
   expect([change.status, change.resolution], what).toEqual([model.status, model.resolution]);
   expect(change.approvals.map(({ approver, emergency = false }) => [approver, emergency])).toEqual(
     model.given.map(({ name, emergency }) => [name, emergency]),
   );
-  expect(missingConsents(change, policy).length === 0, what).toBe(isComplete(model, rules));
+  expect(missingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 

@@ -99,7 +99,7 @@ const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approv
 
 describe.each(STATUSES)("a change that is %s", (status) => {
   test("may be asked what the specification's table says", () => {
-    expect(allowedActions(brought(status).record.change, context().intent.policy)).toEqual(ALLOWED[status]);
+    expect(allowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
   });
 
   test.each(Object.keys(COMMANDS))("%s: is judged by that table", (name) => {
@@ -117,7 +117,7 @@ describe.each(STATUSES)("a change that is %s", (status) => {
 
   test.each(["apply", "rollback"] as const)("%s: may be begun where it may be recorded", (operation) => {
     const { record } = brought(status);
-    const begin = () => requireOperable(record.change, operation, context().intent.policy);
+    const begin = () => requireOperable(record.change, operation, context().intent);
     if (ALLOWED[status].includes(operation)) expect(begin).not.toThrow();
     else expect(begin).toThrow(expect.objectContaining({ code: "illegal_transition" }));
   });

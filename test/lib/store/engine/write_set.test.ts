@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Version, View } from "../../../../lib/store/engine/view.ts";
-import { overlay, writeSet } from "../../../../lib/store/engine/write_set.ts";
+import { listOver, writeSet } from "../../../../lib/store/engine/write_set.ts";
 import { json } from "../../../../lib/store/json.ts";
+import type { ListOptions } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
 
 interface Kept {
@@ -100,11 +101,20 @@ test("deleting what is not there is no write; a revision stays with what is dele
   ]);
 });
 
-test("a page below is asked for as many more as the writes may cover, and no more", () => {
+test("a page below is asked for again only where writes hide some of it, for as many more as they may hide", () => {
   const version = (id: string): Version => ({ collection: "things", id, revision: 1, json: json(id) });
   const writes = new Map(["a/1", "a/3", "b/1"].map((id) => [id, version(id)]));
-  expect(overlay(writes, { limit: 5, prefix: "a/" }).below.limit).toBe(7);
-  expect(overlay(writes, { limit: 5, prefix: "a/", after: "a/2" }).below.limit).toBe(6);
-  expect(overlay(writes, { limit: 5, prefix: "c/" }).below.limit).toBe(5);
-  expect(overlay(undefined, { limit: 5 }).below.limit).toBe(5);
+  const asked = (options: ListOptions, rows: string[]): number[] => {
+    const limits: number[] = [];
+    listOver(writes, options, (below) => {
+      limits.push(below.limit);
+      return rows.slice(0, below.limit).map(version);
+    });
+    return limits;
+  };
+  expect(asked({ limit: 2, prefix: "a/" }, ["a/1", "a/2", "a/4"])).toEqual([2, 4]);
+  expect(asked({ limit: 2, prefix: "a/", after: "a/2" }, ["a/3", "a/4"])).toEqual([2, 3]);
+  expect(asked({ limit: 2, prefix: "a/" }, ["a/2", "a/4"])).toEqual([2]);
+  expect(asked({ limit: 3, prefix: "a/" }, ["a/1", "a/2"])).toEqual([3]);
+  expect(asked({ limit: 2, prefix: "c/" }, ["c/1", "c/2"])).toEqual([2]);
 });

@@ -1,0 +1,24 @@
+import * as z from "zod";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { whoami as whoamiOf, whoamiSchema } from "../lib/governance/whoami.ts";
+import { answer } from "../lib/http/answer.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { carriesWrongToken } from "../lib/http/principals.ts";
+import { holdBack } from "../lib/http/wrong_tokens.ts";
+
+/** GET /api/whoami: who asks, how that is known, and what they may do. */
+export const whoami = endpoint(
+  {
+    method: "GET",
+    path: "/api/whoami",
+    summary: "Who the caller is",
+    open: true,
+    input: z.object({}),
+    output: whoamiSchema,
+  },
+  async (_input, call: Call<GovernanceDeps>) => {
+    // It answers whether a token is right: guessing here must be as slow as anywhere.
+    if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
+    return answer(whoamiOf(call));
+  },
+);

@@ -1,0 +1,78 @@
+/** Who asks, as far as the service knows, and what it would let them do. */
+import * as z from "zod";
+import type { Call } from "../http/endpoint.ts";
+import { carriesToken } from "../http/guards.ts";
+import { agentOf, requireReader } from "../http/principals.ts";
+import { AppError } from "../kit/errors.ts";
+import type { GovernanceDeps } from "./deps.ts";
+import { mayDecide } from "./rules/policy.ts";
+import { principalOf } from "./rules/principals.ts";
+
+const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
+type Act = (typeof ACTS)[number];
+
+export const whoamiSchema = z.object({
+  /** `null`: nobody is named. */
+  name: z.string().nullable(),
+  kind: z.enum(["person", "agent", "unknown"]),
+  /** How the caller is known: `proxy`, an `agent`'s secret, the admin `token`; `null`: not at all. */
+  authenticated: z.enum(["proxy", "agent", "token"]).nullable(),
+  /** What would not be refused for who it is. */
+  may: z.array(z.enum(ACTS)),
+  /** What the intent says that this person signs with. */
+  keys: z.array(z.object({ type: z.enum(["webauthn", "ssh"]), credential_id: z.string().optional() })),
+});
+
+/** Who somebody is. */
+export type Whoami = z.infer<typeof whoamiSchema>;
+
+/** Says who asks; never refuses. */
+export function whoami({ deps, request, person }: Call<GovernanceDeps>): Whoami {
+  const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
+  let agent: string | undefined;
+  try {
+    agent = agentOf(request, deps);
+  } catch (error) {
+    if (error instanceof AppError) return nobody;
+    throw error;
+  }
+  if (agent !== undefined)
+    return { ...nobody, name: agent, kind: "agent", authenticated: "agent", may: ["read", "propose", "withdraw"] };
+  const name = person?.normalize("NFKC").trim() || null;
+  const token = carriesToken(request, deps);
+  const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person })];
+  if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
+  return { name, kind: "person", authenticated: "proxy", may, keys: keysOf(name, deps) };
+}
+
+function mayRead(request: Request, deps: GovernanceDeps): boolean {
+  try {
+    requireReader(request, deps);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** The writes of the product that are not refused for want of a token or a person. */
+function writes({
+  deps: { product, adminToken, allowAnonymousWrites },
+  name,
+  token,
+  person,
+}: Pick<Call<GovernanceDeps>, "deps" | "person"> & { name: string | null; token: boolean }): Act[] {
+  if (!product || !(adminToken ? token : allowAnonymousWrites !== false)) return [];
+  // Behind a proxy that names nobody, only a program that feeds KPIs may write.
+  if (person !== undefined && name === null) return ["kpi"];
+  const decides = name === null || mayDecide(name, product.intent);
+  return ACTS.filter((act) => act !== "read" && (decides || (act !== "approve" && act !== "deny")));
+}
+
+function keysOf(name: string, { product }: GovernanceDeps): Whoami["keys"] {
+  const principal = product && principalOf(name, product.intent);
+  const keys = principal?.kind === "person" ? (principal.keys ?? []) : [];
+  return keys.map((key) =>
+    key.type === "webauthn" ? { type: key.type, credential_id: key.credential_id } : { type: key.type },
+  );
+}

@@ -1,0 +1,61 @@
+/** Who asks, and whether they may: what stands before a request's body is read. */
+import { AppError } from "../kit/errors.ts";
+import { type HttpDeps, personOf } from "./deps.ts";
+import { refuseAnonymousWrites, requireSameSite, requireToken } from "./guards.ts";
+import { agentMayNot, agentOf, carriesWrongToken, requireNamed, requireReader } from "./principals.ts";
+import { holdBack } from "./wrong_tokens.ts";
+
+/** What an endpoint asks of whoever asks it. */
+export interface Terms {
+  method: "GET" | "POST";
+  /** Part of the product runtime: 503 without an intent. */
+  product?: boolean;
+  /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
+  token?: true | "protect_all";
+  /** Answers everybody, also where reads are protected, and looks at no credential. */
+  open?: true;
+  /** A write that an agent may ask for, with its own secret in place of the admin token. */
+  agents?: true;
+  /** A product write that programs make: behind a trusted proxy it needs no person. */
+  unnamed?: true;
+}
+
+/** Whoever asks, as far as that is known. */
+export interface Asker {
+  /** The person a trusted proxy names. */
+  person: string | undefined;
+  /** The agent whose secret the request carries; then nobody else asks. */
+  agent?: string | undefined;
+}
+
+/**
+ * Resolves with who asks; one with a wrong token hears of it late. Errors: 403 `cross_site`, 401 `unauthorized`, 403
+ * `agent_may_not` and `person_required`.
+ */
+export async function admit(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
+  try {
+    return await judge(request, deps, terms);
+  } catch (error) {
+    const refused = error instanceof AppError && error.code === "unauthorized";
+    if (refused && carriesWrongToken(request, deps)) await holdBack(deps, request);
+    throw error;
+  }
+}
+
+async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
+  const write = terms.method === "POST";
+  if (write) requireSameSite(request, deps.allowedHosts);
+  const agent = terms.open ? undefined : agentOf(request, deps);
+  if (agent !== undefined) {
+    if (write && !terms.agents) throw agentMayNot(agent);
+    return { agent, person: undefined };
+  }
+  if (write) refuseAnonymousWrites(deps);
+  else if (!terms.open) requireReader(request, deps);
+  if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
+  // What the answer lets see of it must not be a quicker way to guess.
+  else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);
+  const person = personOf(deps, request);
+  if (write && terms.product && !terms.unnamed) requireNamed(person, deps);
+  return { agent, person };
+}

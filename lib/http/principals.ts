@@ -1,0 +1,79 @@
+/** Whose request it is: an agent's by its secret, a person's by the trusted proxy's word, or that of whoever holds a token. */
+import { AppError } from "../kit/errors.ts";
+import { type HttpDeps, personOf } from "./deps.ts";
+import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
+
+/** What a request carries after `Authorization: Bearer`; undefined where it carries no such thing. */
+const bearerOf = (request: Request): string | undefined => {
+  const bearer = /^bearer(?: +(.*))?$/i.exec(request.headers.get("authorization") ?? "");
+  return bearer ? (bearer[1] ?? "").trim() : undefined;
+};
+
+/** A bearer means something here: there are agents, or a read token. */
+const knowsBearers = ({ agents = [], readToken }: HttpDeps): boolean => agents.length > 0 || Boolean(readToken);
+
+/**
+ * The agent whose secret the request carries. 401 `unauthorized` for a bearer that nobody has, where somebody has one, unless
+ * another credential vouches for the request: then the bearer is somebody else's.
+ */
+export function agentOf(request: Request, deps: HttpDeps): string | undefined {
+  if (!knowsBearers(deps)) return undefined;
+  const bearer = bearerOf(request);
+  if (bearer === undefined) return undefined;
+  const agent = agentWith(bearer, deps);
+  if (agent !== undefined || isReader(request, deps)) return agent;
+  throw unknownCaller();
+}
+
+/** Every one is compared, so that time does not tell which is near. */
+function agentWith(bearer: string, { agents = [], sha256 }: HttpDeps): string | undefined {
+  const digest = sha256(bearer);
+  return agents.filter(({ token_sha256 }) => sameText(digest, token_sha256))[0]?.name;
+}
+
+/** 401 `unauthorized` for a read without a credential, where reads are protected. */
+export function requireReader(request: Request, deps: HttpDeps): void {
+  if (!deps.protectReads || isReader(request, deps)) return;
+  throw unknownCaller();
+}
+
+/** The same for one who sends nothing and one who sends what is wrong. */
+const unknownCaller = (): AppError =>
+  new AppError(
+    "unauthorized",
+    "this needs a token that is known here: an agent's secret or the read token as Authorization: Bearer, or the admin token in X-Svc-Admin-Token",
+    {},
+    { "www-authenticate": `Bearer realm="countersign", ${CHALLENGE["www-authenticate"]}` },
+  );
+
+const isReader = (request: Request, deps: HttpDeps): boolean =>
+  carriesToken(request, deps) || carriesReadToken(request, deps) || Boolean(personOf(deps, request)?.trim());
+
+/** Whether the request carries the read token, in either place. */
+export function carriesReadToken(request: Request, { readToken, sha256 }: HttpDeps): boolean {
+  if (!readToken) return false;
+  const known = sha256(readToken);
+  const given = [request.headers.get("x-svc-read-token") ?? "", bearerOf(request) ?? ""];
+  return given.filter((token) => sameText(sha256(token), known)).length > 0;
+}
+
+/** Whether the request carries a token that is nobody's, of a kind that somebody has. */
+export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
+  const { headers } = request;
+  if (deps.adminToken && headers.has("x-svc-admin-token") && !carriesToken(request, deps)) return true;
+  const reads = carriesReadToken(request, deps);
+  if (deps.readToken && headers.has("x-svc-read-token") && !reads) return true;
+  const bearer = knowsBearers(deps) ? bearerOf(request) : undefined;
+  return bearer !== undefined && !reads && agentWith(bearer, deps) === undefined;
+}
+
+/** 403 `agent_may_not`: whatever else the request carries, with an agent's secret it is the agent's. */
+export const agentMayNot = (agent: string): AppError =>
+  new AppError("agent_may_not", `${agent} is an agent: it may propose, withdraw what it proposed, and read`, { agent });
+
+/** 403 `person_required` where a proxy names people, and this request has nobody's name. */
+export function requireNamed(person: string | undefined, { identityHeader }: HttpDeps): void {
+  if (person === undefined || person.trim() !== "") return;
+  const how = identityHeader ? `the trusted proxy must name one in ${identityHeader}` : "log in first";
+  throw new AppError("person_required", `this is for a person to do, and nobody is named; ${how}`);
+}

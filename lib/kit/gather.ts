@@ -1,0 +1,52 @@
+/** Pages of records whose size nobody knows beforehand: read in slices, ended by a number or by what an answer may hold. */
+
+/** A page ends with the record that reaches this many characters of JSON, wherever its limit is. */
+export const PAGE_CHARACTERS = 1024 * 1024;
+
+/** A row that is looked at, with the length of its text. */
+interface Row {
+  size: number;
+}
+
+/** What is gathered. `read` gives the next rows, fewer than asked for at the end only. */
+export interface Gathering<R extends Row> {
+  /** Rows that are wanted, at most. */
+  limit: number;
+  /** Rows that are looked at, at most. */
+  looked: number;
+  read(after: R | undefined, count: number): Promise<R[]>;
+  wanted?: ((row: R) => boolean) | undefined;
+}
+
+const FIRST = 100;
+const MOST = 1000;
+
+/** The rows that are wanted, and the last that was looked at; `ended` when there are none behind it. */
+export async function gather<R extends Row>({
+  limit,
+  looked,
+  read,
+  wanted = () => true,
+}: Gathering<R>): Promise<{ rows: R[]; last: R | undefined; ended: boolean }> {
+  const rows: R[] = [];
+  let last: R | undefined;
+  let characters = 0;
+  let seen = { rows: 0, characters: 0 };
+  while (seen.rows < looked) {
+    // As many as fit, going by those so far: of records of 60 KB no thousand is read to show twenty.
+    const average = Math.max(1, seen.characters / seen.rows);
+    const fitting = seen.rows === 0 ? FIRST : Math.min(MOST, Math.ceil((PAGE_CHARACTERS - characters) / average));
+    const count = Math.min(fitting, looked - seen.rows);
+    const slice = await read(last, count);
+    for (const row of slice) {
+      last = row;
+      seen = { rows: seen.rows + 1, characters: seen.characters + row.size };
+      if (!wanted(row)) continue;
+      rows.push(row);
+      characters += row.size;
+      if (rows.length === limit || characters >= PAGE_CHARACTERS) return { rows, last, ended: false };
+    }
+    if (slice.length < count) return { rows, last, ended: true };
+  }
+  return { rows, last, ended: false };
+}

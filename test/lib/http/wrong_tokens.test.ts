@@ -1,0 +1,112 @@
+/** Guessing a token is slow and seen, and keeps nobody else waiting. */
+import { expect, test } from "vitest";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { SECOND } from "../../support/clock.ts";
+import type { TestOptions } from "../../support/deps.ts";
+import { service } from "../../support/service.ts";
+
+const ADMIN = "correct horse battery staple";
+const READ = "a token to read with";
+const AGENT = "an agent's own secret";
+const principals = { "agent:a": { kind: "agent", token_sha256: portableSha256(AGENT) } };
+
+/** A service whose pauses end when the test says so. */
+async function guarded(options: TestOptions = {}) {
+  const waits: { ms: number; end: () => void }[] = [];
+  const told: { message: string; fields: unknown }[] = [];
+  let wrong = 0;
+  const log = {
+    info: () => {},
+    error: () => {},
+    warn: (message: string, fields?: unknown) => void told.push({ message, fields }),
+  };
+  const api = await service({
+    adminToken: ADMIN,
+    readToken: READ,
+    intent: { principals },
+    log,
+    wrongToken: () => void wrong++,
+    pause: (ms) => new Promise((end) => void waits.push({ ms, end: () => end() })),
+    ...options,
+  });
+  return { ...api, waits, told, wrong: () => wrong };
+}
+
+/** Resolves when whatever can go on without time passing has gone on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+const WRONG: [string, string, Record<string, string>][] = [
+  ["an admin token", "kpi", { "x-svc-admin-token": `${ADMIN}!` }],
+  ["an empty admin token", "kpi", { "x-svc-admin-token": "" }],
+  ["an agent's secret", "propose", { authorization: `Bearer ${AGENT}!` }],
+  ["a read token", "GET intent", { "x-svc-read-token": `${READ}!` }],
+  ["a bearer", "GET intent", { authorization: "Bearer x" }],
+  ["an admin token where it is asked who one is", "GET /api/whoami", { "x-svc-admin-token": "x" }],
+  ["a bearer where it is asked who one is", "GET /api/whoami", { authorization: "Bearer x" }],
+  ["an admin token in a chat that needs none", "/api/chat", { "x-svc-admin-token": "x" }],
+];
+
+test.each(WRONG)("%s that is wrong is counted, and answered when 250 ms are over", async (_, asked, headers) => {
+  const api = await guarded({ protectReads: true });
+  let answered = false;
+  const [path, method] = asked.split(" ").reverse() as [string, string?];
+  const ask = method ? api.get(path, headers) : api.post(path, { message: "hi", csat: 1 }, headers);
+  void ask.then(() => (answered = true));
+  await settled();
+  expect(api.waits.map(({ ms }) => ms)).toEqual([250]);
+  expect([answered, api.wrong()]).toEqual([false, 1]);
+  for (const { end } of api.waits) end();
+  expect((await ask).status).toBe(/whoami|chat/.test(path) ? 200 : 401);
+});
+
+test("while a wrong one waits, everybody else is answered", async () => {
+  const api = await guarded();
+  const late = api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });
+  await settled();
+  expect((await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": ADMIN })).status).toBe(200);
+  expect((await api.get("intent")).status).toBe(200);
+  api.waits[0]!.end();
+  expect((await late).status).toBe(401);
+});
+
+test("what is missing is not wrong: nobody waits for it, and it is not counted", async () => {
+  const api = await guarded({ protectReads: true });
+  expect((await api.post("propose", PROPOSAL)).status).toBe(401);
+  expect((await api.get("intent")).status).toBe(401);
+  expect((await api.get("/api/whoami")).status).toBe(200);
+  expect((await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": ADMIN })).status).toBe(200);
+  expect((await api.post("kpi", { csat: 1 }, { "x-svc-read-token": READ })).status).toBe(401);
+  expect((await api.post("propose", PROPOSAL, { authorization: `Bearer ${AGENT}` })).status).toBe(201);
+  const open = await guarded({ adminToken: "", readToken: "", intent: {} });
+  expect((await open.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x", authorization: "Bearer x" })).status).toBe(
+    200,
+  );
+  expect([api.wrong(), api.waits, open.wrong(), open.waits]).toEqual([0, [], 0, []]);
+});
+
+test("the log has one line a second at most, which says how many there were, and no token", async () => {
+  const api = await guarded({ pause: async () => {} });
+  const guess = async (times: number) => {
+    for (let one = 0; one < times; one++) await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "gue55ed" });
+  };
+  await guess(3);
+  api.deps.clock.advance(SECOND - 1);
+  await guess(2);
+  api.deps.clock.advance(1);
+  await guess(2);
+  const of = (requests: number) => ({
+    message: "a token was sent that is nobody's",
+    fields: { path: "/api/product/kpi", requests },
+  });
+  expect(api.told).toEqual([of(1), of(5)]);
+  expect(api.wrong()).toBe(7);
+  expect(JSON.stringify(api.told)).not.toContain("gue55ed");
+});
+
+test("by default a host's own timer holds an answer back", async () => {
+  const api = await guarded({ pause: undefined });
+  const began = performance.now();
+  await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });
+  expect(performance.now() - began).toBeGreaterThan(240);
+});

@@ -1,0 +1,45 @@
+/** What is done to the files of a running service shows when the log is checked, whatever the process holds in memory. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openFileStore } from "../../local/store/file_store.ts";
+import { service } from "../support/service.ts";
+import { readableLog } from "./store/opened.ts";
+
+async function running() {
+  const folder = await mkdtemp(join(tmpdir(), "tampered-"));
+  const path = join(folder, "state.json");
+  const store = await openFileStore({ path, log: readableLog() });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const api = await service({ store });
+  const propose = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "original", proposer: "ana" };
+  for (let made = 0; made < 3; made++) expect((await api.post("/api/product/propose", propose)).status).toBe(201);
+  return {
+    verified: async () => (await api.get("/api/product/audit/verify?state=1")).body,
+    /** Writes over text of the journal, in place. */
+    async tamper(from: string, to: string): Promise<void> {
+      const journal = await readFile(`${path}.journal.jsonl`, "latin1");
+      expect(journal).toContain(from);
+      await writeFile(`${path}.journal.jsonl`, journal.replace(from, to), "latin1");
+    },
+  };
+}
+
+test("an entry", async () => {
+  const { verified, tamper } = await running();
+  await tamper("change_proposed", "change_proposeX");
+  expect(await verified()).toMatchObject({ valid: false, first_invalid: 2 });
+});
+
+test("a change's record", async () => {
+  const { verified, tamper } = await running();
+  await tamper('"summary":"original"', '"summary":"tampered"');
+  expect(await verified()).toMatchObject({
+    valid: false,
+    state: { mismatched: 1, mismatches: [{ fields: ["content"] }] },
+  });
+});
