@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Verifies an export of Countersign's audit log offline, with Python's standard library only.
 
-  verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX] [--json]
+  verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX]
+                  [--policy FILE] [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
 --checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file),
 with several, as after a change of keys, that of one of them;
---expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once.
+--expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once;
+--policy, whose keys signed decisions must be signed with: an intent, or any JSON with its principals.
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
 1 bad; 3 unreadable, or wrongly called. See evidence.md for what each of them proves.
@@ -19,6 +21,7 @@ import json
 import os
 import re
 import sys
+import unicodedata
 
 FIELDS = ("origin", "id", "timestamp", "event_type", "change_id", "tenant", "detail", "previous_hash", "current_hash")
 HASHED = ("origin", "previous_hash", "id", "timestamp", "event_type", "change_id", "tenant", "detail")
@@ -70,13 +73,14 @@ class Chain:
     def __init__(self):
         self.lines = 0
         self.origin = None
+        self.entry = None
         self.last = {"id": 0, "current_hash": "0" * 64, "timestamp": ""}
 
     def follow(self, line):
         """Takes the next line; returns what does not hold, or None."""
         self.lines += 1
         entry, last = read_entry(line), self.last
-        self.last = entry
+        self.last = self.entry = entry
         if entry is None:
             return self.finding(None, "form", "the line is not an entry in the exact form that the service writes")
         if self.origin is None:
@@ -186,6 +190,310 @@ def ed25519_verifies(public_key, text, signature):
     challenge = int.from_bytes(digest, "little") % ORDER
     negated = (P - point[0], point[1], 1, P - point[3])
     return encode_point(add_points(multiply(scalar, BASE), multiply(challenge, negated))) == signature[:32]
+
+
+# ECDSA over P-256 (FIPS 186-4), and RSA with PKCS #1 v1.5
+
+P256 = 2**256 - 2**224 + 2**192 + 2**96 - 1
+P256_B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+P256_BASE = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+
+
+def p256_add(first, second):
+    """The sum of two points; None is the point at infinity."""
+    if first is None or second is None:
+        return first or second
+    if first[0] == second[0] and (first[1] + second[1]) % P256 == 0:
+        return None
+    if first == second:
+        slope = (3 * first[0] ** 2 - 3) * pow(2 * first[1], -1, P256)
+    else:
+        slope = (second[1] - first[1]) * pow(second[0] - first[0], -1, P256)
+    x = (slope * slope - first[0] - second[0]) % P256
+    return x, (slope * (first[0] - x) - first[1]) % P256
+
+
+def p256_multiply(scalar, point):
+    product = None
+    while scalar > 0:
+        if scalar & 1:
+            product = p256_add(product, point)
+        point = p256_add(point, point)
+        scalar >>= 1
+    return product
+
+
+def p256_verifies(encoded, text, r, s):
+    """Whether two numbers sign the text under the 65 bytes of a point."""
+    x, y = int.from_bytes(encoded[1:33], "big"), int.from_bytes(encoded[33:], "big")
+    if len(encoded) != 65 or encoded[0] != 4 or (y * y - x * x * x + 3 * x - P256_B) % P256 != 0:
+        return False
+    if not (0 < r < P256_ORDER and 0 < s < P256_ORDER and x < P256 and y < P256):
+        return False
+    inverse = pow(s, P256_ORDER - 2, P256_ORDER)
+    number = int.from_bytes(hashlib.sha256(text).digest(), "big")
+    first = p256_multiply(number * inverse % P256_ORDER, P256_BASE)
+    point = p256_add(first, p256_multiply(r * inverse % P256_ORDER, (x, y)))
+    return point is not None and point[0] % P256_ORDER == r
+
+
+def der_parts(encoded, tag):
+    """The content of the first element of this tag, and what is behind it."""
+    if len(encoded) < 2 or encoded[0] != tag:
+        raise ValueError("not this element")
+    length, begin = encoded[1], 2
+    if length >= 128:
+        begin = 2 + length - 128
+        length = int.from_bytes(encoded[2:begin], "big")
+    if begin + length > len(encoded):
+        raise ValueError("too short")
+    return encoded[begin : begin + length], encoded[begin + length :]
+
+
+def der_numbers(encoded):
+    """The two numbers of a sequence of nothing else."""
+    body, rest = der_parts(encoded, 0x30)
+    first, second = der_parts(body, 2)
+    second, more = der_parts(second, 2)
+    if rest or more:
+        raise ValueError("more than two numbers")
+    return int.from_bytes(first, "big"), int.from_bytes(second, "big")
+
+
+def rsa_verifies(public_key, text, signature):
+    """Whether the bytes sign the text with SHA-256 under the DER of a public key."""
+    modulus, exponent = der_numbers(public_key)
+    size = (modulus.bit_length() + 7) // 8
+    info = bytes.fromhex("3031300d060960864801650304020105000420") + hashlib.sha256(text).digest()
+    padded = b"\x00\x01" + b"\xff" * (size - 3 - len(info)) + b"\x00" + info
+    return len(signature) == size and pow(int.from_bytes(signature, "big"), exponent, modulus) == int.from_bytes(padded, "big")
+
+
+# Signed decisions: passkeys and SSH keys
+
+SPKI_P256 = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
+SPKI_RSA = bytes.fromhex("300d06092a864886f70d0101010500")
+ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?")
+PRESENT_AND_VERIFIED, BACKUP_ELIGIBLE, BACKED_UP = 5, 8, 16
+DECISIONS = {"approved": "approve", "denied": "deny", "withdrawn": "withdraw", "revoked": "revoke"}
+
+
+def url_bytes(text):
+    """The bytes of base64url without padding, or None unless written in the one way."""
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return data if data and base64.urlsafe_b64encode(data).decode().rstrip("=") == text else None
+    except (ValueError, TypeError):
+        return None
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def spki_verifies(spki, text, signature):
+    """Whether a signature of a passkey holds under its public key."""
+    if spki.startswith(SPKI):
+        return ed25519_verifies(spki[len(SPKI) :], text, signature)
+    if spki.startswith(SPKI_P256):
+        return p256_verifies(spki[len(SPKI_P256) :], text, *der_numbers(signature))
+    body, _ = der_parts(spki, 0x30)
+    if not body.startswith(SPKI_RSA):
+        return False
+    bits, _ = der_parts(body[len(SPKI_RSA) :], 3)
+    return rsa_verifies(bits[1:], text, signature)
+
+
+def is_assertion_of(statement, proof):
+    """Whether an assertion is one of the statement, apart from its signature."""
+    data, client = url_bytes(proof.get("authenticator_data")), url_bytes(proof.get("client_data_json"))
+    if data is None or client is None or len(data) < 37:
+        return False
+    try:
+        said = json.loads(client.decode("utf-8"))
+        challenge = base64.urlsafe_b64encode(sha256(statement.encode())).decode().rstrip("=")
+        right = said["type"] == "webauthn.get" and said["challenge"] == challenge
+        inside = said.get("crossOrigin") not in (None, False) or "topOrigin" in said
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
+    there = data[32] & PRESENT_AND_VERIFIED == PRESENT_AND_VERIFIED
+    return right and not inside and there and not (data[32] & BACKED_UP and not data[32] & BACKUP_ELIGIBLE)
+
+
+def is_signed_by_passkey(proof, key):
+    """Whether a passkey signed an assertion, for its relying party and a page of it."""
+    data, client = url_bytes(proof["authenticator_data"]), url_bytes(proof["client_data_json"])
+    signature, spki = url_bytes(proof.get("signature")), url_bytes(key.get("public_key"))
+    origin, rp_id = json.loads(client.decode("utf-8")).get("origin"), key.get("rp_id")
+    if signature is None or spki is None or not isinstance(origin, str) or not isinstance(rp_id, str):
+        return False
+    own = re.fullmatch(r"http://localhost(:[0-9]+)?", origin) if rp_id == "localhost" else origin == f"https://{rp_id}"
+    if not (origin in key["origins"] if "origins" in key else own):
+        return False
+    if key.get("credential_id") != proof.get("credential_id") or data[:32] != sha256(rp_id.encode()):
+        return False
+    try:
+        return spki_verifies(spki, data + sha256(client), signature)
+    except ValueError:
+        return False
+
+
+class Wire:
+    """Reads values of the wire format of SSH one after another."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def take(self, length):
+        if length > len(self.data):
+            raise ValueError("too short")
+        taken, self.data = self.data[:length], self.data[length:]
+        return taken
+
+    def string(self):
+        return self.take(int.from_bytes(self.take(4), "big"))
+
+
+def measured(data):
+    return len(data).to_bytes(4, "big") + data
+
+
+def ssh_signer_of(statement, proof):
+    """The base64 of the public key that signed the statement with `ssh-keygen -Y sign`, or None."""
+    armour = ARMOUR.fullmatch(proof.get("signature") if isinstance(proof.get("signature"), str) else "")
+    data = from_base64(armour.group(1).replace("\n", "")) if armour else None
+    try:
+        outer = Wire(data or b"")
+        if outer.take(10) != b"SSHSIG\x00\x00\x00\x01":
+            return None
+        blob, namespace, reserved, name, signature = (outer.string() for _ in range(5))
+        if outer.data or namespace != b"countersign-consent" or reserved or name not in (b"sha256", b"sha512"):
+            return None
+        digest = hashlib.new(name.decode(), statement.encode()).digest()
+        signed = b"SSHSIG" + b"".join(measured(part) for part in (namespace, reserved, name, digest))
+        return base64.b64encode(blob).decode() if is_signed_by_ssh(blob, signature, signed) else None
+    except ValueError:
+        return None
+
+
+def is_signed_by_ssh(blob, signature, signed):
+    key, own = Wire(blob), Wire(signature)
+    kind = key.string()
+    ecdsa = kind in (b"ecdsa-sha2-nistp256", b"sk-ecdsa-sha2-nistp256@openssh.com")
+    if own.string() != kind or not (ecdsa or kind in (b"ssh-ed25519", b"sk-ssh-ed25519@openssh.com")):
+        return False
+    if ecdsa:
+        key.string()
+    public_key, inner = key.string(), own.string()
+    if kind.startswith(b"sk-"):
+        said = own.take(5)
+        if said[0] & PRESENT_AND_VERIFIED != PRESENT_AND_VERIFIED:
+            return False
+        signed = sha256(key.string()) + said + sha256(signed)
+    if own.data:
+        return False
+    if not ecdsa:
+        return ed25519_verifies(public_key, signed, inner)
+    numbers = Wire(inner)
+    return p256_verifies(public_key, signed, *(int.from_bytes(numbers.string(), "big") for _ in range(2)))
+
+
+def same_name(name):
+    """A name as it is compared: trimmed, NFKC, without case."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
+
+
+def read_policy(path):
+    """Keys by name."""
+    try:
+        principals = json.loads(read_text(path))["principals"]
+        return {same_name(name): principal.get("keys", []) for name, principal in principals.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
+
+
+def statement_of(entry, detail):
+    """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
+    proposal = entry["event_type"] == "change_proposed"
+    decision = DECISIONS.get(str(detail.get("decision")))
+    if proposal or detail.get("emergency") is True:
+        decision = "propose" if proposal else "approve_emergency"
+    approver = detail.get("proposer" if proposal else "approver")
+    try:
+        at = json.loads(detail["statement"])["at"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None, None
+    if decision is None or not isinstance(approver, str):
+        return None, None
+    facts = {
+        "approver": approver,
+        "at": at,
+        **({} if proposal else {"change_id": entry["change_id"]}),
+        "decision": decision,
+        "digest": detail.get("digest"),
+        "manifest_hash": detail.get("manifest_hash"),
+        "note": detail.get("note", ""),
+        "origin": entry["origin"],
+        "v": "countersign-consent/1",
+    }
+    return json.dumps(facts, ensure_ascii=False, separators=(",", ":")), approver
+
+
+class Proofs:
+    """Checks the proofs of entries one after another; without a policy only the log says whose the keys are."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.counts = {"verified": 0, "as_named": 0, "not_checked": 0}
+        self.named = {}
+
+    def check(self, entry, line):
+        """What does not hold of an entry's proof, or None."""
+        intent = entry["event_type"] == "intent_in_force"
+        if not intent and '"proof":' not in entry["detail"]:
+            return None
+        try:
+            detail = json.loads(entry["detail"])
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(detail, dict):
+            return None
+        if intent and isinstance(detail.get("principals"), dict):
+            principals = detail["principals"].items()
+            self.named[detail.get("manifest_hash")] = {same_name(name): one.get("keys", []) for name, one in principals}
+        message = self.judge(entry, detail) if "proof" in detail else None
+        return message and {"line": line, "entry": entry["id"], "rule": "proof", "message": message}
+
+    def judge(self, entry, detail):
+        statement, approver = statement_of(entry, detail)
+        if statement is None or detail.get("statement") != statement:
+            return "its statement is not of this entry"
+        proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
+        passkey = proof.get("type") == "webauthn"
+        signer = None if passkey else ssh_signer_of(statement, proof)
+        if not (is_assertion_of(statement, proof) if passkey else signer):
+            return "its proof is not of its statement"
+        if self.policy is not None:
+            keys = self.policy.get(same_name(approver), [])
+            if not any(
+                is_signed_by_passkey(proof, key) if passkey else key.get("public_key", "").split(" ")[1:2] == [signer]
+                for key in keys
+            ):
+                return f"the policy lists no key of {approver} that made its proof"
+            self.counts["verified"] += 1
+            return None
+        identifier = detail.get("key")
+        if signer:
+            identifier = "SHA256:" + base64.b64encode(sha256(base64.b64decode(signer))).decode().rstrip("=")
+        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(approver), [])
+        if identifier != detail.get("key") or identifier not in keys:
+            return f"the log does not name its key as one of {approver}"
+        self.counts["not_checked" if passkey else "as_named"] += 1
+        return None
 
 
 # Checkpoints in signed notes (C2SP)
@@ -331,17 +639,18 @@ def lines_of(file):
         yield line[:-1]
 
 
-def verify_export(file, kept=(), findings=(), remarks=()):
+def verify_export(file, kept=(), findings=(), remarks=(), policy=None):
     """Verifies the lines of a binary file and returns the report."""
-    chain, tree, found, total = Chain(), Tree(), [], 0
+    chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots = {0: "0" * 64}, {0: tree.root()}
     for line in lines_of(file):
         finding = chain.follow(line)
-        if finding:
+        unproven = chain.entry and proofs.check(chain.entry, chain.lines)
+        for one in filter(None, (finding, unproven)):
             total += 1
-            found += [finding] if total <= MOST_LISTED else []
+            found += [one] if total <= MOST_LISTED else []
         if with_tree:
             tree.add(chain.last["current_hash"] if chain.last else "0" * 64)
         if chain.lines in lengths:
@@ -363,6 +672,7 @@ def verify_export(file, kept=(), findings=(), remarks=()):
         "findings": (found + outside)[:MOST_LISTED],
         "findings_total": total,
         "held_against": [item["what"] for item in kept],
+        "proofs": proofs.counts,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
     }
@@ -372,6 +682,13 @@ VERDICTS = {
     "valid": "valid: every entry holds, and the log continues what was kept outside",
     "consistent": "consistent: every entry holds; without a receipt or checkpoint kept outside, "
     "a cut tail or a rewritten log would not show",
+}
+
+
+PROOFS = {
+    "verified": "signed decisions that hold, with keys that the policy lists",
+    "as_named": "signed decisions that hold, with a key as the log itself names it",
+    "not_checked": "signed decisions not checked, since only a policy can tell their keys",
 }
 
 
@@ -385,7 +702,8 @@ def report_text(path, report):
         lines.append(f"{place}{finding['rule']}: {finding['message']}")
     more = report["findings_total"] - len(report["findings"])
     lines += [f"and {more} more"] if more else []
-    lines += [f"held against {what}" for what in report["held_against"]] + report["remarks"]
+    lines += [f"held against {what}" for what in report["held_against"]]
+    lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0] + report["remarks"]
     total = report["findings_total"]
     lines.append(VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
     return "\n".join(lines)
@@ -411,6 +729,7 @@ def main(argv):
     parser.add_argument("--checkpoint", action="append", default=[])
     parser.add_argument("--expected-length")
     parser.add_argument("--expected-head")
+    parser.add_argument("--policy")
     parser.add_argument("--json", action="store_true")
     try:
         given = parser.parse_args(argv)
@@ -421,8 +740,9 @@ def main(argv):
         kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
         findings = [finding for part in evidence for finding in part[1]]
         remarks = [remark for part in evidence for remark in part[2]]
+        policy = None if given.policy is None else read_policy(given.policy)
         with open(given.file, "rb") as file:
-            report = verify_export(file, kept, findings, remarks)
+            report = verify_export(file, kept, findings, remarks, policy)
     except (Unreadable, OSError) as error:
         print(f"verify_audit.py: {error}", file=sys.stderr)
         return 3

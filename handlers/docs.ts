@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { bytesOf } from "../lib/audit/merkle.ts";
-import { base64Of } from "../lib/audit/note.ts";
+import { base64Of } from "../lib/kit/base64.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
 import type { Documented } from "../lib/openapi/responses.ts";

@@ -29,6 +29,7 @@ import { auditProof } from "./product/audit_proof.ts";
 import { auditVerify } from "./product/audit_verify.ts";
 import { change } from "./product/change.ts";
 import { coEvolution } from "./product/co_evolution.ts";
+import { consentStatementOf } from "./product/consent_statement.ts";
 import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
 import { freeze } from "./product/freeze.ts";
@@ -56,7 +57,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
-  drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, apply, rollback, review, freeze, unfreeze, kpi,
+  drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -116,6 +116,6 @@ async function announce(url: string, options: Options, { log, product, store }: 
   log.info("listening", { url, version, state, product_id: product?.identity.product_id ?? null });
   if (!product || options.identityHeader) return;
   const [change] = await store.list("changes", { limit: 1 });
-  if (!change)
-    log.info("try next", { commands: firstSteps(url, product.intent.policy, options.adminToken !== undefined) });
+  const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };
+  if (!change) log.info("try next", { commands: firstSteps(url, product.intent.policy, needsToken) });
 }

@@ -11,8 +11,8 @@ export const BUDGETS = [
   { of: /^edge\/worker\.js$/, bytes: 123_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 45_000 },
   { of: /^edge\/product\//, bytes: 52_000 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 75_000 },
-  { of: /^lambda\/product\//, bytes: 82_000 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 78_000 },
+  { of: /^lambda\/product\//, bytes: 83_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { base64Of } from "../../lib/audit/note.ts";
+import { base64Of } from "../../lib/kit/base64.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";

@@ -3,6 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
+import { proofFields } from "../../lib/governance/proof_input.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
@@ -14,12 +15,20 @@ export const deny = endpoint(
     product: true,
     token: true,
     names: "approver",
-    input: z.strictObject({ change_id: changeId, approver: personName, note: freeText(4000).optional() }),
+    input: z.strictObject({
+      change_id: changeId,
+      approver: personName,
+      note: freeText(4000).optional(),
+      ...proofFields,
+    }),
+    jsonFields: ["proof"],
     output: decisionAnswer,
     errors: [
       "change_not_found",
       "illegal_transition",
       "not_an_approver",
+      "proof_required",
+      "proof_invalid",
       "identity_mismatch",
       "version_mismatch",
       "idempotency_key_reused",

@@ -22,7 +22,7 @@ export const proposeCrmFollowup = endpoint(
     }),
     output: proposalAnswer,
     success: 201,
-    errors: ["forbidden_target", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
+    errors: ["forbidden_target", "proposer_unknown", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
   },
   (input, call: Call<GovernanceDeps>) => submitProposal(call, crmFollowup(input)),
 );

@@ -4,13 +4,12 @@
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
+import { base64Bytes, base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import { StoreUnavailable, type Stored } from "../store/store.ts";
 import { type ChainHead, readHead } from "./chain.ts";
 import { bytesOf, type Frontier, rangeHash, rootOf } from "./merkle.ts";
 import {
-  base64Bytes,
-  base64Of,
   formatNote,
   formatVerifierKey,
   isSignedBy,

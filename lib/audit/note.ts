@@ -1,5 +1,6 @@
 /** The signed note of C2SP, with Ed25519: a text, an empty line, and `— <key name> <base64(key id ‖ signature)>` lines. */
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { base64Bytes, base64Of } from "../kit/base64.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import { bytesOf } from "./merkle.ts";
 
@@ -79,17 +80,4 @@ export async function isSignedBy(note: Note, key: VerifierKey, sha256: Sha256): 
     own.map(({ signature }) => crypto.subtle.verify("Ed25519", publicKey, signature, text)),
   );
   return verified.length > 0 && verified.every(Boolean);
-}
-
-/** Standard base64 with padding. */
-export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
-
-/** The bytes of base64; undefined unless it is written in the one way that `base64Of` writes. */
-export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return base64Of(bytes) === text ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
 }

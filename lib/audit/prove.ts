@@ -1,8 +1,8 @@
 /** Proofs out of the stored tree, as they are answered: roots and hashes in base64. */
 import type { AuditDeps } from "./deps.ts";
+import { base64Of } from "../kit/base64.ts";
 import { entryKey } from "./chain.ts";
 import { bytesOf, consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./merkle.ts";
-import { base64Of } from "./note.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 
 type Reading = Pick<AuditDeps, "store" | "sha256">;

@@ -5,6 +5,7 @@ import { requireMatch } from "../http/if_match.ts";
 import { AppError } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { ownerOf } from "./records.ts";
 import { readLease, requireIdle } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
@@ -14,7 +15,7 @@ import { allowedActions } from "./rules/state_machine.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */
-export interface DecisionInput {
+export interface DecisionInput extends ProofInput {
   type: "approve" | "deny" | "withdraw" | "revoke";
   change_id: string;
   name: string;
@@ -29,23 +30,27 @@ const SLICE = 15;
 /** Records a decision and answers with it and its entry. */
 export function recordDecision(
   call: Call<GovernanceDeps>,
-  { type, change_id, name, note = "", emergency }: DecisionInput,
+  { type, change_id, name, note = "", emergency, proof, at }: DecisionInput,
 ): Promise<Answer> {
   return governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
     const expired = await expireIfDue(transaction, before);
     if (expired) return expired;
     if (type === "revoke") await requireIdle(transaction, change_id);
+    const { digest } = before.change;
+    const decision = emergency ? ("approve_emergency" as const) : type;
+    const decided = { decision, change_id, digest, approver: name, note };
+    const signature = await present(transaction, decided, { proof, at });
     const command =
       type === "approve"
-        ? { type, name, note, emergency, target_owner: await ownerOf(transaction.tx, before.change) }
-        : { type, name, note };
-    const { record, change, entry } = transaction.enact(before, command, actorOf(call, name));
+        ? { type, name, note, emergency, signature, target_owner: await ownerOf(transaction.tx, before.change) }
+        : { type, name, note, signature };
+    const actor = actorBehind(name, signature, actorOf(call, name));
+    const { record, change, entry } = transaction.enact(before, command, actor);
     requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);
     requireMatch(call.request, before.change.revision);
     const { status, approvals, resolution, revision } = record.change;
-    const decision = resolution ?? "approved";
-    const body = { change_id, status, decision, approvals, change, audit_entry: entry };
+    const body = { change_id, status, decision: resolution ?? "approved", approvals, change, audit_entry: entry };
     return answer(body, 200, { etag: etag(revision) });
   });
 }

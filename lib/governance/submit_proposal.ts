@@ -5,10 +5,15 @@ import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { liveOn, ownerOf } from "./records.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
+import { digestOf } from "./rules/content.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
+import { proposedContent } from "./rules/propose.ts";
+import type { Presented } from "./rules/signing.ts";
+import type { Reads } from "../store/store.ts";
 import { type Enacted, governed, type Transaction } from "./transaction.ts";
 
 /** Open drafts of models at most: what nobody looks at must not pile up. */
@@ -20,12 +25,15 @@ export interface TooMany {
 }
 
 /** Files a proposal and answers 201 with the change and its entry. Its proposer is the agent, or whom a trusted proxy names. */
-export function submitProposal(call: Call<GovernanceDeps>, stated: ProposeInput): Promise<Answer> {
+export function submitProposal(
+  call: Call<GovernanceDeps>,
+  { proof, at, ...stated }: ProposeInput & ProofInput,
+): Promise<Answer> {
   const actor = actorOf(call, stated.proposer);
   const proposer = call.agent ?? stated.proposer ?? actor.actor ?? undefined;
   return governed(call, async (transaction) => {
     requirePerson(call, "proposer", stated.proposer);
-    const filed = await file(transaction, { ...stated, proposer }, actor);
+    const filed = await file(transaction, { ...stated, proposer }, actor, { proof, at });
     if (filed instanceof AppError) return filed;
     const { change, entry, conflicts, record } = filed;
     return textAnswer(splice({ conflicts, audit_entry: entry }, change), 201, { etag: etag(record.change.revision) });
@@ -41,7 +49,7 @@ export async function submitDraft(
   const filed = await governed<Change | TooMany>({ deps }, async (transaction) => {
     const open = await openDrafts(transaction);
     if (open.length >= OPEN_DRAFTS) return { open };
-    const draft = await file(transaction, input, serviceItself(input.proposer), asked);
+    const draft = await file(transaction, input, serviceItself(input.proposer), {}, asked);
     if (draft instanceof AppError) return draft;
     const { change } = draft.record;
     transaction.tx.put("llm_drafts", change.change_id, true);
@@ -54,33 +62,50 @@ export async function submitDraft(
 async function file(
   transaction: Transaction,
   input: ProposeInput,
-  actor: Actor,
+  stated: Actor,
+  proven: ProofInput,
   asked?: Asked,
 ): Promise<(Enacted & { conflicts: string[] }) | AppError> {
   const { tx, at } = transaction;
-  const day = at.slice(0, 10);
-  const minor_today = input.tier === "minor" ? await grantedOn(transaction, day) : 0;
+  const minor_today = input.tier === "minor" ? await minorToday(tx, at) : 0;
   const target_owner = input.tier === "minor" ? await ownerOf(tx, input) : null;
   const conflicts = await liveOn(tx, input);
   if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
     throw invalidField("supersedes", "names no change");
+  const signature = await presented(transaction, { input, minor_today }, stated, proven);
+  const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
   try {
-    const command = { type: "propose", input, minor_today, target_owner, live: conflicts, asked } as const;
+    const command = { type: "propose", input, minor_today, target_owner, live: conflicts, asked, signature } as const;
     enacted = transaction.enact(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;
     await recordRefusal(transaction, input, error, actor);
     return error;
   }
-  if (enacted.record.change.tier === "minor") tx.put("counts", "minor", { day, count: minor_today + 1 });
+  if (enacted.record.change.tier === "minor")
+    tx.put("counts", "minor", { day: at.slice(0, 10), count: minor_today + 1 });
   return { ...enacted, conflicts };
 }
 
 /** The minor changes of a day so far. */
-async function grantedOn({ tx }: Transaction, day: string): Promise<number> {
-  const kept = (await tx.get("counts", "minor"))?.value;
-  return kept?.day === day ? kept.count : 0;
+export async function minorToday(reads: Pick<Reads, "get">, at: string): Promise<number> {
+  const kept = (await reads.get("counts", "minor"))?.value;
+  return kept?.day === at.slice(0, 10) ? kept.count : 0;
+}
+
+async function presented(
+  transaction: Transaction,
+  command: { input: ProposeInput; minor_today: number },
+  actor: Actor,
+  proven: ProofInput,
+): Promise<Presented | undefined> {
+  const { proposer } = command.input;
+  if (proven.proof === undefined && proven.at === undefined) return undefined;
+  if (proposer === undefined) throw invalidField("proposer", "is required beside proof");
+  const { intent } = transaction.product;
+  const digest = digestOf(proposedContent(command, { intent, actor }), transaction.sha256);
+  return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proven);
 }
 
 /** The drafts that still wait for consent; others are taken off the list. */

@@ -92,6 +92,8 @@ function begin(
     /** Milliseconds since the epoch, and the same moment as it is recorded: never before the last entry. */
     now,
     at,
+    /** Names this log. */
+    origin: opened.origin,
     /** The chain's length before it. */
     length: opened.length,
     /** The id that the next appended entry will have. */

@@ -67,7 +67,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
           ? await readFields(request, declaration.jsonFields)
           : { text: "", fields: query(request) };
         const known = asker.agent ?? asker.person?.trim();
-        if (declaration.names && known) fields[declaration.names] ??= known;
+        if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
         const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
         const call = { deps, request, ...asker, idempotency };
         return handle(parseInput(input, { ...fields, ...parameters(request) }), call);

@@ -4,7 +4,7 @@
  */
 import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { bytesOf } from "../audit/merkle.ts";
-import { base64Bytes } from "../audit/note.ts";
+import { base64Bytes } from "../kit/base64.ts";
 import { isConsistent } from "./consistency.ts";
 import type { CheckpointAnswer } from "./messages.ts";
 

@@ -24,6 +24,7 @@ export const intentSummary = z.object({
 /** The summary of today's intent. */
 export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof intentSummary>> {
   const { intent, manifest_hash, adapter } = deps.product!;
+  const { signing, ...policy } = intent.policy;
   const failure = adapter && (await reading(deps, waiting)).state.adapter_error;
   return {
     product_id: intent.product_id,
@@ -32,7 +33,7 @@ export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof i
     update_epoch: intent.update_epoch,
     approved_by: intent.approved_by,
     manifest_hash,
-    policy: intent.policy,
+    policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
     adapter: adapter
       ? { name: adapter.name, status: failure ? "failing" : "ready", last_error: failure ?? null }
       : null,

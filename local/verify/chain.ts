@@ -11,7 +11,8 @@ export type Rule =
   | "current_hash"
   | "tail_truncation"
   | "full_rewrite"
-  | "signature";
+  | "signature"
+  | "proof";
 
 /** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */
 export interface Finding {
@@ -27,6 +28,8 @@ export interface Chain {
   origin: string | undefined;
   /** What the next line continues; undefined behind a line that could not be read. */
   last: { id: number; hash: string; timestamp: string } | undefined;
+  /** The last line's entry; undefined where it is none. */
+  entry?: Entry | undefined;
 }
 
 /** The chain before its first entry. */
@@ -41,6 +44,7 @@ export function follow(chain: Chain, line: string): Finding | undefined {
   const number = ++chain.lines;
   const entry = parseLine(line);
   const { last } = chain;
+  chain.entry = entry;
   const hashed = entry !== undefined && entry.previousHash === last?.hash && entry.currentHash === entry.computedHash;
   if (!entry || !(hashed || hasHashes(entry))) {
     chain.last = undefined;

@@ -6,6 +6,9 @@ export interface Entry {
   origin: string;
   id: number;
   timestamp: string;
+  eventType: string;
+  changeId: string;
+  detail: string;
   previousHash: string;
   currentHash: string;
   /** What `current_hash` has to be. */
@@ -43,17 +46,18 @@ export function parseLine(line: string): Entry | undefined {
   if (!part) return undefined;
   const origin = plain(part[1]!);
   const [id, timestamp, previousHash, currentHash] = [part[2]!, part[3]!, part[8]!, part[9]!];
+  const [eventType, changeId, tenant, detail] = [plain(part[4]!), plain(part[5]!), plain(part[6]!), plain(part[7]!)];
   const fields =
     measured(origin) +
     measured(previousHash) +
     measured(id) +
     measured(timestamp) +
-    measured(plain(part[4]!)) +
-    measured(plain(part[5]!)) +
-    measured(plain(part[6]!)) +
-    measured(plain(part[7]!));
+    measured(eventType) +
+    measured(changeId) +
+    measured(tenant) +
+    measured(detail);
   const computedHash = hash("sha256", bytesOf(TAG + fields), "hex");
-  return { origin, id: Number(id), timestamp, previousHash, currentHash, computedHash };
+  return { origin, id: Number(id), timestamp, eventType, changeId, detail, previousHash, currentHash, computedHash };
 }
 
 /** Whether both hashes are hashes at all. */

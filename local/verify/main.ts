@@ -2,11 +2,13 @@
 /** `countersign-verify`: checks an export of the audit log offline, with code of its own. */
 import { parseArgs } from "node:util";
 import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
+import { readPolicy } from "./policy.ts";
 import { piecesOf } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
 
-const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX] [--json]
+const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
+                          [--policy FILE] [--json]
 
 Checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service.
 
@@ -15,6 +17,7 @@ Checks an export of the audit log (GET /api/product/audit?format=jsonl) without 
                       repeated, as after a change of keys, each checkpoint must bear that of one of them
   --expected-length N, --expected-head HEX
                       a receipt: the id and the current_hash of an entry that was answered once
+  --policy FILE       whose keys signed decisions must be signed with: an intent, or any JSON with its principals
   --json              one JSON object instead of lines
   --help              this text
 
@@ -29,6 +32,7 @@ const OPTIONS = {
   checkpoint: { type: "string", multiple: true },
   "expected-length": { type: "string" },
   "expected-head": { type: "string" },
+  policy: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean" },
 } as const;
@@ -41,7 +45,8 @@ async function main(argv: string[]): Promise<number> {
     const [file, ...others] = positionals;
     if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
     const evidence = readEvidence(values);
-    const report = await verifyExport(piecesOf(file), evidence);
+    const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
+    const report = await verifyExport(piecesOf(file), evidence, policy);
     return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;

@@ -2,6 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
 import type { Evidence, Kept } from "./kept.ts";
+import type { Policy } from "./policy.ts";
+import { type Proofs, proofsIn } from "./proofs.ts";
 import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
 
 /** `valid`: held against something kept outside; `consistent`: nothing outside to hold it against. */
@@ -19,6 +21,8 @@ export interface Report {
   findings_total: number;
   /** What the log was held against, in words. */
   held_against: string[];
+  /** Decisions that are signed. */
+  proofs: Proofs;
   /** What nothing given here could show. */
   not_checked: ("tail_truncation" | "full_rewrite")[];
   remarks: string[];
@@ -33,12 +37,13 @@ const NO_HASH = "0".repeat(64);
 export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. */
-export async function verifyExport(pieces: Pieces, evidence: Evidence): Promise<Report> {
+export async function verifyExport(pieces: Pieces, evidence: Evidence, policy?: Policy): Promise<Report> {
   const chain = beginning();
   const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
   const byLength = new Map<number, typeof kept>();
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
+  const proofs = proofsIn(policy);
   const findings: Finding[] = [];
   let total = 0;
   const found = (finding: Finding | undefined): void => {
@@ -52,6 +57,7 @@ export async function verifyExport(pieces: Pieces, evidence: Evidence): Promise<
   for await (const lines of wholeLines(pieces))
     for (const line of lines) {
       found(follow(chain, line));
+      if (chain.entry) found(proofs.check(chain.entry, chain.lines));
       if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
       if (byLength.size > 0) reach();
     }
@@ -69,6 +75,7 @@ export async function verifyExport(pieces: Pieces, evidence: Evidence): Promise<
     findings,
     findings_total: total,
     held_against: kept.map(({ what }) => what),
+    proofs: proofs.proofs,
     not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
     remarks: evidence.remarks,
   };

@@ -127,7 +127,8 @@ export const evidence = [
   {
     ...note,
     name: "base64 may be written in more ways than one",
-    find: "return base64Of(bytes) === text ? bytes : undefined;",
+    file: "lib/kit/base64.ts",
+    find: "return encode(bytes) === text ? bytes : undefined;",
     replace: "return bytes;",
   },
   {

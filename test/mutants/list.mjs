@@ -26,6 +26,7 @@ import { policy } from "./policy.mjs";
 import { principals } from "./principals.mjs";
 import { program } from "./program.mjs";
 import { recovery } from "./recovery.mjs";
+import { proof } from "./proof.mjs";
 import { sharedStores } from "./shared_stores.mjs";
 import { stateMachine } from "./state_machine.mjs";
 import { store } from "./store.mjs";
@@ -38,6 +39,7 @@ const ROOMS = {
   evidence,
   state_machine: stateMachine,
   consent,
+  proof,
   policy,
   principals,
   operations,

@@ -71,7 +71,7 @@ export const operations = [
   {
     ...begin,
     name: "the host is touched before it is known whether the change may be applied",
-    find: "  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent);\n",
+    find: "  (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);\n",
     replace: "",
     tests: [...flow, ...leases],
   },

@@ -63,8 +63,8 @@ export const policy = [
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: "&&\n      !approvesOwn(change, approver, intent.policy),",
-    replace: ",",
+    find: "      !approvesOwn(change, approver, intent.policy) &&\n",
+    replace: "",
   },
   {
     ...rules,

@@ -89,7 +89,7 @@ export const principals = [
   {
     name: "who is known must say their name again",
     file: "lib/http/endpoint.ts",
-    find: "if (declaration.names && known) fields[declaration.names] ??= known;",
+    find: "if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;",
     replace: "void known;",
     tests: HTTP,
     only: "bare handlers access",

@@ -2,6 +2,7 @@ import { apply } from "../../handlers/product/apply.ts";
 import { approve } from "../../handlers/product/approve.ts";
 import { audit } from "../../handlers/product/audit.ts";
 import { auditVerify } from "../../handlers/product/audit_verify.ts";
+import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
 import { drift } from "../../handlers/product/drift.ts";
 import { freeze } from "../../handlers/product/freeze.ts";
@@ -29,6 +30,7 @@ const ENDPOINTS = [
   approve,
   deny,
   withdraw,
+  consentStatementOf,
   revoke,
   review,
   freeze,

@@ -4,6 +4,7 @@ import { requireMatch } from "../../http/if_match.ts";
 import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
+import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../record_decision.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
@@ -56,7 +57,8 @@ export async function begin(
   if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
   const expired = await expireIfDue(transaction, record);
   if (expired) return expired;
-  (input.dry_run ? requireRehearsable : requireOperable)(change, operation, product.intent);
+  const proven = operation === "apply" ? await asProven(transaction, record) : change;
+  (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
@@ -65,7 +67,7 @@ export async function begin(
     const told = await foldEntries(tx, record.audit);
     if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
-    if (!input.dry_run) await refuseHeldBack(transaction, told, change, asked);
+    if (!input.dry_run) await refuseHeldBack(transaction, told, proven, asked);
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };

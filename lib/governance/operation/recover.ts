@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import type { GovernanceDeps } from "../deps.ts";
 import { foldEntries } from "../history.ts";
+import { asProven } from "../proven_consents.ts";
 import type { Lease } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requireOperable } from "../rules/state_machine.ts";
@@ -105,7 +106,7 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
 
 async function isConsented(transaction: Transaction, before: ChangeRecord): Promise<boolean> {
   try {
-    requireOperable(before.change, "apply", transaction.product.intent);
+    requireOperable(await asProven(transaction, before), "apply", transaction.product.intent);
   } catch (error) {
     if (error instanceof AppError) return false;
     throw error;

@@ -12,20 +12,24 @@ export const POLICY_GUARDRAIL = "policy:guardrail";
 export interface Actor {
   actor: string | null;
   /**
-   * `proxy`: the name is the trusted proxy's or the host's word; `agent`: the agent came with its secret; `token`: said by a
-   * holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
+   * `signature`: signed with a key of theirs, their presence verified; `signature_unattended`: signed with a key that signs
+   * by itself; `proxy`: the name is the trusted proxy's or the host's word; `agent`: the agent came with its secret; `token`:
+   * said by a holder of the admin token; `claimed`: taken at its word; `null`: nobody is named, or it is the service itself.
    */
-  authenticated: "proxy" | "agent" | "token" | "claimed" | null;
+  authenticated: "signature" | "signature_unattended" | "proxy" | "agent" | "token" | "claimed" | null;
 }
 
 /** The service itself, under one of its names or none. */
 export const serviceItself = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
+/** Ways in which more is known of a person than what a request claims. */
+const VOUCHED: ReadonlySet<unknown> = new Set(["signature", "signature_unattended", "proxy"]);
+
 export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
 /** What kind of proposer stands behind a name. */
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
-/** A model, a peer and an agent by their names, whoever typed them; a person where the proxy says so. */
+/** A model, a peer and an agent by their names, whoever typed them; a person where the proxy or a signature says so. */
 export function proposerKindOf(
   proposer: string | null,
   { actor, principals = {} }: { actor?: Actor; principals?: Principals } = {},
@@ -34,5 +38,5 @@ export function proposerKindOf(
   if (isAgent(proposer, { principals })) return "agent";
   if (/^llm:/i.test(proposer)) return "model";
   if (/^peer:/i.test(proposer)) return "peer";
-  return actor?.authenticated === "proxy" ? "person" : "unknown";
+  return VOUCHED.has(actor?.authenticated) ? "person" : "unknown";
 }

@@ -1,7 +1,5 @@
-/** A ChangeProposal: its fields and the digest that consent is bound to. */
+/** A ChangeProposal: its fields. */
 import * as z from "zod";
-import type { Sha256 } from "../../kit/platform.ts";
-import { canonicalJson } from "../../kit/canonical_json.ts";
 import { PROPOSER_KINDS } from "./actor.ts";
 
 export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
@@ -25,6 +23,8 @@ export const approvalSchema = z.object({
   at: time,
   /** Given in an emergency, for which alone it counts. */
   emergency: z.literal(true).optional(),
+  /** The key that signed it; absent where none did. */
+  key: z.string().optional(),
 });
 export type Approval = z.infer<typeof approvalSchema>;
 
@@ -83,35 +83,3 @@ export const changeSchema = z.object({
   revision: z.number().int(),
 });
 export type Change = z.infer<typeof changeSchema>;
-
-/** The fields that consent is bound to. */
-export const CONTENT_FIELDS = [
-  "tenant_id",
-  "kind",
-  "target",
-  "value",
-  "summary",
-  "rationale",
-  "expected_delta_k",
-  "affected_users",
-  "reversible",
-  "tier",
-  "risk",
-  "kpi",
-  "proposer",
-] as const;
-
-/** The part of a change that consent is given to. */
-export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
-
-/** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
-export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
-
-/** The RFC 8785 JSON of a content: of its fields only `value` has members of its own. */
-export function canonicalContent(content: Content): string {
-  const text = JSON.stringify(content, PLAIN_FIELDS);
-  return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
-}
-
-/** In their canonical order, in which `value` is the last. */
-const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value").sort();

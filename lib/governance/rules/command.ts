@@ -1,9 +1,11 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Content, REVIEW_VERDICTS } from "./change.ts";
+import type { REVIEW_VERDICTS } from "./change.ts";
+import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
+import type { Presented } from "./signing.ts";
 
 /** What is done on the host product. */
 export type Operation = "apply" | "rollback";
@@ -32,11 +34,19 @@ export type Command =
       /** Other live changes of the same tenant and target. */
       live: readonly string[];
       asked?: Asked | undefined;
+      signature?: Presented | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
-  | { type: "approve"; name: string; note: string; target_owner: string | null; emergency?: boolean | undefined }
+  | {
+      type: "approve";
+      name: string;
+      note: string;
+      target_owner: string | null;
+      emergency?: boolean | undefined;
+      signature?: Presented | undefined;
+    }
   | { type: "review"; name: string; note: string; verdict: (typeof REVIEW_VERDICTS)[number] }
-  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string }
+  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   | { type: "lapse" }
   /** The operation is done. */

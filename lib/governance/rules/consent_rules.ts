@@ -35,23 +35,31 @@ interface Unreachable {
   message: string;
 }
 
-/** Rules of consent that nobody could ever meet. */
-export function unreachableConsent(rules: {
-  owners: z.output<typeof owners>[];
-  windows: z.output<typeof windows>;
-  break_glass?: z.output<typeof breakGlass> | undefined;
-}): Unreachable[] {
-  return [
-    ...unreachableEmergency(rules.break_glass),
-    ...unreachableOwners(rules.owners),
-    ...emptyWindows(rules.windows),
+/** Rules of consent that nobody could ever meet. `keyed`: whose consent alone can count, where only signed ones do. */
+export function unreachableConsent(
+  rules: {
+    owners: z.output<typeof owners>[];
+    windows: z.output<typeof windows>;
+    break_glass?: z.output<typeof breakGlass> | undefined;
+  },
+  keyed?: readonly string[],
+): Unreachable[] {
+  const quorums = [
+    ...rules.owners.map((rule, index) => ({ rule, path: ["owners", index] })),
+    ...(rules.break_glass ? [{ rule: rules.break_glass, path: ["break_glass"] }] : []),
   ];
+  return [...quorums.flatMap(({ rule, path }) => unreachableQuorum(rule, path, keyed)), ...emptyWindows(rules.windows)];
 }
 
-function unreachableEmergency(rule: z.output<typeof breakGlass> | undefined): Unreachable[] {
-  const named = new Set(rule?.approvers).size;
-  if (!rule || rule.required <= named) return [];
-  return [{ path: ["break_glass", "required"], message: `asks for ${rule.required}, and its approvers are ${named}` }];
+function unreachableQuorum(
+  { approvers, required }: { approvers: string[]; required: number },
+  path: PropertyKey[],
+  keyed: readonly string[] | undefined,
+): Unreachable[] {
+  const named = [...new Set(approvers)].filter((name) => !keyed || keyed.includes(name)).length;
+  const who = keyed ? "of its approvers those with keys" : "its approvers";
+  if (required <= named) return [];
+  return [{ path: [...path, "required"], message: `asks for ${required}, and ${who} are ${named}` }];
 }
 
 /** A window that is never open, or a denied period that is none. */
@@ -72,12 +80,4 @@ function emptyWindows({ deny, allow }: z.output<typeof windows>): Unreachable[] 
       : [],
   );
   return [...ends, ...hours];
-}
-
-function unreachableOwners(rules: z.output<typeof owners>[]): Unreachable[] {
-  return rules.flatMap(({ approvers, required }, index) => {
-    const named = new Set(approvers).size;
-    const message = `asks for ${required}, and its approvers are ${named}`;
-    return required > named ? [{ path: ["owners", index, "required"], message }] : [];
-  });
 }

@@ -35,6 +35,11 @@ export interface Detail {
   asked_by?: Change["asked_by"];
   supersedes?: Change["supersedes"];
   digest?: string;
+  /** Of a signed decision: the key, and what it signed under which manifest. */
+  key?: string;
+  statement?: string;
+  proof?: unknown;
+  manifest_hash?: string;
   kpis?: Record<string, number>;
   previous_digest?: string | null;
   target_owner?: string | null;

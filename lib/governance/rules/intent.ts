@@ -9,6 +9,7 @@ import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, unknown } from "./fields.ts";
 import { approver, count, finite, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
+import { type Signing, signingOf } from "./signing.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -47,6 +48,8 @@ export const policySchema = object({
   }),
   approvers: list(approver).optional(),
   self_approval: z.boolean("must be true or false").default(true),
+  /** Absent: true as soon as anybody has keys. */
+  signed_only: z.boolean("must be true or false").optional(),
   consent_ttl_hours: finite.positive("must be above 0").optional(),
   ...consentRules,
   on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
@@ -90,15 +93,23 @@ export const intentSchema = manifestSchema.check(({ value, issues }) => {
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
-  { policy, kpis }: z.output<z.ZodObject<typeof shape>>,
+  { policy, kpis, principals }: z.output<z.ZodObject<typeof shape>>,
   refuse: (path: PropertyKey[], message: string) => void,
 ): void {
-  const { approvers, required_approvers, guardrails } = policy;
+  const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);
+  const { only, keys } = signingOf(principals, signed_only);
+  const keyed = Object.keys(keys).filter((name) => !approvers || named.has(name));
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
       refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
-  for (const { path, message } of unreachableConsent(policy)) refuse(["policy", ...path], message);
+    else if (only && required > keyed.length)
+      refuse(
+        ["policy", "required_approvers", tier],
+        `asks for ${required} signed consents, and ${keyed.length} of those who may approve have keys (policy.signed_only)`,
+      );
+  for (const { path, message } of unreachableConsent(policy, only ? Object.keys(keys) : undefined))
+    refuse(["policy", ...path], message);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))
@@ -106,8 +117,8 @@ function refuseUnreachable(
   });
 }
 
-/** A validated intent with its defaults filled in. */
-export type Intent = z.output<typeof intentSchema>;
+/** A validated intent with its defaults filled in; who must sign stands with the rules that ask for it. */
+export type Intent = z.output<typeof intentSchema> & { policy: { signing: Signing } };
 /** The intent's rules with their defaults filled in. */
 export type Policy = Intent["policy"];
 /** Baseline, target and weight of one KPI. */
@@ -157,7 +168,9 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   const manifest = canonicalJson(stated);
   if (strict && new TextEncoder().encode(manifest).length > MOST_BYTES)
     throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
-  return { intent: parsed.data, manifest, manifest_hash: sha256(manifest) };
+  const { policy, principals } = parsed.data;
+  const signing = signingOf(principals, policy.signed_only);
+  return { intent: { ...parsed.data, policy: { ...policy, signing } }, manifest, manifest_hash: sha256(manifest) };
 }
 
 function wrongAtTheTop(stated: unknown): string[] {

@@ -6,6 +6,7 @@ import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
+import { isSignedAsAsked } from "./signing.ts";
 
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
@@ -83,11 +84,12 @@ export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, po
 /** The consents of a change that still count under today's intent. */
 export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
-    ({ approver, emergency }) =>
+    ({ approver, emergency, key }) =>
       (emergency
         ? intent.policy.break_glass?.approvers.includes(sameName(approver))
         : mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&
-      !approvesOwn(change, approver, intent.policy),
+      !approvesOwn(change, approver, intent.policy) &&
+      isSignedAsAsked({ approver, key }, intent.policy.signing),
   );
 
 /** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */

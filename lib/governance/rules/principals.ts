@@ -1,64 +1,9 @@
 /** Who is who: the people and agents that an intent names, and what each is known by. */
 import * as z from "zod";
 import { INVISIBLE } from "../../kit/invisible.ts";
-import { filled, list, object } from "./fields.ts";
+import { list, object } from "./fields.ts";
+import { type Key, keySchema, marksOf } from "./keys.ts";
 import { sameName } from "./names.ts";
-
-const base64url = z.string("must be text").regex(/^[A-Za-z0-9_-]+$/, "must be base64url, without = at its end");
-
-/** What a key of each type states beside `type` and `public_key`. */
-const STATED = {
-  webauthn: { needs: ["credential_id", "rp_id"], may: ["origins"] },
-  ssh: { needs: [], may: ["unattended"] },
-} as const;
-const KEY_TYPES = ["webauthn", "ssh"] as const;
-
-const PUBLIC_KEYS = {
-  webauthn: { pattern: /^[A-Za-z0-9_-]+$/, rule: "must be the base64url of the key's SPKI" },
-  ssh: { pattern: /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}(?: .*)?$/, rule: "must be a line as ssh-keygen writes it" },
-} as const;
-
-/** A passkey: signs through a browser, by a person who is present. */
-export interface WebAuthnKey {
-  type: "webauthn";
-  credential_id: string;
-  /** base64url of the SPKI. */
-  public_key: string;
-  rp_id: string;
-  origins?: string[] | undefined;
-}
-
-/** A key of OpenSSH; `unattended`: its signature counts though it may be made with nobody there. */
-export interface SshKey {
-  type: "ssh";
-  /** Type, base64 and comment, as in a `.pub` file. */
-  public_key: string;
-  unattended?: boolean | undefined;
-}
-
-/** What a person signs with. */
-export type Key = WebAuthnKey | SshKey;
-
-const keySchema = object({
-  type: z.enum(KEY_TYPES, "must be webauthn or ssh"),
-  public_key: filled,
-  credential_id: base64url.optional(),
-  rp_id: filled.optional(),
-  origins: list(filled).optional(),
-  unattended: z.boolean("must be true or false").optional(),
-})
-  .check(({ value, issues }) => {
-    const refuse = (field: string, message: string) =>
-      void issues.push({ code: "custom", input: value, path: [field], message });
-    const { needs, may } = STATED[value.type];
-    const stated: readonly string[] = [...needs, ...may];
-    for (const field of needs) if (value[field] === undefined) refuse(field, `is required of a ${value.type} key`);
-    for (const field of ["credential_id", "rp_id", "origins", "unattended"] as const)
-      if (value[field] !== undefined && !stated.includes(field)) refuse(field, `is no field of a ${value.type} key`);
-    const { pattern, rule } = PUBLIC_KEYS[value.type];
-    if (!pattern.test(value.public_key)) refuse("public_key", rule);
-  })
-  .transform((key) => key as Key);
 
 /** A person, or an agent: a program that proposes under its own name. */
 export type Principal = { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string };
@@ -130,16 +75,12 @@ export const agentsOf = ({ principals }: Named): { name: string; token_sha256: s
     principal.kind === "agent" ? [{ name, token_sha256: principal.token_sha256 }] : [],
   );
 
-/** What a key is told apart by: the credential of a passkey, the base64 of an SSH key. */
-export const keyIdOf = (key: Key): string =>
-  key.type === "webauthn" ? key.credential_id : key.public_key.split(" ")[1]!;
-
 /** The principals as the log keeps them: kinds, and which keys. */
 export const principalsToldOf = ({ principals }: Named): Record<string, { kind: string; keys: string[] }> =>
   Object.fromEntries(
     Object.entries(principals).map(([name, principal]) => [
       name,
-      { kind: principal.kind, keys: principal.kind === "person" ? (principal.keys ?? []).map(keyIdOf) : [] },
+      { kind: principal.kind, keys: principal.kind === "person" ? (principal.keys ?? []).map(({ id }) => id) : [] },
     ]),
   );
 
@@ -150,7 +91,7 @@ export function refuseImpostors(
 ): void {
   const owners = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
-    const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(identifying);
+    const own = principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(marksOf);
     for (const one of new Set(own)) {
       const other = owners.get(one);
       if (other !== undefined)
@@ -160,18 +101,12 @@ export function refuseImpostors(
         );
       owners.set(one, name);
     }
-    if (principal.kind === "person" && principal.keys) refuse(["principals", name, "keys"], NOT_CHECKED);
   }
   for (const { path, names } of namedToDecide(policy, ["policy"]))
     names.forEach((name, index) => {
       if (isAgent(name, { principals })) refuse([...path, index], "is an agent: agents give no consent");
     });
 }
-
-const NOT_CHECKED = "are not checked by this version";
-
-const identifying = (key: Key): string[] =>
-  key.type === "webauthn" ? [key.credential_id, key.public_key] : [keyIdOf(key)];
 
 /** Every list of those who may decide, wherever a rule has one. */
 function namedToDecide(rule: unknown, path: PropertyKey[]): { path: PropertyKey[]; names: string[] }[] {

@@ -1,20 +1,20 @@
 /** A new change: its tier, who must consent, and its first entry. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_MINOR, proposerKindOf } from "./actor.ts";
-import { type Content, digestOf, type Tier } from "./change.ts";
+import type { Tier } from "./change.ts";
+import { type Content, digestOf } from "./content.ts";
 import type { Command, Context, Decided, ProposeInput } from "./command.ts";
 import { refuseForbiddenTarget, requiredApprovers, tierOf } from "./policy.ts";
+import { signatureFacts } from "./require_signature.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 409 `target_conflict`. */
-export function propose(command: Extract<Command, { type: "propose" }>, context: Context): Decided {
+export function propose(command: Proposal, context: Context): Decided {
   const { input, minor_today, target_owner, live, asked } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
-  const granted = tierOf(input, policy, minor_today);
-  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
-  const waits = proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
-  const tier = granted === "minor" && waits ? "standard" : granted;
+  const content = proposedContent(command, context);
+  const { tier } = content;
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
@@ -25,7 +25,6 @@ export function propose(command: Extract<Command, { type: "propose" }>, context:
       `another live change is on ${input.target} of this tenant; decide that one first`,
       { conflicts: live },
     );
-  const content = contentOf(input, tier);
   const detail = {
     status: minor ? "approved" : "pending_consent",
     kind: content.kind,
@@ -44,8 +43,30 @@ export function propose(command: Extract<Command, { type: "propose" }>, context:
     manifest_hash,
     ...actor,
     ...asked,
+    ...signatureOf(command, context, minor || proposer_kind === "model"),
   };
   return { event_type: "change_proposed", detail, content };
+}
+
+type Proposal = Extract<Command, { type: "propose" }>;
+
+/** The content that a change has when it is proposed: the tier is granted, not asked for. */
+export function proposedContent(
+  { input, minor_today }: Pick<Proposal, "input" | "minor_today">,
+  { intent, actor }: Pick<Context, "intent" | "actor">,
+): Content {
+  const { policy, principals } = intent;
+  const granted = tierOf(input, policy, minor_today);
+  const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals });
+  // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
+  const waits = proposer_kind === "model" || (proposer_kind === "agent" && !policy.minor?.agents);
+  return contentOf(input, granted === "minor" && waits ? "standard" : granted);
+}
+
+/** `free`: nobody approves it, or the service itself says whose it is, so that its proposer need not be known. */
+function signatureOf({ input, signature }: Proposal, { intent, actor }: Context, free: boolean): object {
+  if (input.proposer === undefined || (free && !signature)) return {};
+  return signatureFacts({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
 }
 
 const contentOf = (input: ProposeInput, tier: Tier): Content => ({

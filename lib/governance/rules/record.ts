@@ -1,6 +1,7 @@
 /** A change's record: its content, and what the log makes of it. */
 import type { Sha256 } from "../../kit/platform.ts";
-import { type Change, changeSchema, type Content, CONTENT_FIELDS, digestOf } from "./change.ts";
+import { type Change, changeSchema } from "./change.ts";
+import { type Content, CONTENT_FIELDS, digestOf } from "./content.ts";
 
 /** Everything about a change that its events decide. */
 export type Lifecycle = Omit<Change, keyof Content>;

@@ -1,6 +1,7 @@
 /** The intent's rules in words, one sentence each, so that whoever wrote them can see that they were understood. */
 import type { Intent } from "./intent.ts";
 import type { Principals } from "./principals.ts";
+import type { Signing } from "./signing.ts";
 
 /** What is in force; what forbids nothing is said too, since silence reads as safety. */
 export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
@@ -10,6 +11,7 @@ export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
     minor ? minorRule(minor) : "no change is minor",
     `a standard change needs ${consents(standard)}, a major one ${consents(major)}`,
     approvers ? `only ${approvers.join(", ")} may approve or deny` : "anybody may approve or deny",
+    signing(policy.signing),
     policy.self_approval ? "a proposer may approve their own change" : "nobody may approve their own change",
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
@@ -44,6 +46,12 @@ export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
     ...whoIsWho(principals),
   ];
+}
+
+function signing({ only, keys }: Signing): string {
+  const names = Object.keys(keys).join(", ");
+  if (names === "") return "no consent needs a signature";
+  return `${names} must sign what they decide${only ? ", and only signed consents count" : "; others are taken at their word"}`;
 }
 
 const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);

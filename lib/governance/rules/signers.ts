@@ -5,7 +5,7 @@ import { eventOf } from "./event.ts";
 
 export const signerSchema = z.object({
   approver: z.string(),
-  authenticated: z.enum(["proxy", "agent", "token", "claimed"]).nullable(),
+  authenticated: z.enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"]).nullable(),
   /** The key that signed; `null`: the consent is not signed. */
   key: z.string().nullable(),
 });
@@ -16,5 +16,5 @@ export const signersOf = (entries: readonly Parameters<typeof eventOf>[0][]): Si
   entries.map(eventOf).flatMap(({ event_type, detail }) => {
     if (event_type !== "consent_decision" || detail.decision !== "approved") return [];
     const { authenticated = null } = detail as Partial<Actor>;
-    return [{ approver: detail.approver ?? "", authenticated, key: null }];
+    return [{ approver: detail.approver ?? "", authenticated, key: detail.key ?? null }];
   });

@@ -14,6 +14,8 @@ import { sameName } from "./names.ts";
 import { missingConsents, missingOrdinary, quorumOf } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
+import { signatureFacts } from "./require_signature.ts";
+import type { Presented } from "./signing.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
 /** The state table of the specification, and what takes a consent back. */
@@ -84,7 +86,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     default:
       return {
         event_type: "consent_decision",
-        detail: { ...consent(change, command, context), ...told },
+        detail: { ...consent(change, command, context), ...told, ...signed(command, context) },
       };
   }
 }
@@ -102,6 +104,9 @@ export function requireOperable(change: Change, operation: Operation, intent: In
     missing,
   });
 }
+
+const signed = (command: Consent, { intent, actor }: Context): object =>
+  command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
 export function requireRehearsable(change: Change, operation: Operation, intent: Intent): void {
@@ -148,7 +153,7 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
 /** One more consent; the change is approved when enough distinct names have given theirs. */
 function approval(
   change: Change,
-  { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
+  { name, note, target_owner, signature }: Extract<Consent, { type: "approve" }>,
   approved: Status,
   intent: Intent,
 ): object {
@@ -158,7 +163,7 @@ function approval(
       current_status: change.status,
     });
   requireApprover(change, name, intent);
-  const after = { ...change, approvals: [...change.approvals, { approver: name, note, at: "" }] };
+  const after = { ...change, approvals: [...change.approvals, { approver: name, note, at: "", ...keyOf(signature) }] };
   const { given, needed } = quorumOf(after, intent);
   const decided = {
     decision: "approved",
@@ -171,6 +176,10 @@ function approval(
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
 
+/** The key under which a consent stands, as its approval will say it. */
+const keyOf = (signature: Presented | undefined): { key?: string } =>
+  signature && "key" in signature ? { key: signature.key.id } : {};
+
 const hasConsented = (change: Change, name: string, intent: Intent, inEmergency = false): boolean =>
   standingApprovals(change, intent).some(
     ({ approver, emergency = false }) => emergency === inEmergency && sameName(approver) === sameName(name),
@@ -179,7 +188,7 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
 /** A consent for an emergency counts for that alone; at the quorum of those whom the intent names for it the change is approved. */
 function emergencyApproval(
   change: Change,
-  { name, note, target_owner }: Extract<Consent, { type: "approve" }>,
+  { name, note, target_owner, signature }: Extract<Consent, { type: "approve" }>,
   intent: Intent,
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
@@ -188,7 +197,10 @@ function emergencyApproval(
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
     });
-  const approvals = [...change.approvals, { approver: name, note, at: "", emergency: true as const }];
+  const approvals = [
+    ...change.approvals,
+    { approver: name, note, at: "", emergency: true as const, ...keyOf(signature) },
+  ];
   const { given, needed } = emergencyOf({ ...change, approvals }, intent)!;
   const decided = {
     decision: "approved",
@@ -300,8 +312,12 @@ function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): P
   const { decision, approver = null, note = null } = detail;
   const last = { approver, approval_note: note };
   if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
+  const signature = detail.key === undefined ? {} : { key: detail.key };
   const emergency = detail.emergency ? ({ emergency: true } as const) : {};
-  const approvals = [...change.approvals, { approver: approver ?? "", note: note ?? "", at, ...emergency }];
+  const approvals = [
+    ...change.approvals,
+    { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
+  ];
   const ordinary = approvals.filter((approval) => !approval.emergency).length;
   const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
   const given = { ...last, approvals, ...reviewBy(change, at, detail) };

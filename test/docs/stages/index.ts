@@ -22,6 +22,7 @@ export interface Own {
 }
 
 export const stages: Record<string, Own> = {
+  "docs/consent.md": { needs: ["curl", "ssh-keygen"] },
   "docs/principals.md": principals,
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"] },
   "docs/lambda.md": lambda,

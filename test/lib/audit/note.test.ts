@@ -1,8 +1,6 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { expect, test } from "vitest";
 import {
-  base64Bytes,
-  base64Of,
   formatNote,
   formatVerifierKey,
   isSignedBy,
@@ -11,6 +9,7 @@ import {
   noteLine,
   parseNote,
 } from "../../../lib/audit/note.ts";
+import { base64Bytes, base64Of } from "../../../lib/kit/base64.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 
 /** A published note and its verifier key, of the package that the format comes from. */

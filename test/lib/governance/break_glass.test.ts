@@ -158,3 +158,22 @@ test("approvals, need, metrics and the growth log tell of a review that is due",
     `${change_id} was approved in an emergency`,
   ]);
 });
+
+test("where only signed consents count, an emergency's are asked for a signature too, and so is what takes one back", async () => {
+  const api = await under({ signed_only: false });
+  const { change_id } = await api.propose();
+  await urgent(api, change_id);
+  const api2 = coreOf({
+    ...api.deps,
+    product: {
+      ...api.deps.product!,
+      intent: {
+        ...api.deps.product!.intent,
+        policy: { ...api.deps.product!.intent.policy, signing: { only: true, keys: {} } },
+      },
+    },
+  });
+  expect((await api2.act("apply", change_id)).body.code).toBe("consent_incomplete");
+  expect((await urgent(api2, change_id, "sre")).body.code).toBe("proof_required");
+  expect((await api2.post("revoke", { change_id, approver: "oncall" })).body.code).toBe("proof_required");
+});

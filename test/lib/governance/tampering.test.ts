@@ -1,6 +1,6 @@
 /** Content that is not what consent was given to is not applied. */
 import { expect, test } from "vitest";
-import { digestOf } from "../../../lib/governance/rules/change.ts";
+import { digestOf } from "../../../lib/governance/rules/content.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 

@@ -159,10 +159,10 @@ describe("a change, over several instances of the functions", () => {
       start("cycle"),
       start("health"),
     ]);
-    expect((await agent.api.post("/api/tasks", { title: "Look at E" })).status).toBe(201);
+    expect((await agent.api.post("/api/tasks", { title: "Look at E" }, WITH_TOKEN)).status).toBe(201);
     expect(await tick(cycle)).toMatchObject({ failed_steps: [], complete: true });
     expect((await read.api.get("/api/tasks")).body.tasks).toMatchObject([{ title: "Look at E", status: "completed" }]);
-    expect((await agent.api.post("/api/chat", { message: "status?" })).status).toBe(200);
+    expect((await agent.api.post("/api/chat", { message: "status?" }, WITH_TOKEN)).status).toBe(200);
     const ran = await agent.api.post("/api/action/run-now", { action: "checkpoint" }, WITH_TOKEN);
     expect(ran.body).toMatchObject({ status: "completed" });
     expect((await agent.api.post("/api/action/run-now", { action: "cycle" })).status).toBe(401);
@@ -179,7 +179,7 @@ describe("a change, over several instances of the functions", () => {
     ]);
     await product.api.post("propose", PROPOSAL, WITH_TOKEN);
     expect((await product.api.get("audit/checkpoint")).body).toMatchObject({ length: 2, signed: true });
-    const said = await agent.api.post("/api/chat", { message: "how is it?" });
+    const said = await agent.api.post("/api/chat", { message: "how is it?" }, WITH_TOKEN);
     expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
     expect(received[0]!.headers.authorization).toContain("key of the model");
   });

@@ -25,7 +25,12 @@ const APART: Record<string, string[]> = {
   getProductAuditProof: ["from", "length"],
   getProductAuditVerify: ["expected_length", "expected_head"],
   postChat: ["text", "content"],
-  postProductApprove: ["emergency"],
+  // What is not signed is no proof, and a decision is either about a change or about what is proposed.
+  ...Object.fromEntries(
+    ["Approve", "Deny", "Withdraw", "Revoke", "Propose"].map((of) => [`postProduct${of}`, ["proof", "at"]]),
+  ),
+  postProductApprove: ["proof", "at", "emergency"],
+  postProductConsentStatement: ["proposal"],
 };
 
 /** The change that an operation is good for. */
@@ -66,6 +71,7 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     target: "ui.x",
     kpi: "csat",
     expected_head: "0".repeat(64),
+    at: "2026-01-02T03:04:05.678Z",
   };
 }
 

@@ -8,12 +8,14 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, keptIntent, loadIntent } from "../../../../lib/governance/rules/intent.ts";
 import { intentJsonSchema } from "../../../../lib/governance/rules/intent_json_schema.ts";
 import { rulesInForce } from "../../../../lib/governance/rules/rules_in_force.ts";
+import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { manifest, type Manifest } from "../../../support/intents.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
 interface Schema {
   properties?: Record<string, Schema>;
+  oneOf?: Schema[];
   items?: Schema;
   additionalProperties?: boolean | Schema;
 }
@@ -151,6 +153,11 @@ test("a field that begins with x- is free, wherever it stands", () => {
 const EVERYTHING = manifest({
   product_type: "crm",
   kpis: { csat: { baseline: 4, target: 5, weight: 2 } },
+  principals: {
+    ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
+    bo: { kind: "person", keys: [sshPen("ssh-ed25519").key] },
+    "agent:pricing": { kind: "agent", token_sha256: "a".repeat(64) },
+  },
   policy: {
     minor: {
       kinds: ["config"],
@@ -163,11 +170,12 @@ const EVERYTHING = manifest({
     required_approvers: { standard: 1, major: 2 },
     approvers: ["ana", "bo"],
     self_approval: false,
+    signed_only: true,
     consent_ttl_hours: 72,
-    owners: [{ targets: ["billing.*"], approvers: ["fin", "bo"], required: 2 }],
+    owners: [{ targets: ["billing.*"], approvers: ["ana", "bo"], required: 2 }],
     approval_ttl_hours: 24,
     on_stale: "block",
-    break_glass: { approvers: ["oncall"], required: 1, review_hours: 48 },
+    break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
     windows: {
       deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
       allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
@@ -176,7 +184,6 @@ const EVERYTHING = manifest({
     forbidden_targets: ["billing.*"],
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
   },
-  principals: { ana: { kind: "person" }, "agent:pricing": { kind: "agent", token_sha256: "ab".repeat(32) } },
 });
 
 /** The places of all fields of a JSON value; names of KPIs and of principals are no fields. */
@@ -209,14 +216,15 @@ const slipsOf = (word: string): string[] =>
 test("the intent that states everything knows every field of the schema", () => {
   const known = (schema: Schema): string[] => [
     ...Object.keys(schema.properties ?? {}),
-    ...[...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties].flatMap((inner) =>
-      typeof inner === "object" ? known(inner) : [],
-    ),
+    ...[
+      ...Object.values(schema.properties ?? {}),
+      ...(schema.oneOf ?? []),
+      schema.items,
+      schema.additionalProperties,
+    ].flatMap((inner) => (typeof inner === "object" ? known(inner) : [])),
   ];
   const stated = fieldsOf(EVERYTHING).map((path) => path.at(-1)!);
-  // What the keys of people state is tested with them: no intent that has any is taken by this version.
-  const ofKeys = ["keys", "type", "public_key", "credential_id", "rp_id", "origins", "unattended"];
-  expect(new Set([...stated, ...ofKeys])).toEqual(new Set(known(intentJsonSchema() as Schema)));
+  expect(new Set(stated)).toEqual(new Set(known(intentJsonSchema() as Schema)));
 });
 
 test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
@@ -231,8 +239,10 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
       load(JSON.stringify(intent));
     };
     // Of two letters, one is not enough to tell which word was meant.
-    const meant = field.length > 2 ? `: did you mean ${field}?` : ": did you mean";
-    for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(`${slip}${meant}`);
+    // What a key is decides which fields it has, so nothing else can be told before that.
+    const tells = (slip: string) =>
+      field === "type" ? `must have the ${field}` : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
+    for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(tells(slip));
   },
 );
 
@@ -267,7 +277,6 @@ test.each<[string, object, string]>([
   ],
   ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
   ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
-
   ["more than it may hold", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
   [
     "a target with a space",
@@ -278,6 +287,62 @@ test.each<[string, object, string]>([
   ["a model among the approvers", policy({ approvers: ["LLM:gpt"] }), "policy.approvers.0 is no name that may approve"],
 ])("what would silently be no rule is refused: %s", (_, over, told) => {
   expect(loading(over as Manifest)).toThrow(told);
+});
+
+const person = (...keys: object[]) => ({ kind: "person", keys });
+const ANA = passkey();
+const [SSH, PLAIN] = [sshPen(), sshPen("ssh-ed25519")];
+const { unattended: _, ...ATTENDED } = PLAIN.key;
+
+test.each<[string, object, string]>([
+  ["one passkey of two", { ana: person(ANA.key), bo: person(ANA.key) }, "principals.bo has the same key as ana"],
+  [
+    "one passkey written twice",
+    { ana: person(ANA.key), bo: person({ ...ANA.key, credential_id: "AAAA" }) },
+    "principals.bo has the same key",
+  ],
+  [
+    "one SSH key under two comments",
+    { ana: person(SSH.key), bo: person({ ...SSH.key, public_key: SSH.key.public_key.replace(/ ana$/, " bo") }) },
+    "principals.bo has the same key",
+  ],
+  ["a key that signs by itself, unsaid", { ana: person(ATTENDED) }, "principals.ana.keys.0.unattended must be true"],
+  [
+    "a security key that is said to sign by itself",
+    { ana: person({ ...SSH.key, unattended: true }) },
+    "unattended is for keys that sign by themselves",
+  ],
+  ["an RSA key of SSH", { ana: person({ type: "ssh", public_key: "ssh-rsa AAAA" }) }, "must be a line of a .pub file"],
+  [
+    "an SSH key that is cut",
+    { ana: person({ ...SSH.key, public_key: SSH.key.public_key.slice(0, 80) }) },
+    "must be a line of a .pub file",
+  ],
+  ["a passkey that is none", { ana: person({ ...ANA.key, public_key: "AAAA" }) }, "must be a public key of ES256"],
+  ["an id with padding", { ana: person({ ...ANA.key, credential_id: "AA==" }) }, "base64url without padding"],
+  ["an address as relying party", { ana: person({ ...ANA.key, rp_id: "https://a.example" }) }, "must be a host name"],
+  [
+    "an origin of somebody else",
+    { ana: person({ ...ANA.key, origins: ["https://evilgov.acme.example"] }) },
+    "keys.0.origins.0 must be an https origin of gov.acme.example",
+  ],
+  ["an origin without https", { ana: person({ ...ANA.key, origins: ["http://gov.acme.example"] }) }, "https origin"],
+  ["an origin with a path", { ana: person({ ...ANA.key, origins: ["https://gov.acme.example/"] }) }, "https origin"],
+])("a key that cannot stand is refused: %s", (_, principals, told) => {
+  expect(loading({ principals })).toThrow(told);
+});
+
+test.each<[string, object, string]>([
+  ["more signed consents than people with keys", { policy: { required_approvers: { major: 2 } } }, "major asks for 2"],
+  ["approvers without keys", { policy: { approvers: ["bo"] } }, "0 of those who may approve have keys"],
+  ["signed consents where nobody has keys", { principals: {}, policy: { signed_only: true } }, "asks for 1 signed"],
+])("a quorum that signatures cannot reach is refused: %s", (_, over, told) => {
+  expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(told);
+});
+
+test("unsigned consents may count beside keys where the intent says so", () => {
+  const rules = { required_approvers: { major: 2 }, signed_only: false };
+  expect(loading({ principals: { ana: person(ANA.key) }, policy: rules })).not.toThrow();
 });
 
 test("__proto__ is refused wherever it stands", () => {
@@ -319,25 +384,27 @@ test("the rules in force are told in words, also what forbids nothing", () => {
     "a change of config on ui.* may be minor, which needs no consent: at most 5 people, low risk, at most 2 a day, an agent's proposal too",
     "a standard change needs 1 consent, a major one 2 consents",
     "only ana, bo may approve or deny",
+    "ana, bo must sign what they decide, and only signed consents count",
     "nobody may approve their own change",
     "a change that waits for consent longer than 72 hours expires",
-    "a change of billing.* needs 2 consents of fin, bo as well",
+    "a change of billing.* needs 2 consents of ana, bo as well",
     "an approved change that is not applied within 24 hours lapses",
     "a consent does not carry when its target has moved since",
-    "in an emergency 1 consent of oncall suffices, to be reviewed within 48 hours",
+    "in an emergency 1 consent of bo suffices, to be reviewed within 48 hours",
     "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is refused",
     "nobody may change billing.*",
     "when csat is worse by more than 1 within 24 hours of an apply, it is rolled back",
     "goals are set for csat",
-    "known as people are ana",
+    "known as people are ana, bo",
     "agents with a secret of their own, which propose and withdraw only, are agent:pricing",
   ]);
   expect(rulesInForce(load(JSON.stringify(manifest())).intent)).toEqual([
     "no change is minor",
     "a standard change needs 1 consent, a major one 1 consent",
     "anybody may approve or deny",
+    "no consent needs a signature",
     "a proposer may approve their own change",
     "a change waits for consent as long as it takes",
     "several live changes on one target are reported only",

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
-import { canonicalContent, type Content, digestOf } from "../../../../lib/governance/rules/change.ts";
+import { canonicalContent, type Content, digestOf } from "../../../../lib/governance/rules/content.ts";
 
 const CONTENT: Content = {
   tenant_id: "t1",

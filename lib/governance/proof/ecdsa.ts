@@ -1,0 +1,24 @@
+/** ECDSA signatures over P-256 are two numbers; Web Crypto wants them raw, 32 bytes each. */
+
+const SIZE = 32;
+
+/** The 64 raw bytes of an ASN.1 DER signature; undefined for any but the one way to write it. */
+export function rawOfDer(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  if (der[0] !== 0x30 || der[1] !== der.length - 2 || der[2] !== 2) return undefined;
+  const middle = 4 + der[3]!;
+  if (der[middle] !== 2 || middle + 2 + der[middle + 1]! !== der.length) return undefined;
+  return rawOf(der.slice(4, middle), der.slice(middle + 2));
+}
+
+/** The 64 raw bytes of two signed numbers; undefined where one is negative, too long, or not written as short as it can be. */
+export function rawOf(r: Uint8Array, s: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  const raw = new Uint8Array(2 * SIZE);
+  for (const [index, number] of [r, s].entries()) {
+    const [first = 128, second = 0] = number;
+    if (first > 127 || (first === 0 && second < 128)) return undefined;
+    const digits = first === 0 ? number.subarray(1) : number;
+    if (digits.length > SIZE) return undefined;
+    raw.set(digits, (index + 1) * SIZE - digits.length);
+  }
+  return raw;
+}

@@ -1,0 +1,102 @@
+/** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
+import { base64Bytes, base64Of } from "../../kit/base64.ts";
+import { type SshMaterial, sshMaterial } from "../rules/key_material.ts";
+import type { SshKey } from "../rules/keys.ts";
+import { wireReader, wireString } from "../rules/ssh_wire.ts";
+import { rawOf } from "./ecdsa.ts";
+import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";
+
+/** What keeps a signature of ours apart from one for git or for a file. */
+export const NAMESPACE = "countersign-consent";
+
+const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----\n?$/;
+const HASHES: Record<string, string> = { sha256: "SHA-256", sha512: "SHA-512" };
+const PRESENT = 1;
+const VERIFIED = 4;
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** An SSHSIG taken apart; the signature is in the form of its key's type. */
+interface SshSignature {
+  publicKey: Bytes;
+  namespace: string;
+  hash: string;
+  signature: Bytes;
+}
+
+/** Takes armour apart; undefined when it is none. */
+function parse(armoured: string): SshSignature | undefined {
+  const bytes = base64Bytes(ARMOUR.exec(armoured)?.[1]!.replaceAll("\n", "") ?? "!");
+  if (!bytes) return undefined;
+  try {
+    const reader = wireReader(bytes);
+    if (new TextDecoder().decode(reader.take(6)) !== "SSHSIG" || reader.u32() !== 1) return undefined;
+    const publicKey = reader.string();
+    const namespace = reader.text();
+    if (reader.string().length > 0) return undefined;
+    const parts = { publicKey, namespace, hash: reader.text(), signature: reader.string() };
+    reader.end();
+    return parts;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The public key that an SSHSIG names, in base64; undefined when it is none. */
+export function signerOf(armoured: string): string | undefined {
+  const parts = parse(armoured);
+  return parts && base64Of(parts.publicKey);
+}
+
+/** Why an SSHSIG is no signature of the statement by this key; undefined where it is one. */
+export async function whyNoSshSignature(armoured: string, key: SshKey, statement: Bytes): Promise<string | undefined> {
+  const parts = parse(armoured);
+  if (!parts) return "it is no armoured SSH signature";
+  const { publicKey, namespace, hash, signature } = parts;
+  const material = sshMaterial(key.public_key)!;
+  if (base64Of(publicKey) !== base64Of(material.blob)) return "it is of another key";
+  if (namespace !== NAMESPACE) return `its namespace is not ${NAMESPACE}`;
+  const name = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;
+  if (name === undefined) return "its hash is neither sha256 nor sha512";
+  const hashed = await digest(name, statement);
+  const text = (word: string): Bytes => wireString(new TextEncoder().encode(word));
+  const signed = joined(new TextEncoder().encode("SSHSIG"), text(namespace), text(""), text(hash), wireString(hashed));
+  try {
+    return await whyNotSigned(material, signature, signed);
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return "its signature cannot be read";
+    throw error;
+  }
+}
+
+/** A security key signs its own view of what it was asked: the hashes of application and message, the flags, a counter. */
+async function whyNotSigned(material: SshMaterial, signature: Bytes, signed: Bytes): Promise<string | undefined> {
+  const { type, raw: publicKey, application } = material;
+  const reader = wireReader(signature);
+  if (reader.text() !== type) return "its signature is of another type than its key";
+  const own = reader.string();
+  const said = application && reader.take(5);
+  reader.end();
+  const message = said ? joined(await digest("SHA-256", application), said, await digest("SHA-256", signed)) : signed;
+  if (!(await holds(type.includes("ecdsa"), publicKey, own, message))) return "the signature is not of this key";
+  if (!said) return undefined;
+  if ((said[0]! & PRESENT) === 0) return "nobody was present";
+  return (said[0]! & VERIFIED) === 0
+    ? "the person was not verified; use a key made with -O verify-required"
+    : undefined;
+}
+
+async function holds(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
+  if (!isEcdsa) return verifies("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
+  const raw = rawOfNumbers(signature);
+  return raw !== undefined && verifies("raw", publicKey, ALGORITHMS.ES256, raw, message);
+}
+
+function rawOfNumbers(signature: Bytes): Bytes | undefined {
+  const reader = wireReader(signature);
+  const raw = rawOf(reader.string(), reader.string());
+  reader.end();
+  return raw;
+}
+
+const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(parts.flatMap((part) => [...part]));

@@ -1,0 +1,27 @@
+/** Verifies a proof of a statement with the keys of whoever is said to have given it. */
+import { base64Of } from "../../kit/base64.ts";
+import { sshMaterial } from "../rules/key_material.ts";
+import type { Key, SshKey } from "../rules/keys.ts";
+import type { Proof } from "../rules/proof.ts";
+import { signerOf, whyNoSshSignature } from "./ssh_signature.ts";
+import { whyNoAssertion } from "./webauthn.ts";
+
+/** The key that signed, or why none of them did. */
+export type Verified = { key: Key } | { refused: string };
+
+/** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
+export async function verifyProof(proof: Proof, statement: string, keys: readonly Key[]): Promise<Verified> {
+  const bytes = new TextEncoder().encode(statement);
+  const key = keys.find((one) => isOf(proof, one));
+  if (!key) return { refused: "it is of no key that the intent lists under this name" };
+  const refused =
+    proof.type === "webauthn" && key.type === "webauthn"
+      ? await whyNoAssertion(proof, key, bytes)
+      : await whyNoSshSignature(proof.signature, key as SshKey, bytes);
+  return refused === undefined ? { key } : { refused };
+}
+
+const isOf = (proof: Proof, key: Key): boolean =>
+  proof.type === "webauthn"
+    ? key.type === "webauthn" && key.credential_id === proof.credential_id
+    : key.type === "ssh" && base64Of(sshMaterial(key.public_key)!.blob) === signerOf(proof.signature);

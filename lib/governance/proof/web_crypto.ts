@@ -1,0 +1,28 @@
+/** What is used of Web Crypto, which every host has. */
+
+/** How keys of each algorithm are imported and used. */
+export const ALGORITHMS = {
+  ES256: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+  EdDSA: { name: "Ed25519" },
+  RS256: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+} as const;
+
+/** A digest as bytes. */
+export const digest = async (name: string, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> =>
+  new Uint8Array(await crypto.subtle.digest(name, bytes));
+
+/** Whether a signature holds; a key that is none, a point off its curve say, signs nothing. */
+export async function verifies(
+  format: "spki" | "raw",
+  publicKey: Uint8Array<ArrayBuffer>,
+  algorithm: (typeof ALGORITHMS)[keyof typeof ALGORITHMS],
+  signature: Uint8Array<ArrayBuffer>,
+  signed: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  try {
+    const key = await crypto.subtle.importKey(format, publicKey, algorithm, false, ["verify"]);
+    return await crypto.subtle.verify(algorithm, key, signature, signed);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,72 @@
+/** Verifies that a passkey signed a statement, with its owner present and verified. WebAuthn Level 2, section 7.2. */
+import { base64UrlBytes, base64UrlOf } from "../../kit/base64.ts";
+import { mayAsk, passkeyMaterial } from "../rules/key_material.ts";
+import type { PasskeyKey } from "../rules/keys.ts";
+import type { Assertion } from "../rules/proof.ts";
+import { rawOfDer } from "./ecdsa.ts";
+import { ALGORITHMS, digest, verifies } from "./web_crypto.ts";
+
+const PRESENT = 1;
+const VERIFIED = 4;
+const BACKUP_ELIGIBLE = 8;
+const BACKED_UP = 16;
+/** Hash of the relying party, flags, counter. */
+const SHORTEST = 37;
+
+/** Why an assertion is no signature of the statement by this key; undefined where it is one. */
+export async function whyNoAssertion(
+  proof: Assertion,
+  key: PasskeyKey,
+  statement: Uint8Array<ArrayBuffer>,
+): Promise<string | undefined> {
+  const data = base64UrlBytes(proof.authenticator_data);
+  const client = base64UrlBytes(proof.client_data_json);
+  const signature = base64UrlBytes(proof.signature);
+  if (proof.credential_id !== key.credential_id) return "it is of another credential";
+  if (!data || !client || !signature || data.length < SHORTEST) return "it is not written as a passkey gives it";
+  const challenge = base64UrlOf(await digest("SHA-256", statement));
+  const rpHash = base64UrlOf(await digest("SHA-256", new TextEncoder().encode(key.rp_id)));
+  if (base64UrlOf(data.slice(0, 32)) !== rpHash) return `it was not given for ${key.rp_id}`;
+  return (
+    whyNotAsked(client, challenge, key) ??
+    whyNobodyThere(data[32]!) ??
+    ((await holds(key, signature, new Uint8Array([...data, ...(await digest("SHA-256", client))])))
+      ? undefined
+      : "the signature is not of this key")
+  );
+}
+
+/** What the browser says it was asked for. */
+function whyNotAsked(client: Uint8Array, challenge: string, key: PasskeyKey): string | undefined {
+  let said: Record<string, unknown>;
+  try {
+    said = Object(JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client)));
+  } catch {
+    return "its client data is no JSON";
+  }
+  const { type, challenge: asked, origin, crossOrigin = false, topOrigin } = said;
+  if (type !== "webauthn.get") return "it is no assertion";
+  if (asked !== challenge) return "it is of another statement";
+  if (crossOrigin !== false || topOrigin !== undefined) return "it was asked for inside a page of another site";
+  if (typeof origin !== "string" || !mayAsk(origin, key)) return `it was asked for by a page of ${String(origin)}`;
+  return undefined;
+}
+
+/** What the authenticator says of the person. */
+function whyNobodyThere(flags: number): string | undefined {
+  if ((flags & PRESENT) === 0) return "nobody was present";
+  if ((flags & VERIFIED) === 0) return "the person was not verified";
+  if ((flags & BACKED_UP) !== 0 && (flags & BACKUP_ELIGIBLE) === 0) return "its flags contradict each other";
+  return undefined;
+}
+
+async function holds(
+  key: PasskeyKey,
+  signature: Uint8Array<ArrayBuffer>,
+  signed: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const { algorithm, spki } = passkeyMaterial(key.public_key)!;
+  const raw = algorithm === "ES256" ? rawOfDer(signature) : signature;
+  if (!raw) return false;
+  return verifies("spki", spki, ALGORITHMS[algorithm], raw, signed);
+}

@@ -1,0 +1,36 @@
+/** The content of a change, and the digest by which consent is bound to it. */
+import { canonicalJson } from "../../kit/canonical_json.ts";
+import type { Sha256 } from "../../kit/platform.ts";
+import type { Change } from "./change.ts";
+
+/** The fields that consent is bound to. */
+export const CONTENT_FIELDS = [
+  "tenant_id",
+  "kind",
+  "target",
+  "value",
+  "summary",
+  "rationale",
+  "expected_delta_k",
+  "affected_users",
+  "reversible",
+  "tier",
+  "risk",
+  "kpi",
+  "proposer",
+] as const;
+
+/** The part of a change that consent is given to. */
+export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
+
+/** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
+export const digestOf = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
+
+/** The RFC 8785 JSON of a content: of its fields only `value` has members of its own. */
+export function canonicalContent(content: Content): string {
+  const text = JSON.stringify(content, PLAIN_FIELDS);
+  return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
+}
+
+/** In their canonical order, in which `value` is the last. */
+const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value").sort();

@@ -1,0 +1,81 @@
+/** What the public keys of an intent are: how each is written, and what a signature is verified with. */
+import { base64Bytes, base64UrlBytes } from "../../kit/base64.ts";
+import { wireReader } from "./ssh_wire.ts";
+
+/** How a passkey signs. */
+export type Algorithm = "ES256" | "EdDSA" | "RS256";
+
+/** The public key of a passkey; `raw` tells keys apart however they are written. */
+export interface PasskeyMaterial {
+  algorithm: Algorithm;
+  spki: Uint8Array<ArrayBuffer>;
+  raw: Uint8Array<ArrayBuffer>;
+}
+
+/** What an SSH key is; `application` where it is kept by a security key, which signs only when a person is there. */
+export interface SshMaterial {
+  type: SshKeyType;
+  blob: Uint8Array<ArrayBuffer>;
+  raw: Uint8Array<ArrayBuffer>;
+  application?: Uint8Array<ArrayBuffer>;
+}
+
+/** The SSH keys that can be named: those of security keys, and those that sign by themselves. */
+export const SSH_KEY_TYPES = [
+  "sk-ssh-ed25519@openssh.com",
+  "sk-ecdsa-sha2-nistp256@openssh.com",
+  "ssh-ed25519",
+  "ecdsa-sha2-nistp256",
+] as const;
+export type SshKeyType = (typeof SSH_KEY_TYPES)[number];
+
+/** What every SubjectPublicKeyInfo of these kinds begins with; of RSA behind the outermost length. */
+const SPKI = {
+  ES256: "3059301306072a8648ce3d020106082a8648ce3d03010703420004",
+  EdDSA: "302a300506032b6570032100",
+  RS256: "300d06092a864886f70d0101010500",
+} as const;
+const SMALLEST_RSA = 294;
+
+/** Bytes as lower-case hex. */
+export const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Reads the public key of a passkey, base64url of a SubjectPublicKeyInfo; undefined for one that cannot be used. */
+export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined {
+  const spki = base64UrlBytes(publicKey);
+  if (!spki) return undefined;
+  const hex = hexOf(spki);
+  if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
+  if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
+  const isRsa = hex.startsWith("3082") && hex.startsWith(SPKI.RS256, 8) && spki.length >= SMALLEST_RSA;
+  return isRsa ? { algorithm: "RS256", spki, raw: spki } : undefined;
+}
+
+/** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */
+export function sshMaterial(publicKey: string): SshMaterial | undefined {
+  const [type, encoded = ""] = publicKey.split(" ") as [SshKeyType, string?];
+  const blob = base64Bytes(encoded);
+  if (!blob || !SSH_KEY_TYPES.includes(type)) return undefined;
+  try {
+    const reader = wireReader(blob);
+    if (reader.text() !== type) return undefined;
+    const isEcdsa = type.includes("ecdsa");
+    if (isEcdsa && reader.text() !== "nistp256") return undefined;
+    const raw = reader.string();
+    const application = type.startsWith("sk-") ? { application: reader.string() } : {};
+    reader.end();
+    if (raw.length !== (isEcdsa ? 65 : 32) || (isEcdsa && raw[0] !== 4)) return undefined;
+    return { type, blob, raw, ...application };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */
+export const mayAsk = (
+  origin: string,
+  { rp_id, origins }: { rp_id: string; origins?: string[] | undefined },
+): boolean =>
+  origins?.includes(origin) ??
+  (rp_id === "localhost" ? /^http:\/\/localhost(?::[1-9]\d{0,4})?$/.test(origin) : origin === `https://${rp_id}`);

@@ -1,0 +1,75 @@
+/** The keys that people sign their decisions with, as an intent lists them. */
+import * as z from "zod";
+import { base64Of, base64UrlBytes } from "../../kit/base64.ts";
+import { portableSha256 } from "../../kit/platform.ts";
+import { filled, list, object } from "./fields.ts";
+import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
+
+/** `SHA256:` and the digest in base64: of an SSH key what `ssh-keygen -l` shows, of a passkey that of its public key. */
+const fingerprint = (bytes: Uint8Array): string => {
+  const digest = portableSha256(bytes)
+    .match(/../g)!
+    .map((byte) => parseInt(byte, 16));
+  return `SHA256:${base64Of(Uint8Array.from(digest)).replaceAll("=", "")}`;
+};
+
+/** What cannot be read is judged no further. */
+const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
+
+const base64Url = (what: string) =>
+  filled.max(2000).refine((text) => base64UrlBytes(text) !== undefined, readAs(`${what} in base64url without padding`));
+
+const passkey = object({
+  type: z.literal("webauthn"),
+  credential_id: base64Url("the credential id"),
+  public_key: base64Url("the public key (SPKI)").refine(
+    (text) => passkeyMaterial(text) !== undefined,
+    readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
+  ),
+  rp_id: filled.regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case"),
+  origins: list(filled).min(1, "must name an origin; without the field it is https:// and the rp_id").optional(),
+}).superRefine(({ rp_id, origins = [] }, context) => {
+  for (const [index, origin] of origins.entries())
+    if (!isOriginOf(origin, rp_id))
+      context.addIssue({ code: "custom", path: ["origins", index], message: `must be an https origin of ${rp_id}` });
+});
+
+const ssh = object({
+  type: z.literal("ssh"),
+  public_key: filled
+    .max(2000)
+    .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`)),
+  unattended: z.boolean("must be true or false").default(false),
+}).superRefine(({ public_key, unattended }, context) => {
+  const material = sshMaterial(public_key);
+  if (!material || unattended === (material.application === undefined)) return;
+  const message = unattended
+    ? "is for keys that sign by themselves; a security key is always asked for the person's presence"
+    : `must be true beside ${material.type}: such a key signs by itself, and any program of its owner can use it`;
+  context.addIssue({ code: "custom", path: ["unattended"], message });
+});
+
+/** Secure contexts only, and of the relying party or below it. */
+function isOriginOf(origin: string, rpId: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { origin: own, protocol, hostname } = new URL(origin);
+  const secure = protocol === "https:" || (protocol === "http:" && hostname === "localhost");
+  return secure && own === origin && (hostname === rpId || hostname.endsWith(`.${rpId}`));
+}
+
+/** One key of the intent, with the id by which entries name it. */
+export const keySchema = z
+  .discriminatedUnion("type", [passkey, ssh], "must have the type webauthn or ssh")
+  .transform((key) => ({
+    ...key,
+    id: fingerprint(key.type === "ssh" ? sshMaterial(key.public_key)!.blob : passkeyMaterial(key.public_key)!.spki),
+  }));
+export type Key = z.output<typeof keySchema>;
+export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
+export type SshKey = Extract<Key, { type: "ssh" }>;
+
+/** What no two people may share: a signature with the one would be one with the other, however the key is written. */
+export const marksOf = (key: Key): string[] =>
+  key.type === "ssh"
+    ? [hexOf(sshMaterial(key.public_key)!.raw)]
+    : [hexOf(passkeyMaterial(key.public_key)!.raw), key.credential_id];

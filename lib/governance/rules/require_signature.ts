@@ -1,0 +1,44 @@
+/** Which decisions are refused for want of a signature. */
+import { AppError } from "../../kit/errors.ts";
+import type { Actor } from "./actor.ts";
+import type { Policy } from "./intent.ts";
+import { keysOf, mustSign, type Presented } from "./signing.ts";
+
+/** A decision, whose it is, and what came with it. */
+interface Decided {
+  type: "approve" | "deny" | "withdraw" | "revoke" | "propose";
+  name: string;
+  signature?: Presented | undefined;
+}
+
+/** What a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
+export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): object {
+  const { signature } = decided;
+  if (!signature) refuseUnsigned(decided, policy, actor);
+  else if ("refused" in signature)
+    throw new AppError(
+      "proof_invalid",
+      `the proof is not one of this decision by ${decided.name}: ${signature.refused}`,
+    );
+  else return { key: signature.key.id, statement: signature.statement, proof: signature.proof };
+  return {};
+}
+
+function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
+  const isConsent = type === "approve" || type === "deny" || type === "revoke";
+  if (!isConsent && (authenticated === "proxy" || authenticated === "agent")) return;
+  const hasKeys = keysOf(name, signing).length > 0;
+  if (isConsent ? mustSign(name, signing) : type === "withdraw" && hasKeys)
+    throw new AppError(
+      "proof_required",
+      hasKeys
+        ? `${name} must sign this: send proof and at; POST /api/product/consent-statement says what to sign`
+        : `only signed decisions count, and the intent lists no key of ${name}`,
+    );
+  // Whoever is nobody in particular could propose under another name, and approve under their own.
+  if (!isConsent && signing.only && !self_approval)
+    throw new AppError(
+      "proposer_unknown",
+      `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,
+    );
+}

@@ -1,0 +1,31 @@
+/** The wire format of SSH (RFC 4251): numbers, the highest byte first, and strings behind their length. */
+
+/** Reads one value after another; `RangeError` where the bytes end too early, or `end` finds more of them. */
+export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  const reader = {
+    byte: (): number => view.getUint8(at++),
+    u32(): number {
+      at += 4;
+      return view.getUint32(at - 4);
+    },
+    take(length: number): Uint8Array<ArrayBuffer> {
+      if (at + length > bytes.length) throw new RangeError("the bytes end too early");
+      at += length;
+      return bytes.slice(at - length, at);
+    },
+    string: (): Uint8Array<ArrayBuffer> => reader.take(reader.u32()),
+    text: (): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(reader.string()),
+    end(): void {
+      if (at !== bytes.length) throw new RangeError("there is more than there should be");
+    },
+  };
+  return reader;
+}
+
+/** A string behind its length. */
+export const wireString = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const { length } = bytes;
+  return new Uint8Array([length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255, ...bytes]);
+};

@@ -1,0 +1,24 @@
+/** Base64 that is written in one way only: two texts of the same bytes would be two proofs of one thing. */
+
+/** Standard base64 with padding. */
+export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
+
+/** Base64url without padding. */
+export const base64UrlOf = (bytes: Uint8Array): string =>
+  base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+/** The bytes of base64; undefined unless it is written in the one way that `base64Of` writes. */
+export const base64Bytes = (text: string): Uint8Array<ArrayBuffer> | undefined => decoded(text, text, base64Of);
+
+/** The bytes of base64url; undefined unless it is written in the one way that `base64UrlOf` writes. */
+export const base64UrlBytes = (text: string): Uint8Array<ArrayBuffer> | undefined =>
+  decoded(text.replaceAll("-", "+").replaceAll("_", "/"), text, base64UrlOf);
+
+function decoded(base64: string, text: string, encode: (bytes: Uint8Array) => string) {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    return encode(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}

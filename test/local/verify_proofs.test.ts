@@ -1,0 +1,164 @@
+/** The proofs in an export, by both offline verifiers: they share no code with the service, nor with each other. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+import { readPolicy } from "../../local/verify/policy.ts";
+import { reportText } from "../../local/verify/report.ts";
+import { type Report, verifyExport } from "../../local/verify/verify.ts";
+import { PROPOSAL } from "../support/client.ts";
+import { core } from "../support/core.ts";
+import { manifest } from "../support/intents.ts";
+import { inLong, LONG } from "../support/length.ts";
+import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
+import { decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
+import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
+import { rehashed, write } from "../tamper/world.ts";
+
+const PENS: Record<string, Pen> = {
+  Ana: passkey("ES256"),
+  bo: passkey("EdDSA"),
+  cém: passkey("RS256"),
+  dora: sshPen(),
+  eli: sshPen("sk-ecdsa-sha2-nistp256@openssh.com"),
+  fay: sshPen("ssh-ed25519"),
+  gus: sshPen("ecdsa-sha2-nistp256"),
+};
+const PRINCIPALS = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
+const [PASSKEYS, SSH] = [3, 4];
+
+const folder = mkdtempSync(join(tmpdir(), "proofs-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+
+let entries: AuditEntry[];
+beforeAll(async () => {
+  const intent = { principals: PRINCIPALS, policy: { required_approvers: { standard: 7 }, self_approval: true } };
+  const api = await core({ intent });
+  const { change_id } = await api.propose();
+  for (const [approver, pen] of Object.entries(PENS)) {
+    const reply = await decide(api, pen, "approve", { change_id, approver, note: `"${approver}"\n🙂` });
+    if (reply.status !== 200) throw new Error(reply.text);
+  }
+  const statement = await statementOf(api, { decision: "propose", approver: "bo", proposal: JSON.stringify(PROPOSAL) });
+  const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proven(PENS["bo"]!, statement) });
+  await decide(api, PENS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
+  const denied = await api.propose();
+  await decide(api, PENS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
+  entries = await api.audit();
+  file("policy.json", JSON.stringify(manifest(intent)));
+  const swapped = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
+  file("other.json", JSON.stringify({ principals: { ...swapped, dora: person(sshPen()) } }));
+});
+
+/** What both say of exports, held to be the same. */
+async function verified(logs: readonly (readonly AuditEntry[])[], policy?: string): Promise<Report[]> {
+  const paths = logs.map((log, index) => file(`${index}.jsonl`, write(log)));
+  const given = policy === undefined ? [] : ["--policy", join(folder, policy)];
+  const reports = await Promise.all(
+    paths.map((path) =>
+      verifyExport(
+        [readFileSync(path)],
+        { kept: [], findings: [], remarks: [] },
+        given[1] ? readPolicy(given[1]) : undefined,
+      ),
+    ),
+  );
+  if (pythonMissing === null) {
+    const told = runPythonOften([...paths.map((path) => [path, ...given, "--json"]), [paths[0]!, ...given]]);
+    for (const [index, report] of reports.entries()) {
+      const inPython = JSON.parse(told[index]!.stdout);
+      expect({
+        ...inPython,
+        findings: inPython.findings.filter(({ rule }: { rule: string }) => rule === "proof"),
+      }).toEqual({
+        ...report,
+        findings: report.findings.filter(({ rule }) => rule === "proof"),
+      });
+    }
+    const lines = (text: string): string[] => text.split("\n").filter((line) => /^signed|: proof:/.test(line));
+    expect(lines(told.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
+  }
+  return reports;
+}
+
+test("with an intent kept outside as policy, every proof is verified", async () => {
+  const [report] = await verified([entries], "policy.json");
+  expect(report).toMatchObject({ verdict: "consistent", findings: [] });
+  expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0 });
+  expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
+});
+
+test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
+  const [report] = await verified([entries]);
+  expect(report).toMatchObject({ verdict: "consistent", findings: [] });
+  expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2 });
+  expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
+});
+
+test("a policy with other keys names each decision that they did not sign", async () => {
+  const [report] = await verified([entries], "other.json");
+  const messages = report!.findings.map(({ message }) => message);
+  expect(messages).toHaveLength(6);
+  expect(messages[0]).toBe("the policy lists no key of Ana that made its proof");
+});
+
+/** A log in which one entry's detail was edited, with everything behind it hashed anew. */
+function edited(index: number, edit: (detail: Record<string, unknown>) => object): AuditEntry[] {
+  const entry = { ...entries[index]!, detail: JSON.stringify(edit(JSON.parse(entries[index]!.detail))) };
+  return rehashed(entries.with(index, entry), index);
+}
+
+const signed = (): number[] =>
+  entries.flatMap(({ detail }, index) => (JSON.parse(detail).proof === undefined ? [] : [index]));
+
+test("a rewritten log whose facts are not those that were signed is bad, with a policy and without", async () => {
+  const given = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
+  const consents = LONG ? given : [given[0]!, given[4]!];
+  const logs = consents.flatMap((index) =>
+    ["note", "approver", "digest", "manifest_hash", "decision", "statement"].map((field) =>
+      edited(index, (detail) => ({ ...detail, [field]: field === "decision" ? "denied" : `${detail[field]}x` })),
+    ),
+  );
+  const moved = consents.map((index) => edited(index, (detail) => ({ ...detail, ...proofOf(signed().at(-1)!) })));
+  for (const policy of ["policy.json", undefined])
+    for (const { findings, verdict } of await verified([...logs, ...moved], policy)) {
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([{ rule: "proof" }]);
+    }
+});
+
+const proofOf = (index: number): object => {
+  const { statement, proof, key } = JSON.parse(entries[index]!.detail);
+  return { statement, proof, key };
+};
+
+test("a flipped bit of a proof is bad", async () => {
+  const logs = (LONG ? signed() : signed().slice(2, 6)).flatMap((index) => {
+    const { proof } = JSON.parse(entries[index]!.detail);
+    const fields = Object.keys(proof).filter((field) => !["type", "credential_id"].includes(field));
+    return fields.flatMap((field) => {
+      const isArmour = proof.type === "ssh";
+      const bytes = isArmour ? unarmoured(proof[field]) : Buffer.from(proof[field], "base64url");
+      const bits = Array.from({ length: LONG ? 4 : 1 }, (_, n) => (n * 7919 + index * 31 + 5) % (bytes.length * 8));
+      return bits.map((bit) => {
+        const flipped = Buffer.from(bytes);
+        flipped[bit >> 3]! ^= 1 << (bit & 7);
+        const text = isArmour ? armoured(flipped) : flipped.toString("base64url");
+        return edited(index, (detail) => ({ ...detail, proof: { ...proof, [field]: text } }));
+      });
+    });
+  });
+  for (const { findings } of await verified(logs, "policy.json")) expect(findings).toMatchObject([{ rule: "proof" }]);
+});
+
+inLong(test)("a policy that is none is said to be none", async () => {
+  const nothing = file("nothing.json", "[]");
+  expect(() => readPolicy(nothing)).toThrow("is no JSON with the principals of an intent");
+  if (pythonMissing === null)
+    expect(runPythonOften([[file("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({ status: 3 });
+});

@@ -1,0 +1,75 @@
+/** Signatures: what they are of, by whom, and that they are asked for. */
+
+const VERIFY = { tests: ["test/lib/governance/proof/verify.test.ts"] };
+const webauthn = { file: "lib/governance/proof/webauthn.ts", ...VERIFY };
+const ssh = { file: "lib/governance/proof/ssh_signature.ts", ...VERIFY };
+const GOVERNED = { tests: ["test/lib/governance/signed_consent.test.ts"] };
+
+export const proof = [
+  {
+    ...webauthn,
+    name: "a passkey's signature of one statement is one of any",
+    find: "asked !== challenge",
+    replace: "asked === undefined",
+    tests: ["test/lib/governance/adversary.test.ts"],
+    grave: true,
+  },
+  { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },
+  { ...webauthn, name: "a passkey need not be touched", find: "(flags & PRESENT) === 0", replace: "false" },
+  { ...webauthn, name: "any page may ask for a passkey", find: "!mayAsk(origin, key)", replace: "false" },
+  { ...webauthn, name: "a frame may ask for a passkey", find: "crossOrigin !== false || ", replace: "" },
+  {
+    ...webauthn,
+    name: "a passkey of another site is taken",
+    find: "if (base64UrlOf(data.slice(0, 32)) !== rpHash)",
+    replace: "if (rpHash === undefined)",
+  },
+  { ...ssh, name: "a signature for git is a consent", find: "namespace !== NAMESPACE", replace: "false" },
+  { ...ssh, name: "a security key of SSH need not be touched", find: "(said[0]! & PRESENT) === 0", replace: "false" },
+  {
+    ...VERIFY,
+    name: "a number of a signature may be written longer than it is",
+    file: "lib/governance/proof/ecdsa.ts",
+    find: " || (first === 0 && second < 128)",
+    replace: "",
+    tests: ["test/lib/governance/proof/ecdsa.test.ts"],
+  },
+  {
+    ...GOVERNED,
+    name: "whoever has keys need not use them",
+    file: "lib/governance/rules/require_signature.ts",
+    find: "isConsent ? mustSign(name, signing)",
+    replace: "isConsent ? signing.only",
+    grave: true,
+  },
+  {
+    ...GOVERNED,
+    name: "a consent counts though its key was taken away",
+    file: "lib/governance/rules/signing.ts",
+    find: "keysOf(approver, signing).some(({ id }) => id === key)",
+    replace: "key !== undefined",
+  },
+  {
+    ...GOVERNED,
+    name: "a proof is not verified again at the apply",
+    file: "lib/governance/operation/begin.ts",
+    find: 'operation === "apply" ? await asProven(transaction, record) : change',
+    replace: "change",
+    grave: true,
+  },
+  {
+    ...GOVERNED,
+    name: "a proof is good for ever",
+    file: "lib/governance/proof_input.ts",
+    find: "Math.abs(now - Date.parse(at)) > WINDOW_MS",
+    replace: "at === undefined",
+  },
+  {
+    name: "one key may stand under two names",
+    file: "lib/governance/rules/principals.ts",
+    find: "if (other !== undefined)\n        refuse(\n",
+    replace: "if (other === undefined && other)\n        refuse(\n",
+    tests: ["test/lib/governance/rules/intent.test.ts"],
+    only: "a key that cannot stand",
+  },
+];

@@ -1,0 +1,134 @@
+/** A software authenticator: passkeys and security keys whose every answer a test can bend. */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import type { Proof } from "../../lib/governance/rules/proof.ts";
+
+const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").update(data).digest();
+const base64Url = (data: string | Uint8Array): string => Buffer.from(data).toString("base64url");
+
+/** What a test may bend of an assertion. */
+export interface Bent {
+  type?: string;
+  origin?: string;
+  rp_id?: string;
+  /** 1 present, 4 verified, 8 may be backed up, 16 is. */
+  flags?: number;
+  /** Further members of the client data. */
+  client?: object;
+  challenge?: string;
+}
+
+/** A passkey: its line for an intent, and what it gives for a statement. */
+export interface Passkey {
+  key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string; origins?: string[] };
+  sign(statement: string, bent?: Bent): Extract<Proof, { type: "webauthn" }>;
+}
+
+const KINDS = {
+  ES256: () => generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  EdDSA: () => generateKeyPairSync("ed25519"),
+  RS256: () => generateKeyPairSync("rsa", { modulusLength: 2048 }),
+};
+
+/** Makes a passkey of a relying party. */
+export function passkey(
+  algorithm: keyof typeof KINDS = "ES256",
+  { rp_id = "gov.acme.example", origins }: { rp_id?: string; origins?: string[] } = {},
+): Passkey {
+  const { publicKey, privateKey } = KINDS[algorithm]();
+  const credential_id = base64Url(randomBytes(16));
+  const public_key = base64Url(publicKey.export({ type: "spki", format: "der" }));
+  return {
+    key: { type: "webauthn", credential_id, public_key, rp_id, ...(origins ? { origins } : {}) },
+    sign(statement, bent = {}) {
+      const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = bent;
+      const { challenge = base64Url(sha256(statement)) } = bent;
+      const said = JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client });
+      const data = Buffer.concat([sha256(bent.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
+      const signed = Buffer.concat([data, sha256(said)]);
+      return {
+        type: "webauthn",
+        credential_id,
+        authenticator_data: base64Url(data),
+        client_data_json: base64Url(said),
+        signature: base64Url(sign(algorithm === "EdDSA" ? null : "sha256", signed, privateKey)),
+      };
+    },
+  };
+}
+
+const u32 = (number: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(number);
+  return bytes;
+};
+const wire = (data: string | Uint8Array): Buffer => Buffer.concat([u32(Buffer.from(data).length), Buffer.from(data)]);
+
+/** The numbers of a DER signature, as SSH writes them. */
+const numbers = (der: Buffer): Buffer => {
+  const r = der.subarray(4, 4 + der[3]!);
+  return Buffer.concat([wire(r), wire(der.subarray(6 + r.length))]);
+};
+
+const rawOf = (publicKey: KeyObject, length: number): Buffer =>
+  publicKey.export({ type: "spki", format: "der" }).subarray(-length);
+
+/** An SSH key: its line for an intent, and an SSHSIG of a statement. */
+export interface SshPen {
+  key: { type: "ssh"; public_key: string; unattended?: true };
+  sign(
+    statement: string,
+    bent?: { namespace?: string; flags?: number; hash?: "sha256" | "sha512" },
+  ): Extract<Proof, { type: "ssh" }>;
+}
+
+/** Makes an SSH key; one whose type begins with `sk-` is kept by a security key. */
+export function sshPen(
+  type:
+    | "sk-ssh-ed25519@openssh.com"
+    | "sk-ecdsa-sha2-nistp256@openssh.com"
+    | "ssh-ed25519"
+    | "ecdsa-sha2-nistp256" = "sk-ssh-ed25519@openssh.com",
+): SshPen {
+  const isEcdsa = type.includes("ecdsa");
+  const held = type.startsWith("sk-");
+  const { publicKey, privateKey } = isEcdsa ? KINDS.ES256() : KINDS.EdDSA();
+  const blob = Buffer.concat([
+    wire(type),
+    ...(isEcdsa ? [wire("nistp256"), wire(rawOf(publicKey, 65))] : [wire(rawOf(publicKey, 32))]),
+    ...(held ? [wire("ssh:")] : []),
+  ]);
+  const own = (message: Uint8Array): Buffer => {
+    const signature = sign(isEcdsa ? "sha256" : null, message, privateKey);
+    return wire(isEcdsa ? numbers(signature) : signature);
+  };
+  return {
+    key: {
+      type: "ssh",
+      public_key: `${type} ${blob.toString("base64")} ana`,
+      ...(held ? {} : { unattended: true as const }),
+    },
+    sign(statement, { namespace = "countersign-consent", flags = 5, hash = "sha512" } = {}) {
+      const head = [wire(namespace), wire(""), wire(hash)];
+      const hashed = createHash(hash).update(statement).digest();
+      const signed = Buffer.concat([Buffer.from("SSHSIG"), ...head, wire(hashed)]);
+      const said = Buffer.concat([Buffer.from([flags]), u32(9)]);
+      const message = held ? Buffer.concat([sha256("ssh:"), said, sha256(signed)]) : signed;
+      const signature = Buffer.concat([wire(type), own(message), ...(held ? [said] : [])]);
+      return {
+        type: "ssh",
+        signature: armoured(Buffer.concat([Buffer.from("SSHSIG"), u32(1), wire(blob), ...head, wire(signature)])),
+      };
+    },
+  };
+}
+
+/** A blob as `ssh-keygen -Y sign` writes it. */
+export const armoured = (blob: Uint8Array): string => {
+  const lines = Buffer.from(blob)
+    .toString("base64")
+    .match(/.{1,70}/g)!;
+  return `-----BEGIN SSH SIGNATURE-----\n${lines.join("\n")}\n-----END SSH SIGNATURE-----\n`;
+};
+
+/** The blob in armour. */
+export const unarmoured = (text: string): Buffer => Buffer.from(text.split("\n").slice(1, -2).join(""), "base64");

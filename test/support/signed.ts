@@ -1,0 +1,67 @@
+/** Signed decisions: as clients make them, and as somebody who can write to the store forges them. */
+import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
+import { changeOf } from "../../lib/governance/rules/record.ts";
+import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
+import type { Proof } from "../../lib/governance/rules/proof.ts";
+import { evolve } from "../../lib/governance/rules/state_machine.ts";
+import type { Client, Reply } from "./client.ts";
+import type { TestDeps } from "./deps.ts";
+import type { Fields } from "./requests.ts";
+
+/** Signs statements. */
+export interface Pen {
+  key: object;
+  sign(statement: string): Proof;
+}
+
+/** A person of an intent. */
+export const person = (...pens: Pen[]) => ({ kind: "person", keys: pens.map(({ key }) => key) });
+
+type Poster = Pick<Client, "post">;
+
+/** What is to be signed, as the service says. */
+export async function statementOf(api: Poster, fields: Fields): Promise<string> {
+  const reply = await api.post("consent-statement", fields);
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
+  return reply.body.statement;
+}
+
+/** The fields that prove a statement. */
+export const proven = (pen: Pen, statement: string): Fields => ({
+  proof: JSON.stringify(pen.sign(statement)),
+  at: JSON.parse(statement).at,
+});
+
+/** A decision with its proof. */
+export async function decide(
+  api: Poster,
+  pen: Pen,
+  decision: "approve" | "deny" | "withdraw",
+  fields: { change_id: string; approver: string; note?: string },
+): Promise<Reply> {
+  const { approver, ...rest } = fields;
+  const statement = await statementOf(api, { decision, ...fields });
+  const name: Fields = decision === "withdraw" ? { proposer: approver } : { approver };
+  return api.post(decision, { ...rest, ...name, ...proven(pen, statement) });
+}
+
+/** Writes a consent into log and record beside the service: a whole entry, rightly chained, that nobody gave. */
+export async function forgeConsent({ store, sha256 }: TestDeps, change_id: string, detail: object): Promise<void> {
+  await store.transact(async (tx) => {
+    const head = (await readHead(tx))!;
+    const { change, ...state } = (await tx.get("changes", change_id))!.value as ChangeRecord;
+    const said = {
+      decision: "approved",
+      status: "approved",
+      digest: change.digest,
+      target_owner: null,
+      ...detail,
+    } as const;
+    const event = { event_type: "consent_decision", change_id, tenant: change.tenant_id, detail: said } as const;
+    const next = nextEntry(head, event, head.at, sha256);
+    const after = evolve({ ...state, change }, { ...next.entry, detail: said })!;
+    tx.put("audit", entryKey(next.entry.id), next.entry);
+    tx.put("meta", "chain", next.head);
+    tx.put("changes", change_id, { ...after, change: changeOf(after) });
+  });
+}
