@@ -2,15 +2,16 @@
 import { base64Of } from "../../kit/base64.ts";
 import { sshMaterial } from "../rules/key_material.ts";
 import type { Key, SshKey } from "../rules/keys.ts";
+import type { KnownKey } from "../rules/signing.ts";
 import type { Proof } from "../rules/proof.ts";
 import { signerOf, whyNoSshSignature } from "./ssh_signature.ts";
 import { whyNoAssertion } from "./webauthn.ts";
 
 /** The key that signed, or why none of them did. */
-export type Verified = { key: Key } | { refused: string };
+export type Verified = { key: KnownKey } | { refused: string };
 
 /** Verifies a proof; what it finds is nothing that a proof, a key or a statement can make it throw. */
-export async function verifyProof(proof: Proof, statement: string, keys: readonly Key[]): Promise<Verified> {
+export async function verifyProof(proof: Proof, statement: string, keys: readonly KnownKey[]): Promise<Verified> {
   const bytes = new TextEncoder().encode(statement);
   const key = keys.find((one) => isOf(proof, one));
   if (!key) return { refused: "it is of no key that the intent lists under this name" };

@@ -9,7 +9,7 @@ import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, unknown } from "./fields.ts";
 import { approver, count, finite, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
-import { type Signing, signingOf } from "./signing.ts";
+import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
 /** The six KPIs of the specification; a feed may always name them. */
 export const STANDARD_KPIS = [
@@ -98,17 +98,18 @@ function refuseUnreachable(
 ): void {
   const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);
-  const { only, keys } = signingOf(principals, signed_only);
-  const keyed = Object.keys(keys).filter((name) => !approvers || named.has(name));
+  const keyed = keyedNames(principals);
+  const only = signed_only ?? keyed.length > 0;
+  const signers = keyed.filter((name) => !approvers || named.has(name));
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
       refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
-    else if (only && required > keyed.length)
+    else if (only && required > signers.length)
       refuse(
         ["policy", "required_approvers", tier],
-        `asks for ${required} signed consents, and ${keyed.length} of those who may approve have keys (policy.signed_only)`,
+        `asks for ${required} signed consents, and ${signers.length} of those who may approve have keys (policy.signed_only)`,
       );
-  for (const { path, message } of unreachableConsent(policy, only ? Object.keys(keys) : undefined))
+  for (const { path, message } of unreachableConsent(policy, only ? keyed : undefined))
     refuse(["policy", ...path], message);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
@@ -169,7 +170,7 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   if (strict && new TextEncoder().encode(manifest).length > MOST_BYTES)
     throw new IntentInvalid(`the product intent has more than ${MOST_BYTES} bytes`);
   const { policy, principals } = parsed.data;
-  const signing = signingOf(principals, policy.signed_only);
+  const signing = signingOf(principals, policy.signed_only, sha256);
   return { intent: { ...parsed.data, policy: { ...policy, signing } }, manifest, manifest_hash: sha256(manifest) };
 }
 

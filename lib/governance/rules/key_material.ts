@@ -1,5 +1,6 @@
 /** What the public keys of an intent are: how each is written, and what a signature is verified with. */
-import { base64Bytes, base64UrlBytes } from "../../kit/base64.ts";
+import { base64Bytes, base64Of, base64UrlBytes } from "../../kit/base64.ts";
+import type { Sha256 } from "../../kit/platform.ts";
 import { wireReader } from "./ssh_wire.ts";
 
 /** How a passkey signs. */
@@ -70,6 +71,13 @@ export function sshMaterial(publicKey: string): SshMaterial | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How entries name a key: of an SSH key what `ssh-keygen -l` shows, of a passkey the same of its public key. */
+export function keyIdOf({ type, public_key }: { type: string; public_key: string }, sha256: Sha256): string {
+  const bytes = type === "ssh" ? sshMaterial(public_key)!.blob : passkeyMaterial(public_key)!.spki;
+  const digest = Uint8Array.from(sha256(bytes).match(/../g)!, (byte) => parseInt(byte, 16));
+  return `SHA256:${base64Of(digest).replaceAll("=", "")}`;
 }
 
 /** Whether a page of this origin may ask for the key: those that it lists, else its relying party's own. */

@@ -1,17 +1,8 @@
 /** The keys that people sign their decisions with, as an intent lists them. */
 import * as z from "zod";
-import { base64Of, base64UrlBytes } from "../../kit/base64.ts";
-import { portableSha256 } from "../../kit/platform.ts";
+import { base64UrlBytes } from "../../kit/base64.ts";
 import { filled, list, object } from "./fields.ts";
 import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
-
-/** `SHA256:` and the digest in base64: of an SSH key what `ssh-keygen -l` shows, of a passkey that of its public key. */
-const fingerprint = (bytes: Uint8Array): string => {
-  const digest = portableSha256(bytes)
-    .match(/../g)!
-    .map((byte) => parseInt(byte, 16));
-  return `SHA256:${base64Of(Uint8Array.from(digest)).replaceAll("=", "")}`;
-};
 
 /** What cannot be read is judged no further. */
 const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
@@ -57,13 +48,8 @@ function isOriginOf(origin: string, rpId: string): boolean {
   return secure && own === origin && (hostname === rpId || hostname.endsWith(`.${rpId}`));
 }
 
-/** One key of the intent, with the id by which entries name it. */
-export const keySchema = z
-  .discriminatedUnion("type", [passkey, ssh], "must have the type webauthn or ssh")
-  .transform((key) => ({
-    ...key,
-    id: fingerprint(key.type === "ssh" ? sshMaterial(key.public_key)!.blob : passkeyMaterial(key.public_key)!.spki),
-  }));
+/** One key of the intent. */
+export const keySchema = z.discriminatedUnion("type", [passkey, ssh], "must have the type webauthn or ssh");
 export type Key = z.output<typeof keySchema>;
 export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;

@@ -76,11 +76,17 @@ export const agentsOf = ({ principals }: Named): { name: string; token_sha256: s
   );
 
 /** The principals as the log keeps them: kinds, and which keys. */
-export const principalsToldOf = ({ principals }: Named): Record<string, { kind: string; keys: string[] }> =>
+export const principalsToldOf = ({
+  principals,
+  policy,
+}: Named & { policy: { signing: { keys: Readonly<Record<string, readonly { id: string }[]>> } } }): Record<
+  string,
+  { kind: string; keys: string[] }
+> =>
   Object.fromEntries(
     Object.entries(principals).map(([name, principal]) => [
       name,
-      { kind: principal.kind, keys: principal.kind === "person" ? (principal.keys ?? []).map(({ id }) => id) : [] },
+      { kind: principal.kind, keys: (policy.signing.keys[name] ?? []).map(({ id }) => id) },
     ]),
   );
 

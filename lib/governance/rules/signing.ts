@@ -1,28 +1,40 @@
 /** Who must sign what they decide, and which consents count as signed. */
+import type { Sha256 } from "../../kit/platform.ts";
 import type { Approval } from "./change.ts";
+import { keyIdOf } from "./key_material.ts";
 import type { Key } from "./keys.ts";
 import { sameName } from "./names.ts";
 import type { Proof } from "./proof.ts";
 import type { Principals } from "./principals.ts";
+
+/** A key, with the id by which entries name it. */
+export type KnownKey = Key & { id: string };
 
 /** The part of the rules in force that is about signatures. */
 export interface Signing {
   /** Only signed consents count. */
   only: boolean;
   /** By name, as names are compared: the keys of those who have any. */
-  keys: Readonly<Record<string, readonly Key[]>>;
+  keys: Readonly<Record<string, readonly KnownKey[]>>;
 }
 
+/** The names that can sign. */
+export const keyedNames = (principals: Principals): string[] =>
+  Object.keys(principals).filter((name) => keysIn(principals[name]!).length > 0);
+
+const keysIn = (principal: Principals[string]): readonly Key[] =>
+  principal.kind === "person" ? (principal.keys ?? []) : [];
+
 /** What an intent says of it: as soon as anybody has keys, only signed consents count, unless it says otherwise. */
-export function signingOf(principals: Principals, signedOnly: boolean | undefined): Signing {
-  const keys: Record<string, readonly Key[]> = {};
-  for (const [name, principal] of Object.entries(principals))
-    if (principal.kind === "person" && principal.keys?.length) keys[name] = principal.keys;
-  return { only: signedOnly ?? Object.keys(keys).length > 0, keys };
+export function signingOf(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
+  const names = keyedNames(principals);
+  const known = (name: string): KnownKey[] =>
+    keysIn(principals[name]!).map((key) => ({ ...key, id: keyIdOf(key, sha256) }));
+  return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, known(name)])) };
 }
 
 /** The keys that stand under a name today. */
-export function keysOf(name: string, { keys }: Signing): readonly Key[] {
+export function keysOf(name: string, { keys }: Signing): readonly KnownKey[] {
   const own = sameName(name);
   return Object.hasOwn(keys, own) ? keys[own]! : [];
 }
@@ -38,7 +50,7 @@ export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "
 export interface Signature {
   statement: string;
   proof: Proof;
-  key: Key;
+  key: KnownKey;
 }
 
 /** What came with a decision: a signature of it, or why it is none. */

@@ -4,13 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { verifyProof } from "../../../../lib/governance/proof/verify.ts";
-import { type Key, keySchema } from "../../../../lib/governance/rules/keys.ts";
+import { keyIdOf } from "../../../../lib/governance/rules/key_material.ts";
+import { keySchema } from "../../../../lib/governance/rules/keys.ts";
+import type { KnownKey } from "../../../../lib/governance/rules/signing.ts";
+import { sha256 } from "../../../../local/node_ports.ts";
 import type { Proof } from "../../../../lib/governance/rules/proof.ts";
 import { inLong, LONG } from "../../../support/length.ts";
 import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../../support/passkeys.ts";
 
 const STATEMENT = '{"decision":"approve","note":"é"}';
-const keyOf = (line: object): Key => keySchema.parse(line);
+const keyOf = (line: object): KnownKey => {
+  const key = keySchema.parse(line);
+  return { ...key, id: keyIdOf(key, sha256) };
+};
 
 /** Why it is refused; "" where it holds. */
 async function why(proof: Proof, key: object, statement = STATEMENT): Promise<string> {

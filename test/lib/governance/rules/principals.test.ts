@@ -1,12 +1,6 @@
 /** Who is who in an intent: what is taken, what is refused, and how names are looked up. */
 import { describe, expect, test } from "vitest";
-import {
-  agentsOf,
-  isAgent,
-  principalOf,
-  principalsSchema,
-  principalsToldOf,
-} from "../../../../lib/governance/rules/principals.ts";
+import { agentsOf, isAgent, principalOf, principalsToldOf } from "../../../../lib/governance/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/governance/rules/intent.ts";
 import { passkey, sshPen } from "../../../support/passkeys.ts";
 import { intentOf } from "../../../support/intents.ts";
@@ -82,9 +76,9 @@ describe("refused:", () => {
 });
 
 test("the log keeps which keys there are, by their fingerprints", () => {
-  const principals = principalsSchema.parse({ ana: person(PASSKEY, SSH), "agent:a": agent() });
+  const intent = loading({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
   const print = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
-  expect(principalsToldOf({ principals })).toEqual({
+  expect(principalsToldOf(intent)).toEqual({
     ana: { kind: "person", keys: [print, print] },
     "agent:a": { kind: "agent", keys: [] },
   });
