@@ -32,14 +32,18 @@ import { coEvolution } from "./product/co_evolution.ts";
 import { consentStatementOf } from "./product/consent_statement.ts";
 import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
+import { freeze } from "./product/freeze.ts";
 import { identity } from "./product/identity.ts";
 import { intent } from "./product/intent.ts";
 import { kpi } from "./product/kpi.ts";
 import { outcomes } from "./product/outcomes.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
+import { review } from "./product/review.ts";
+import { revoke } from "./product/revoke.ts";
 import { rollback } from "./product/rollback.ts";
 import { runtime } from "./product/runtime.ts";
+import { unfreeze } from "./product/unfreeze.ts";
 import { withdraw } from "./product/withdraw.ts";
 import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
@@ -53,7 +57,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
-  drift, proposeCrmFollowup, propose, approve, deny, withdraw, consentStatementOf, apply, rollback, kpi,
+  drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -8,11 +8,11 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 130_000 },
-  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 49_000 },
-  { of: /^edge\/product\//, bytes: 54_000 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 82_000 },
-  { of: /^lambda\/product\//, bytes: 85_000 },
+  { of: /^edge\/worker\.js$/, bytes: 136_000 },
+  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 53_000 },
+  { of: /^edge\/product\//, bytes: 57_500 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 86_500 },
+  { of: /^lambda\/product\//, bytes: 92_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -4,6 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
+import { missingSchema } from "../../lib/governance/rules/missing.ts";
 import { approvals as approvalsView } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -20,7 +21,16 @@ const awaiting = changeSchema
     required_approvers: true,
     approvals: true,
   })
-  .extend({ blocked_by: z.array(gateSchema) });
+  .extend({ missing: z.array(missingSchema), blocked_by: z.array(gateSchema) });
+
+const toReview = changeSchema.pick({
+  change_id: true,
+  status: true,
+  tier: true,
+  target: true,
+  summary: true,
+  review: true,
+});
 
 /** GET /api/product/approvals: what waits for consent and what waits for its apply, oldest first. */
 export const approvals = endpoint(
@@ -30,7 +40,12 @@ export const approvals = endpoint(
     summary: "Pending and approved changes",
     product: true,
     input: z.object({ limit: wholeNumber(1, 1000).default(1000), after: changeId.optional() }),
-    output: z.object({ pending: z.array(awaiting), approved: z.array(awaiting), next: z.string().nullable() }),
+    output: z.object({
+      pending: z.array(awaiting),
+      approved: z.array(awaiting),
+      review_due: z.array(toReview),
+      next: z.string().nullable(),
+    }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(deps, input)),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/http/form.ts";
+import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { decisionAnswer } from "../../lib/governance/answers.ts";
 import { proofFields } from "../../lib/governance/proof_input.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
@@ -19,6 +19,7 @@ export const approve = endpoint(
       change_id: changeId,
       approver: personName,
       note: freeText(4000).optional(),
+      emergency: flag.optional(),
       ...proofFields,
     }),
     jsonFields: ["proof"],

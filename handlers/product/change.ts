@@ -5,6 +5,8 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId } from "../../lib/http/form.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
+import { missingSchema } from "../../lib/governance/rules/missing.ts";
+import { signerSchema } from "../../lib/governance/rules/signers.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
 import { changeDetail } from "../../lib/pulse/change_views.ts";
@@ -22,6 +24,10 @@ export const change = endpoint(
       audit_entries: z.array(entrySchema),
       outcome: outcomeSchema.nullable(),
       allowed_actions: z.array(z.string()),
+      /** Whose consent is still missing, by rule. */
+      missing: z.array(missingSchema),
+      /** Who consented, and how that is known. */
+      signers: z.array(signerSchema),
       gates: z.array(gateSchema),
       /** What similar changes achieved, here and at peers; it never touches tier or consent. */
       evidence: evidenceSchema.nullable(),

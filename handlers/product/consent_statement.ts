@@ -17,7 +17,7 @@ export const consentStatementOf = endpoint(
     names: "approver",
     input: (deps: GovernanceDeps) =>
       z.strictObject({
-        decision: word(["approve", "deny", "withdraw", "propose"]),
+        decision: word(["approve", "approve_emergency", "deny", "withdraw", "revoke", "propose"]),
         /** Who decides; of a proposal its proposer. */
         approver: personName,
         change_id: changeId.optional(),

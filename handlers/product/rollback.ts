@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/http/form.ts";
+import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
 import { runOperation } from "../../lib/governance/operation/run.ts";
 
-/** POST /api/product/rollback: takes an applied change back. */
+/** POST /api/product/rollback: takes an applied change back, or rehearses that with `dry_run`. */
 export const rollback = endpoint(
   {
     method: "POST",
@@ -13,7 +13,12 @@ export const rollback = endpoint(
     summary: "Roll back an applied change",
     product: true,
     token: true,
-    input: z.strictObject({ change_id: changeId, actor: personName.optional(), note: freeText(4000).optional() }),
+    input: z.strictObject({
+      change_id: changeId,
+      dry_run: flag.optional(),
+      actor: personName.optional(),
+      note: freeText(4000).optional(),
+    }),
     output: operationAnswer,
     errors: [
       "change_not_found",

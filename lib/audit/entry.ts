@@ -13,6 +13,9 @@ export const EVENT_TYPES = [
   "change_drifted",
   "proposal_refused",
   "intent_in_force",
+  "emergency_reviewed",
+  "service_frozen",
+  "service_unfrozen",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

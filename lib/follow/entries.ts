@@ -17,8 +17,12 @@ interface Facts extends Detail {
   stage?: string;
   error?: string;
   host?: string;
+  /** The host's answer to an operation whose failure is in the log already. */
+  late?: boolean;
   state?: string;
   by?: string;
+  actor?: string | null;
+  until?: string | null;
   adapter?: object | null;
   values?: Record<string, number>;
   E?: number | null;

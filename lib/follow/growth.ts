@@ -31,6 +31,10 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
   const { event_type, change_id: id, facts } = entry;
   switch (event_type) {
     case "consent_decision":
+      if (facts.review_hours !== undefined)
+        return [{ kind: "emergency", title: `${id} was approved in an emergency`, detail: facts.note ?? "" }];
+      if (facts.decision === "lapsed")
+        return [{ kind: "change_lapsed", title: `${id} lapsed without an apply`, detail: facts.note ?? "" }];
       if (facts.decision !== "expired") return [];
       return [{ kind: "change_expired", title: `${id} expired without consent`, detail: facts.note ?? "" }];
     case "change_rolled_back": {
@@ -48,6 +52,16 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
       const { target } = await on.change(id);
       return [{ kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` }];
     }
+    case "emergency_reviewed": {
+      const found = facts.verdict === "accepted" ? "accepted" : "not accepted";
+      return [{ kind: "emergency", title: `The emergency of ${id} was ${found}`, detail: facts.note ?? "" }];
+    }
+    case "service_frozen": {
+      const until = facts.until ? ` until ${facts.until}` : "";
+      return [{ kind: "freeze", title: `${facts.actor} froze the service${until}`, detail: facts.note ?? "" }];
+    }
+    case "service_unfrozen":
+      return [{ kind: "freeze", title: `${facts.actor} lifted the freeze`, detail: facts.note ?? "" }];
     case "proposal_refused":
       return [refused(facts)];
     case "kpi_refreshed":

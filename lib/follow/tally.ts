@@ -90,24 +90,28 @@ export const tally: Follower<State> = {
   start: { total: {} },
   async follow(on, entry) {
     const count = (by: Tally): Promise<void> => bump(on, "tally_days", entry.timestamp, by);
+    // Such an attempt was counted when it failed.
+    const isLate = entry.facts.late === true;
     switch (entry.event_type) {
       case "change_proposed":
         keepDraft(on, entry);
         return count({ proposed: 1, ...(entry.facts.status === "approved" && { decided_minor: 1, level_L4: 1 }) });
       case "consent_decision":
-        return entry.facts.status === "pending_consent" ? undefined : count(await decision(on, entry));
+        return entry.facts.status === (entry.facts.from ?? "pending_consent")
+          ? undefined
+          : count(await decision(on, entry));
       case "change_applied":
-        on.tx.put("tally_attempts", entry.change_id, { day: entry.timestamp.slice(0, 10), failed: false });
-        return count({ attempts: 1 });
+        on.tx.put("tally_attempts", entry.change_id, { day: entry.timestamp.slice(0, 10), failed: isLate });
+        return isLate ? undefined : count({ attempts: 1 });
       case "change_apply_failed":
-        return count({ attempts: 1, attempts_failed: 1, attempts_apply_failed: 1 });
+        return isLate ? undefined : count({ attempts: 1, attempts_failed: 1, attempts_apply_failed: 1 });
       case "change_rolled_back":
         await attemptFailed(on, entry, "rolled_back");
         return count(
           entry.facts.by === POLICY_GUARDRAIL ? { rollbacks_guardrail: 1, level_L4: 1 } : { rollbacks_person: 1 },
         );
       case "change_rollback_failed":
-        return count({ rollbacks_failed: 1 });
+        return isLate ? undefined : count({ rollbacks_failed: 1 });
       case "change_drifted":
         await attemptFailed(on, entry, "drifted");
         return count({ drift_episodes: 1, level_L5: 1 });

@@ -39,12 +39,12 @@ export const waiting: Follower<State> = {
   ],
   start: { counts: {}, adapter_error: null },
   async follow(on, entry) {
-    const { status, adapter, error } = entry.facts;
+    const { status, from = "pending_consent", adapter, error } = entry.facts;
     switch (entry.event_type) {
       case "change_proposed":
         return move(on, entry, undefined, status);
       case "consent_decision":
-        return status === "pending_consent" ? undefined : move(on, entry, "pending_consent", status);
+        return status === from ? undefined : move(on, entry, from, status);
       case "change_applied":
         move(on, entry, "approved", "applied");
         break;

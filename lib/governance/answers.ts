@@ -20,14 +20,20 @@ export const decisionAnswer = z.object({
   audit_entry: entrySchema,
 });
 
-/** An apply or rollback with its receipt; `adapter` is `null` without one. A dry run has no entry. */
+/** An apply or rollback with its receipt; `adapter` is `null` without one. A dry run has no entry, and `host` as it is now. */
 export const operationAnswer = z.object({
   change_id: z.string(),
   status: z.enum(STATUSES),
   dry_run: z.literal(true).optional(),
   change: changeSchema,
   adapter: z
-    .object({ name: z.string(), result: z.string(), detail: z.unknown().optional(), preview: z.unknown().optional() })
+    .object({
+      name: z.string(),
+      result: z.string(),
+      detail: z.unknown().optional(),
+      preview: z.unknown().optional(),
+      host: z.enum(["applied", "rolled_back", "absent", "unknown"]).nullable().optional(),
+    })
     .nullable(),
   audit_entry: entrySchema.nullable(),
 });

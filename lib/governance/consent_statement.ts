@@ -10,7 +10,7 @@ import { findChange } from "./records.ts";
 import { digestOf } from "./rules/content.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import { proposedContent } from "./rules/propose.ts";
-import { challengeOf, statementText } from "./rules/statement.ts";
+import { challengeOf, type Decision, statementText } from "./rules/statement.ts";
 import { minorToday } from "./submit_proposal.ts";
 
 /** What is answered. */
@@ -23,7 +23,7 @@ export const statementAnswer = z.object({
 
 /** Which decision, and whose. */
 export interface StatementInput {
-  decision: "approve" | "deny" | "withdraw" | "propose";
+  decision: Exclude<Decision, "review">;
   approver: string;
   change_id?: string | undefined;
   note?: string | undefined;

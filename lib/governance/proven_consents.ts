@@ -26,16 +26,23 @@ export async function asProven(
 
 /** The entry that tells of a consent, if there is one, holds the proof of it. */
 function isProven(
-  { approver, note, at }: Approval,
+  { approver, note, at, emergency }: Approval,
   events: readonly ChangeEvent[],
   { change_id, digest }: Change,
   { origin, signing }: { origin: string; signing: Signing },
 ): Promise<boolean> {
   const { detail = {} } =
     events.find(
-      ({ event_type, timestamp, detail: { approver: named = "" } }) =>
-        event_type === "consent_decision" && timestamp === at && sameName(named ?? "") === sameName(approver),
+      ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false } }) =>
+        event_type === "consent_decision" &&
+        timestamp === at &&
+        urgent === (emergency ?? false) &&
+        sameName(named ?? "") === sameName(approver),
     ) ?? {};
   const { manifest_hash = "" } = detail;
-  return isGiven({ origin, change_id, digest, approver, note, manifest_hash }, detail, signing);
+  return isGiven(
+    { origin, change_id, decision: emergency ? "approve_emergency" : "approve", digest, approver, note, manifest_hash },
+    detail,
+    signing,
+  );
 }

@@ -1,7 +1,9 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
 import { entryKey, readHead } from "../audit/chain.ts";
+import type { AuditEntry } from "../audit/entry.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
+import type { Freeze } from "./rules/freeze.ts";
 import { differences, isWhole, type StoredRecord } from "./rules/record.ts";
 
 declare module "../audit/integrity.ts" {
@@ -27,7 +29,7 @@ export interface StateMismatch {
 
 /** What the comparison found. */
 export interface StateReport {
-  /** Changes compared. */
+  /** Changes compared; the freeze is compared too, and a mismatch of it is of no change. */
   compared: number;
   mismatched: number;
   /** The first hundred of them. */
@@ -80,7 +82,27 @@ async function pass(deps: Reconciling): Promise<StateReport> {
     more = page.length === CHANGES_A_SLICE;
   }
   for (const id of unseen) note(id, await settle(deps, log, id));
+  if (!(await freezeHolds(deps, log))) {
+    report.mismatched++;
+    report.mismatches.push({ change_id: "", fields: ["freeze"] });
+  }
   return report;
+}
+
+/** Whether the freeze that is kept is the last that the log tells of; a record may have moved since the log was read. */
+async function freezeHolds({ store }: Reconciling, log: Census): Promise<boolean> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    await log.catchUp();
+    const kept = (await store.get("meta", "freeze"))?.value;
+    const told = log.freeze();
+    if (kept?.entry === told?.id && (!told || sameFreeze(kept!, told))) return true;
+  }
+  return false;
+}
+
+function sameFreeze({ actor, note, until }: Freeze, { detail }: AuditEntry): boolean {
+  const told = JSON.parse(detail) as Freeze;
+  return actor === told.actor && note === told.note && until === told.until;
 }
 
 /** A record may have moved since the log was read: it is read again after the log, before it is judged. */
@@ -124,6 +146,7 @@ type Census = ReturnType<typeof census>;
 function census({ store }: Reconciling) {
   const counts = new Map<string, number>();
   let length = 0;
+  let frozen: AuditEntry | undefined;
   /** Reads on to the log's end. */
   const catchUp = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
@@ -133,12 +156,15 @@ function census({ store }: Reconciling) {
       const gap = slice.findIndex(({ value }, index) => value.id !== length + index + 1);
       if (gap !== -1 || slice.length < limit)
         throw new Error(`audit entry ${length + 1 + (gap === -1 ? slice.length : gap)} is missing from the store`);
-      for (const { value } of slice)
+      for (const { value } of slice) {
         if (value.change_id !== "") counts.set(value.change_id, (counts.get(value.change_id) ?? 0) + 1);
+        if (value.event_type === "service_frozen") frozen = value;
+        if (value.event_type === "service_unfrozen") frozen = undefined;
+      }
       length += limit;
     }
   };
-  return { counts, catchUp };
+  return { counts, catchUp, freeze: () => frozen };
 }
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -8,6 +8,7 @@ import type { Operation } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
@@ -18,6 +19,8 @@ declare module "../store/store.ts" {
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     leases: Lease;
+    /** Changes whose emergency consent waits for its review. */
+    review_due: true;
     /** `<target\ntenant\nchange_id>`: pending and approved changes. */
     live_by_target: true;
     /** Drafts of models that may still wait for consent, by change. */
@@ -40,6 +43,10 @@ export interface Asked extends Actor {
   note?: string | undefined;
   /** What a guardrail saw. */
   evidence?: GuardrailEvidence | undefined;
+  /** What an apply goes on over, where the intent has that reported only. */
+  target_moved?: TargetOwners | undefined;
+  /** It is approved in an emergency. */
+  emergency?: true | undefined;
 }
 
 /** `leases/<change_id>`: the durable intention to run the adapter. */
@@ -52,6 +59,8 @@ export interface Lease extends Asked {
   at: string;
   /** Milliseconds since the epoch; afterwards anybody may recover it. */
   ends: number;
+  /** Nobody runs under it any more: its failure is recorded, and the host has yet to say how it was left. */
+  unsettled?: true | undefined;
 }
 
 /** How many there were on a UTC day; only the newest day is kept. */

@@ -4,7 +4,7 @@ import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { liveOn } from "./records.ts";
+import { liveOn, ownerOf } from "./records.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
@@ -68,6 +68,7 @@ async function file(
 ): Promise<(Enacted & { conflicts: string[] }) | AppError> {
   const { tx, at } = transaction;
   const minor_today = input.tier === "minor" ? await minorToday(tx, at) : 0;
+  const target_owner = input.tier === "minor" ? await ownerOf(tx, input) : null;
   const conflicts = await liveOn(tx, input);
   if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
     throw invalidField("supersedes", "names no change");
@@ -75,7 +76,7 @@ async function file(
   const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
   try {
-    const command = { type: "propose", input, minor_today, live: conflicts, asked, signature } as const;
+    const command = { type: "propose", input, minor_today, target_owner, live: conflicts, asked, signature } as const;
     enacted = transaction.enact(undefined, command, actor);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden_target") throw error;

@@ -12,6 +12,7 @@ import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { findChange, targetKey } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
+import { isReviewDue } from "./rules/break_glass.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";
@@ -114,6 +115,11 @@ function begin(
       const record = Object.freeze({ ...frozen(state), change: change.value });
       tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
       if (isLive(before?.change) !== isLive(record.change)) moveLive(tx, record.change);
+      const wasDue = before !== undefined && isReviewDue(before.change);
+      if (isReviewDue(record.change) !== wasDue) {
+        if (wasDue) tx.delete("review_due", change_id);
+        else tx.put("review_due", change_id, true);
+      }
       return { record, change, entry };
     },
   };

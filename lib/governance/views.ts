@@ -4,29 +4,44 @@ import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/
 import type { GovernanceDeps } from "./deps.ts";
 import { expireDue } from "./record_decision.ts";
 import type { EarlierRecord } from "./earlier.ts";
-import { findChange, liveOn } from "./records.ts";
+import { heldNow } from "./freeze.ts";
+import { findChange, liveOn, ownerOf } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
-import { isExpired } from "./rules/policy.ts";
+import type { Hold } from "./rules/hold.ts";
+import { type Missing, missingConsents } from "./rules/missing.ts";
+import { overdueStep } from "./rules/policy.ts";
+import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/state_machine.ts";
 
+/** A change, and what is to be known before one decides on it. */
+export interface ChangeView extends Change {
+  audit_entries: AuditEntry[];
+  allowed_actions: string[];
+  /** Whose consent is still missing. */
+  missing: Missing[];
+  signers: Signer[];
+  gates: Gate[];
+}
+
 /** One change with its entries, what may be asked of it, and what stands in its way; 404 `change_not_found`. */
-export async function changeView(
-  deps: GovernanceDeps,
-  changeId: string,
-): Promise<Change & { audit_entries: AuditEntry[]; allowed_actions: string[]; gates: Gate[] }> {
+export async function changeView(deps: GovernanceDeps, changeId: string): Promise<ChangeView> {
   const { store, clock, product } = deps;
+  const { intent } = product!;
   let record = await findChange(store, changeId);
-  if (isExpired(record.change, product!.intent.policy, clock.now())) {
+  if (overdueStep(record.change, intent.policy, clock.now())) {
     await quietly(deps, expireDue(deps, [changeId]));
     record = await findChange(store, changeId);
   }
+  const entries = await entriesOf(store, record.audit);
   return {
     ...record.change,
-    audit_entries: await entriesOf(store, record.audit),
-    allowed_actions: allowedActions(record.change.status),
-    gates: await gatesNow(deps, record),
+    audit_entries: entries,
+    allowed_actions: allowedActions(record.change, intent),
+    missing: isLive(record.change) ? missingConsents(record.change, intent) : [],
+    signers: signersOf(entries),
+    gates: await gatesNow(deps, record, await heldNow(deps)),
   };
 }
 
@@ -43,22 +58,31 @@ export async function logPage(
 export async function gatesNow(
   { store, product }: GovernanceDeps,
   record: ChangeRecord | EarlierRecord,
+  holds: readonly Hold[],
 ): Promise<Gate[]> {
   const { change } = record;
   const { change_id } = change;
-  const [conflicts, lease, mark] = await Promise.all([
+  const [conflicts, lease, mark, owner] = await Promise.all([
     liveOn(store, change, change_id),
     store.get("leases", change_id),
     store.get("guardrail_marks", change_id),
+    change.status === "approved" ? ownerOf(store, change) : null,
   ]);
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return gatesOf(change, {
     intent: product!.intent,
     conflicts,
-    under_operation: lease !== undefined,
+    holds,
+    operation: lease && (lease.value.unsettled ? "unsettled" : "running"),
     guardrail,
+    owners: change.status === "approved" ? { before: targetOwnerOf(record), now: owner } : undefined,
   });
 }
+
+const targetOwnerOf = (record: ChangeRecord | EarlierRecord) =>
+  "target_owner" in record ? record.target_owner : undefined;
+
+const isLive = ({ status }: Change): boolean => status === "pending_consent" || status === "approved";
 
 /** A read judges what is overdue first; where that cannot be written now, the read is answered all the same. */
 export async function quietly(deps: GovernanceDeps, expiry: Promise<unknown>): Promise<void> {

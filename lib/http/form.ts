@@ -43,6 +43,10 @@ export const target = z
   );
 
 /** An id as the service makes them. */
+/** A moment, in UTC whatever offset it is given with. */
+export const time = z.iso
+  .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
+  .transform((text) => new Date(text).toISOString());
 export const changeId = freeText(200).min(1, "must not be empty");
 
 const numeric = (message: string, fits: (value: number) => boolean) =>

@@ -9,7 +9,7 @@ import { reading } from "../follow/reading.ts";
 import { totalTally } from "../follow/tallies.ts";
 import type { Counter } from "../follow/tally.ts";
 import { waiting } from "../follow/waiting.ts";
-import { STATUSES } from "../governance/rules/change.ts";
+import { RESOLUTIONS, STATUSES } from "../governance/rules/change.ts";
 import { VERDICTS } from "../governance/rules/outcome.ts";
 import type { PulseDeps } from "./deps.ts";
 import { figuresOf } from "./figures.ts";
@@ -104,7 +104,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     changes_proposed_total: known(Object.values(state.counts).reduce((sum, count) => sum + count, 0)),
     decisions_total: by(
       "decision",
-      counted(["approved", "denied", "withdrawn", "expired", "minor"], (decision) => of(`decided_${decision}`)),
+      counted(["approved", ...RESOLUTIONS, "minor"] as const, (decision) => of(`decided_${decision}`)),
     ),
     decisions_by_level_total: by("level", countsOf(total)),
     applies_total: by("result", {

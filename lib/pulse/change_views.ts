@@ -3,9 +3,11 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
+import { heldNow } from "../governance/freeze.ts";
 import { expireDue } from "../governance/record_decision.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
+import { missingConsents } from "../governance/rules/missing.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
 import { changeView, gatesNow, quietly } from "../governance/views.ts";
 import type { ChangeRecord } from "../governance/rules/record.ts";
@@ -13,7 +15,7 @@ import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import type { Text } from "../store/store.ts";
-import { openBefore } from "./overdue.ts";
+import { approvedBefore, openBefore } from "./overdue.ts";
 
 const SCANNED_A_PAGE = 5000;
 /** How many are denied at a time, at most. */
@@ -95,16 +97,28 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
     },
   });
   const records = page.rows.map(({ record }) => record);
-  const gates = await Promise.all(records.map((record) => gatesNow(deps, record)));
+  const holds = await heldNow(deps);
+  const gates = await Promise.all(records.map((record) => gatesNow(deps, record, holds)));
   const shown = records.map(({ change }, index) => {
-    return { ...pick(change, SHOWN), blocked_by: gates[index]!.filter(({ state }) => state === "block") };
+    const missing = missingConsents(change, deps.product!.intent);
+    return { ...pick(change, SHOWN), missing, blocked_by: gates[index]!.filter(({ state }) => state === "block") };
   });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
+    review_due: await reviewsDue(deps),
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
+
+/** Changes whose emergency consent waits for its review, a hundred at most, the oldest first. */
+async function reviewsDue({ store }: GovernanceDeps) {
+  const ids = (await store.list("review_due", { limit: 100, keysOnly: true })).map(({ id }) => id);
+  const records = await store.getMany("changes", ids);
+  return records.flatMap((stored) => (stored ? pick(stored.value.change, REVIEWED) : []));
+}
+
+const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 
 const SHOWN = [
   "change_id",
@@ -138,10 +152,12 @@ export async function outcomePage(
 export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState, record: OutcomeRecord): Outcome =>
   outcomeOf(record, kpis, product!.intent, new Date(clock.now()).toISOString());
 
-/** Denies pending changes whose time is over, the oldest first, and returns how many. */
+/** Denies changes whose time is over, pending or approved, the oldest first, and returns how many. */
 export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
-  const hours = deps.product!.intent.policy.consent_ttl_hours;
-  if (hours === undefined) return 0;
-  const deadline = deps.clock.now() - hours * HOUR_MS;
-  return expireDue(deps, await openBefore(deps, "pending_changes", deadline, EXPIRED_AT_ONCE));
+  const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
+  const before = (hours: number) => deps.clock.now() - hours * HOUR_MS;
+  const expired =
+    pending === undefined ? [] : await openBefore(deps, "pending_changes", before(pending), EXPIRED_AT_ONCE);
+  const lapsed = approved === undefined ? [] : await approvedBefore(deps, before(approved), EXPIRED_AT_ONCE);
+  return expireDue(deps, [...expired, ...lapsed]);
 }

@@ -14,7 +14,7 @@ export const STALE_MS = 7 * DAY_MS;
 const DRIFT_COUNTED = 1000;
 
 const itemSchema = z.object({
-  item: z.enum([...AGE_CLASSES, "drift", "stale_kpis", "audit_chain"]),
+  item: z.enum([...AGE_CLASSES, "drift", "review_due", "stale_kpis", "audit_chain"]),
   open: z.number().int(),
   overdue: z.number().int(),
 });
@@ -33,10 +33,11 @@ export type Need = z.infer<typeof needSchema>;
 /** `overdue ÷ open`, 0 when nothing is open. What is wrong with the host, the KPIs or the chain is overdue at once. */
 export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
   const { store, clock, integrity } = deps;
-  const [{ state }, tasks, drift] = await Promise.all([
+  const [{ state }, tasks, drift, reviews] = await Promise.all([
     reading(deps, waiting),
     taskCounts(store),
     store.list("drift", { limit: DRIFT_COUNTED }),
+    store.list("review_due", { limit: DRIFT_COUNTED, keysOnly: true }),
   ]);
   const openOf = (item: AgeClass): number =>
     (item === "pending_changes" ? state.counts.pending_consent : tasks.open[item]) ?? 0;
@@ -49,6 +50,7 @@ export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
   const items = [
     ...AGE_CLASSES.map(ofClass),
     atOnce("drift", drift.length),
+    atOnce("review_due", reviews.length),
     atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
     atOnce("audit_chain", integrity.breach ? 1 : 0),
   ].filter(({ open }) => open > 0);

@@ -58,6 +58,20 @@ export async function openBefore(
   return found;
 }
 
+/** Changes approved before a moment and not applied since: they stand in the order of their proposals, so all are looked at. */
+export async function approvedBefore(deps: FollowDeps, moment: number, most: number): Promise<string[]> {
+  const read = await reading(deps, waiting);
+  const prefix = waitingPrefix("approved");
+  const found: string[] = [];
+  for (let after = prefix, more = true; more && found.length < most;) {
+    const page = await read.list("waiting", { prefix, after, limit: PAGE });
+    for (const { id, value } of page) if (Date.parse(value) < moment) found.push(id.slice(prefix.length));
+    after = page.at(-1)?.id ?? after;
+    more = page.length === PAGE;
+  }
+  return found;
+}
+
 /** The overdue items of a class, as far as they are counted. */
 export const overdueOf = (deps: FollowDeps, ageClass: AgeClass, most?: number): Promise<string[]> =>
   openBefore(deps, ageClass, deps.clock.now() - TIME_LIMITS[ageClass], most);

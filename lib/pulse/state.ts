@@ -2,6 +2,8 @@
 import * as z from "zod";
 import type { PulseDeps } from "./deps.ts";
 import { effectSchema } from "../governance/rules/effect.ts";
+import { shownFreeze } from "../governance/freeze.ts";
+import { freezeSchema } from "../governance/rules/freeze.ts";
 import { figuresOf, goalSchema } from "./figures.ts";
 import { needSchema } from "./need.ts";
 import { memorySchema } from "../follow/record_keeping.ts";
@@ -37,6 +39,8 @@ export const stateSchema = z.object({
   /** `null` before the first reply. */
   provenance: z.object({ chat: provenanceSchema.nullable() }),
   tasks: taskStatsSchema,
+  /** What holds every apply back; `null`: nothing is frozen. */
+  freeze: freezeSchema.nullable(),
   as_of: z.string(),
 });
 export type State = z.infer<typeof stateSchema>;
@@ -48,11 +52,12 @@ export const tickOf = async ({ store }: Pick<PulseDeps, "store">): Promise<numbe
 /** The state as the records tell it now. */
 export async function stateView(deps: PulseDeps): Promise<State> {
   const { store, clock } = deps;
-  const [figures, tick, tasks, chat] = await Promise.all([
+  const [figures, tick, tasks, chat, freeze] = await Promise.all([
     figuresOf(deps),
     tickOf(deps),
     taskCounts(store),
     store.get("meta", "chat_provenance"),
+    shownFreeze(deps),
   ]);
   const { goals, effect, memory, reliability, need, values } = figures;
   return {
@@ -62,6 +67,7 @@ export async function stateView(deps: PulseDeps): Promise<State> {
     goals,
     provenance: { chat: chat?.value ?? null },
     tasks: taskStats(tasks),
+    freeze,
     as_of: new Date(clock.now()).toISOString(),
   };
 }

@@ -50,8 +50,8 @@ export const policy = [
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: "      mayDecide(approval.approver, intent) &&\n",
-    replace: "",
+    find: ": mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&",
+    replace: ": true) &&",
   },
   {
     ...today,
@@ -63,14 +63,14 @@ export const policy = [
   {
     ...today,
     name: "a proposer's own consent still counts at the apply",
-    find: "      !approvesOwn(change, approval.approver, intent.policy) &&\n",
+    find: "      !approvesOwn(change, approver, intent.policy) &&\n",
     replace: "",
   },
   {
     ...rules,
     name: "a change that waited too long may still be approved",
-    find: "return now - Date.parse(change.created_at) > policy.consent_ttl_hours * 3600 * 1000;",
-    replace: "return false;",
+    find: 'isOver(change.created_at, consent_ttl_hours)) return "expire";',
+    replace: 'false) return "expire";',
     tests: HTTP,
     only: "bare handlers consent",
   },

@@ -9,7 +9,7 @@ const decision = { ...machine, tests: ["test/contract/http.test.ts"], only: "bar
 const record = { file: "lib/governance/rules/record.ts", tests: RECONCILE };
 const reconcile = { file: "lib/governance/reconcile.ts", tests: RECONCILE };
 
-const follows = "if (!step || !isFrom(step, change.status)) return undefined;";
+const follows = "if (!step || !mayFollow(step, change.status, event)) return undefined;";
 const compared = "LIFECYCLE.filter((field) => !same(told.change[field], change[field]));";
 
 export const stateMachine = [
@@ -41,20 +41,20 @@ export const stateMachine = [
   {
     ...decision,
     name: "one person's consent counts twice",
-    find: "if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
+    find: "if (hasConsented(change, name, intent))",
     replace: "if (false)",
   },
   {
     ...decision,
     name: "one person's consent counts twice in other letters",
-    find: "if (change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
-    replace: "if (change.approvals.some(({ approver }) => approver === name))",
+    find: "if (hasConsented(change, name, intent))",
+    replace: "if (standingApprovals(change, policy).some(({ approver }) => approver === name))",
   },
   {
     ...decision,
     name: "one consent is enough, however many are required",
-    find: "return given >= needed ?",
-    replace: "return given >= Math.min(1, needed) ?",
+    find: "missingOrdinary(after, intent).length === 0;",
+    replace: "true;",
     grave: true,
   },
   {
@@ -67,7 +67,7 @@ export const stateMachine = [
   {
     ...decision,
     name: "anybody may deny, whoever the intent names",
-    find: "    requireDecider(name, intent);\n",
+    find: "    requireDecider(change, name, intent);\n",
     replace: "",
   },
   {
@@ -120,37 +120,41 @@ export const stateMachine = [
     ...told,
     name: "the log may tell of an apply without consent",
     find: follows,
-    replace: 'if (!step || (event_type !== "change_applied" && !isFrom(step, change.status))) return undefined;',
+    replace:
+      'if (!step || (event_type !== "change_applied" && !mayFollow(step, change.status, event))) return undefined;',
     grave: true,
   },
   {
     ...told,
     name: "the log may tell of a decision on what is decided",
     find: follows,
-    replace: "if (!step || (!isConsent && !isFrom(step, change.status))) return undefined;",
+    replace: "if (!step || (!isConsent && !mayFollow(step, change.status, event))) return undefined;",
   },
   {
     ...told,
     name: "the log may tell of a rollback of what is not applied",
     find: follows,
-    replace: 'if (!step || (event_type !== "change_rolled_back" && !isFrom(step, change.status))) return undefined;',
+    replace:
+      'if (!step || (event_type !== "change_rolled_back" && !mayFollow(step, change.status, event))) return undefined;',
   },
   {
     ...told,
     name: "the log may tell of a failed apply whatever the status",
     find: follows,
-    replace: 'if (!step || (event_type !== "change_apply_failed" && !isFrom(step, change.status))) return undefined;',
+    replace:
+      'if (!step || (event_type !== "change_apply_failed" && !mayFollow(step, change.status, event))) return undefined;',
   },
   {
     ...told,
     name: "the log may tell of drift of what is not applied",
     find: follows,
-    replace: 'if (!step || (event_type !== "change_drifted" && !isFrom(step, change.status))) return undefined;',
+    replace:
+      'if (!step || (event_type !== "change_drifted" && !mayFollow(step, change.status, event))) return undefined;',
   },
   {
     ...told,
     name: "one consent is enough, however many the log asks for",
-    find: "if (approvals.length < change.required_approvers) return undefined;",
+    find: "if (ordinary < change.required_approvers && !given.review) return undefined;",
     replace: "",
   },
   {

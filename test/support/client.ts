@@ -18,7 +18,7 @@ export const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", 
 /** The specification's proposal. */
 export const FOLLOWUP = { tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 };
 
-export const ACTIONS = ["approve", "deny", "withdraw", "apply", "rollback"] as const;
+export const ACTIONS = ["approve", "deny", "withdraw", "revoke", "apply", "rollback"] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** Statuses that requests alone can bring about; nothing stays `proposed`. */
@@ -42,7 +42,7 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
 
   /** The fields an action needs. */
   const fieldsOf = (action: Action, change_id: string): Fields =>
-    action === "approve" || action === "deny"
+    action === "approve" || action === "deny" || action === "revoke"
       ? { change_id, approver: "ana" }
       : action === "withdraw"
         ? { change_id, proposer: "pat" }

@@ -5,10 +5,14 @@ import { auditVerify } from "../../handlers/product/audit_verify.ts";
 import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
 import { drift } from "../../handlers/product/drift.ts";
+import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
+import { review } from "../../handlers/product/review.ts";
+import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
+import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
 import { expireDue } from "../../lib/governance/record_decision.ts";
@@ -27,6 +31,10 @@ const ENDPOINTS = [
   deny,
   withdraw,
   consentStatementOf,
+  revoke,
+  review,
+  freeze,
+  unfreeze,
   apply,
   rollback,
   kpi,

@@ -6,12 +6,17 @@ import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../record_decision.ts";
-import type { Asked, Lease } from "../records.ts";
+import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
-import { type ChangeRecord, differences } from "../rules/record.ts";
-import { requireOperable } from "../rules/state_machine.ts";
+import type { Change } from "../rules/change.ts";
+import { holdsAt, refuseHeld } from "../rules/hold.ts";
+import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
+import { isEmergency } from "../rules/break_glass.ts";
+import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
+import type { Rehearsal } from "./rehearse.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
 /** What is asked of a change. */
@@ -28,15 +33,19 @@ export type Begun =
   | Answer
   | { step: "run"; lease: Lease; record: ChangeRecord }
   | { step: "recover"; lease: Lease }
-  | { step: "rehearse"; record: ChangeRecord };
+  | ({ step: "rehearse" } & Rehearsal);
 
 const MOST_ENTRIES = 1000;
 
-/** Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned. */
+/**
+ * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
+ * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again.
+ */
 export async function begin(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
+  repeats?: Lease,
 ): Promise<Begun | AppError> {
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
@@ -44,22 +53,41 @@ export async function begin(
   const record = await transaction.change(change_id);
   const { change } = record;
   const lease = await readLease(tx, change_id);
-  if (lease && isAbandoned(lease, owner, now)) return { step: "recover", lease };
-  const expired = expireIfDue(transaction, record);
+  const repeated = lease !== undefined && lease.number === repeats?.number;
+  if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
+  const expired = await expireIfDue(transaction, record);
   if (expired) return expired;
   const proven = operation === "apply" ? await asProven(transaction, record) : change;
-  requireOperable(proven, operation, product.intent);
+  (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
-  if (lease) throw inProgress(change_id);
+  if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
     refuseEndlessTries(record);
-    if (!(await isAsApproved(transaction, record))) return refuseStale(transaction, record, asked, input.dry_run);
+    const told = await foldEntries(tx, record.audit);
+    if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
+    // A rehearsal touches nothing, so nothing holds it back.
+    if (!input.dry_run) await refuseHeldBack(transaction, told, proven, asked);
   }
   if (caller.request) requireMatch(caller.request, change.revision);
-  if (input.dry_run) return { step: "rehearse", record };
+  if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
   return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
+}
+
+/** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */
+async function refuseHeldBack(
+  { tx, product, now }: Transaction,
+  told: ChangeState,
+  change: Change,
+  asked: Asked,
+): Promise<void> {
+  const { policy } = product.intent;
+  const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
+  refuseMovedTarget(owners, policy);
+  if (targetMoved(owners) !== undefined) asked.target_moved = owners;
+  if (isEmergency(change, product.intent)) asked.emergency = true;
+  else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
 }
 
 /** The answer to an operation that is done. */
@@ -82,8 +110,11 @@ function refuseEndlessTries({ change, audit }: ChangeRecord): void {
 }
 
 /** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
-async function isAsApproved({ tx, sha256 }: Transaction, record: ChangeRecord): Promise<boolean> {
-  const told = await foldEntries(tx, record.audit);
+export function isAsApproved(
+  { sha256 }: Transaction,
+  record: ChangeRecord,
+  told: ChangeState | undefined,
+): told is ChangeState {
   return told !== undefined && differences(told, record, sha256).length === 0;
 }
 

@@ -15,22 +15,22 @@ export type NamedResult = AdapterResult & { name: string };
 export const shownOf = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
 
 /**
- * Records that an operation is done: the status moves, the target's owner with it. `interrupted`: it was found half done,
- * and the host's answer settled it.
+ * Records that an operation is done: the status moves, the target's owner with it. `found`: it was the host that told of it,
+ * after an interruption, or `late`, after it had failed.
  */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
   asked: Asked,
   adapter: NamedResult | null,
-  interrupted = false,
+  found: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<Enacted> {
   const { tx } = transaction;
   const { operation } = asked;
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
-    ...(interrupted ? { resolved_after_interruption: true } : {}),
+    ...found,
     ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
   };
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);
@@ -61,10 +61,12 @@ export const recordFailure = (
 };
 
 /** `by` is whom the service vouches for: a person that the proxy names, or itself. */
-const reasonOf = ({ actor, authenticated, note, evidence }: Asked): object => ({
+const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergency }: Asked): object => ({
   ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
   ...(note ? { note } : {}),
   ...(evidence ? { evidence } : {}),
+  ...(target_moved ? { target_moved } : {}),
+  ...(emergency ? { emergency } : {}),
 });
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */

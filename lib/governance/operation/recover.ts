@@ -1,31 +1,117 @@
-/** Settles operations that a crash or a lost process left half done, by what the host answers. */
+/** Settles operations that a crash, a lost process or a silent host left half done, by what the host answers. */
 import { AppError } from "../../kit/errors.ts";
 import type { GovernanceDeps } from "../deps.ts";
+import { foldEntries } from "../history.ts";
+import { asProven } from "../proven_consents.ts";
 import type { Lease } from "../records.ts";
-import { governed } from "../transaction.ts";
-import { endLease, isAbandoned } from "./lease.ts";
+import type { ChangeRecord } from "../rules/record.ts";
+import { requireOperable } from "../rules/state_machine.ts";
+import { governed, type Transaction } from "../transaction.ts";
+import { isAsApproved } from "./begin.ts";
+import { endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { isDone, stateOf } from "./run_adapter.ts";
+import { askHost, type HostFailure, isDone, undoOnHost } from "./run_adapter.ts";
 
-const BATCH = 100;
+/** So many hosts' answers are waited for at a time. */
+const BATCH = 20;
 
-/** Asks the host about one abandoned lease, and completes the change or records the failure. */
-export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<void> {
+/** `settled`, or why not: the host holds something that is neither done nor undone, or it cannot be asked. */
+export type Recovered = "settled" | "unknown" | "silent";
+
+const NO_CONSENT = "the host shows the change, and its consent no longer stands; it was taken back";
+const INTERRUPTED = "the service stopped before the operation ended; ask for it again";
+const ANSWERED_LATE = "the host did not show the operation as done when it answered again; ask for it again";
+
+/** Asks the host about one abandoned lease, and completes the change or records the failure; else the lease stays. */
+export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<Recovered> {
   const adapter = deps.product?.adapter;
   const change = (await deps.store.get("changes", lease.change_id))?.value.change;
-  const host = adapter && change ? await stateOf(adapter, change) : "unknown";
-  await governed<void>({ deps }, async (transaction) => {
+  if (!adapter || !change) {
+    await settle(deps, lease, failureOf(lease, "unknown"));
+    return "settled";
+  }
+  const host = await askHost(adapter, change);
+  if (host === undefined || host === "unknown") {
+    await keep(deps, lease);
+    return host ?? "silent";
+  }
+  const done = isDone(lease.operation, host);
+  if (!done || lease.operation === "rollback") {
+    await settle(deps, lease, done ? undefined : failureOf(lease, host), host);
+    return "settled";
+  }
+  const left = await takeBackUnlessConsented(deps, lease, host);
+  return left === "unknown" ? left : "settled";
+}
+
+/** Records how the host was left, under the lease's number. */
+const settle = (deps: GovernanceDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
+  governed<void>({ deps }, async (transaction) => {
     const before = await transaction.change(lease.change_id);
     await endLease(transaction, lease);
-    if (adapter && isDone(lease.operation, host))
-      await recordSuccess(transaction, before, lease, { name: adapter.name, result: host }, true);
-    else
-      recordFailure(transaction, before, lease, {
-        stage: "interrupted",
-        error: "the service stopped before the operation ended; ask for it again",
-        host,
-      });
+    if (failure) recordFailure(transaction, before, lease, failure);
+    else await complete(transaction, before, lease, host!);
   });
+
+const complete = (transaction: Transaction, before: ChangeRecord, lease: Lease, result: string) =>
+  recordSuccess(
+    transaction,
+    before,
+    lease,
+    { name: transaction.product.adapter!.name, result },
+    lease.unsettled ? { late: true } : { resolved_after_interruption: true },
+  );
+
+const failureOf = (lease: Lease, host: HostFailure["host"]): HostFailure => ({
+  stage: "interrupted",
+  error: lease.unsettled ? ANSWERED_LATE : INTERRUPTED,
+  host,
+  ...(lease.unsettled && { late: true }),
+});
+
+/** The failure stands in the log once; from then on the lease alone tells that the host has yet to answer. */
+async function keep(deps: GovernanceDeps, lease: Lease): Promise<void> {
+  if (lease.unsettled) return;
+  await governed<void>({ deps }, async (transaction) => {
+    await keepUnsettled(transaction, lease);
+    recordFailure(transaction, await transaction.change(lease.change_id), lease, failureOf(lease, "unknown"));
+  });
+}
+
+/** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
+async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown: string) {
+  const adapter = deps.product!.adapter!;
+  const refused = (await governed<{ lease: Lease; before: ChangeRecord } | undefined>({ deps }, async (transaction) => {
+    const before = await transaction.change(lease.change_id);
+    if (!(await isConsented(transaction, before))) {
+      // Nobody else may be at work on the host meanwhile.
+      return { lease: await renewLease(transaction, lease, deps.owner), before };
+    }
+    await endLease(transaction, lease);
+    await complete(transaction, before, lease, shown);
+    return undefined;
+  })) as { lease: Lease; before: ChangeRecord } | undefined;
+  if (!refused) return shown;
+  const host = await undoOnHost(adapter, refused.before.change);
+  const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(lease.unsettled && { late: true }) };
+  await governed<void>({ deps }, async (transaction) => {
+    const gone = isDone("rollback", host);
+    if (gone) await endLease(transaction, refused.lease);
+    else await keepUnsettled(transaction, refused.lease);
+    // A host that refuses to take it back is asked in each cycle, and told of once.
+    if (gone || !lease.unsettled) recordFailure(transaction, await transaction.change(lease.change_id), lease, failure);
+  });
+  return isDone("rollback", host) ? host : "unknown";
+}
+
+async function isConsented(transaction: Transaction, before: ChangeRecord): Promise<boolean> {
+  try {
+    requireOperable(await asProven(transaction, before), "apply", transaction.product.intent);
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+  return isAsApproved(transaction, before, await foldEntries(transaction.tx, before.audit));
 }
 
 /**
@@ -34,21 +120,28 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
  */
 export async function recoverAbandoned(deps: GovernanceDeps, all = false): Promise<number> {
   let recovered = 0;
-  for (const { value: lease } of await deps.store.list("leases", { limit: BATCH })) {
-    await deps.mutex(lease.change_id, async () => {
-      const current = (await deps.store.get("leases", lease.change_id))?.value;
-      if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return;
-      try {
-        await recoverLease(deps, current);
-        recovered++;
-      } catch (error) {
-        // One change that does not fit its lease must not keep the others, or the service, from going on.
-        if (!(error instanceof AppError)) throw error;
-        const { change_id } = current;
-        if (error.code !== "operation_in_progress")
-          deps.log.warn("an interrupted operation cannot be settled", { change_id, error: error.message });
-      }
-    });
+  for (let after = "", more = true; more;) {
+    const page = await deps.store.list("leases", { after, limit: BATCH });
+    const settled = await Promise.all(page.map(({ value }) => recoverOne(deps, value, all)));
+    recovered += settled.filter(Boolean).length;
+    after = page.at(-1)?.id ?? after;
+    more = page.length === BATCH;
   }
   return recovered;
 }
+
+const recoverOne = (deps: GovernanceDeps, lease: Lease, all: boolean): Promise<boolean> =>
+  deps.mutex(lease.change_id, async () => {
+    const current = (await deps.store.get("leases", lease.change_id))?.value;
+    if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;
+    try {
+      return (await recoverLease(deps, current)) === "settled";
+    } catch (error) {
+      // One change that does not fit its lease must not keep the others, or the service, from going on.
+      if (!(error instanceof AppError)) throw error;
+      const { change_id } = current;
+      if (error.code !== "operation_in_progress")
+        deps.log.warn("an interrupted operation cannot be settled", { change_id, error: error.message });
+      return false;
+    }
+  });

@@ -2,20 +2,18 @@
  * Apply and rollback. Effects on the host never sit inside a transaction: the lease is made durable, the adapter runs,
  * the result is committed with its entry under the lease's number. Without an adapter one transaction does it all.
  */
-import { type Answer, answer, etag, isAnswer } from "../../http/answer.ts";
+import { type Answer, isAnswer } from "../../http/answer.ts";
 import { AppError } from "../../kit/errors.ts";
-import { step } from "../../kit/time_limit.ts";
 import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
-import type { ProductAdapter } from "../adapters/port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
-import type { ChangeRecord } from "../rules/record.ts";
 import { governed } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
-import { endLease } from "./lease.ts";
+import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease } from "./recover.ts";
-import { type HostRun, lastStart, runOnHost } from "./run_adapter.ts";
+import { rehearse, rejected } from "./rehearse.ts";
+import { type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
@@ -25,11 +23,14 @@ export function runOperation(caller: Caller, input: OperationInput): Promise<Ans
   const { deps } = caller;
   return deps.mutex(input.change_id, async () => {
     const adapter = deps.product?.adapter;
-    for (;;) {
-      const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input));
+    for (let repeats: Lease | undefined; ;) {
+      const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, repeats));
       if (isAnswer(begun)) return begun;
-      if (begun.step === "recover") await recoverLease(deps, begun.lease);
-      else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun.record));
+      if (begun.step === "recover") {
+        const host = await recoverLease(deps, begun.lease);
+        if (host === "silent") throw unsettled(input.change_id);
+        if (host === "unknown") repeats = begun.lease;
+      } else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun));
       else {
         const { lease, record: before } = begun;
         // The host is left alone once the lease is so near its end that another may be at work before this one is done.
@@ -38,21 +39,6 @@ export function runOperation(caller: Caller, input: OperationInput): Promise<Ans
       }
     }
   });
-}
-
-/** What the adapter would do, without doing it. */
-async function rehearse(adapter: ProductAdapter | undefined, { change }: ChangeRecord): Promise<Answer> {
-  const { change_id, status, revision } = change;
-  const told = (shown: object | null): Answer =>
-    answer({ change_id, status, dry_run: true, change, audit_entry: null, adapter: shown }, 200, {
-      etag: etag(revision),
-    });
-  if (!adapter) return told(null);
-  const validation = await step((signal) => adapter.validate(change, signal)).catch(() => {
-    throw new AppError("adapter_failed", `the adapter ${adapter.name} failed in validate`, { stage: "validate" });
-  });
-  if (!validation.ok) throw rejected(adapter, validation.reason);
-  return told({ name: adapter.name, result: "valid", preview: validation.preview ?? null });
 }
 
 /** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */
@@ -86,7 +72,8 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
   const adapter = caller.deps.product!.adapter!;
   return governed<Answer>(caller, async (transaction) => {
     const before = await transaction.change(change_id);
-    await endLease(transaction, lease);
+    if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease);
+    else await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };
       return done(await recordSuccess(transaction, before, lease, result), shownOf(result));
@@ -108,6 +95,3 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
     );
   });
 }
-
-const rejected = (adapter: ProductAdapter, reason: string): AppError =>
-  new AppError("adapter_rejected", `the adapter ${adapter.name} refuses the change: ${reason}`, { stage: "validate" });

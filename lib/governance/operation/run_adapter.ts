@@ -13,6 +13,8 @@ export interface HostFailure {
   host: HostState;
   /** The adapter said no, as against failed. */
   rejected?: true;
+  /** The host had not said how it was left when the operation failed, and said so later. */
+  late?: true;
 }
 
 export type HostRun = { ok: true; result: AdapterResult } | { ok: false; failure: HostFailure };
@@ -24,9 +26,21 @@ export const lastStart = (end: number): number => end - STEP_MS;
 export const isDone = (operation: Operation, host: HostState): boolean =>
   operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
 
-/** What the host shows of a change; `unknown` when it cannot say. */
-export async function stateOf(adapter: ProductAdapter, change: Change): Promise<HostState> {
-  return step((signal) => adapter.verify(change, signal)).catch(() => "unknown" as const);
+/** What the host shows of a change; undefined when it cannot be asked. */
+export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
+  step((signal) => adapter.verify(change, signal)).catch(() => undefined);
+
+const stateOf = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
+  (await askHost(adapter, change)) ?? "unknown";
+
+/** Whether the host may hold something of a failed operation that the log calls failed. */
+export const isUnsettled = ({ stage, host }: HostFailure): boolean =>
+  host === "unknown" && (stage === "apply" || stage === "verify" || stage === "rollback");
+
+/** Takes back on the host what it shows of a change, and says what it shows then. */
+export async function undoOnHost(adapter: ProductAdapter, change: Change): Promise<HostState> {
+  await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);
+  return stateOf(adapter, change);
 }
 
 /**
@@ -44,8 +58,7 @@ export async function runOnHost(
   const undo = async (): Promise<HostState> => {
     const host = await look();
     if (operation === "rollback" || isDone("rollback", host) || !inTime()) return host;
-    await step((signal) => adapter.rollback(change, signal)).catch(() => undefined);
-    return look();
+    return undoOnHost(adapter, change);
   };
   if (operation === "apply")
     try {

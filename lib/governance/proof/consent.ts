@@ -15,13 +15,13 @@ export interface Kept {
  * at its word but the time, which is signed with the rest.
  */
 export async function isGiven(
-  consent: Omit<StatementFacts, "at" | "decision">,
+  consent: Omit<StatementFacts, "at">,
   { statement, proof }: Kept,
   signing: Signing,
 ): Promise<boolean> {
   const parsed = proofSchema.safeParse(proof);
   const at = typeof statement === "string" ? statedAt(statement) : undefined;
   if (!parsed.success || at === undefined) return false;
-  const made = statementText({ ...consent, decision: "approve", at });
+  const made = statementText({ ...consent, at });
   return made === statement && "key" in (await verifyProof(parsed.data, made, keysOf(consent.approver, signing)));
 }

@@ -6,7 +6,7 @@ export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "exper
 export const TIERS = ["minor", "standard", "major"] as const;
 export const RISKS = ["low", "medium", "high"] as const;
 export const STATUSES = ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"] as const;
-export const RESOLUTIONS = ["denied", "withdrawn", "expired"] as const;
+export const RESOLUTIONS = ["denied", "withdrawn", "expired", "revoked", "lapsed"] as const;
 
 export type Kind = (typeof KINDS)[number];
 export type Tier = (typeof TIERS)[number];
@@ -21,10 +21,23 @@ export const approvalSchema = z.object({
   approver: z.string(),
   note: z.string(),
   at: time,
+  /** Given in an emergency, for which alone it counts. */
+  emergency: z.literal(true).optional(),
   /** The key that signed it; absent where none did. */
   key: z.string().optional(),
 });
 export type Approval = z.infer<typeof approvalSchema>;
+
+export const REVIEW_VERDICTS = ["accepted", "not_accepted"] as const;
+
+/** The review of an emergency consent; `verdict` is `null` while it is due. */
+const reviewSchema = z.object({
+  due_at: time,
+  verdict: z.enum(REVIEW_VERDICTS).nullable(),
+  approver: z.string().nullable(),
+  note: z.string().nullable(),
+  at: time.nullable(),
+});
 
 /** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
 export const changeSchema = z.object({
@@ -62,6 +75,8 @@ export const changeSchema = z.object({
   rolled_back_at: time.nullable(),
   /** The change that this one puts in force again, where its proposer says so. */
   supersedes: z.string().optional(),
+  /** Absent unless it was approved in an emergency. */
+  review: reviewSchema.optional(),
   /** SHA-256 of the content that consent is given to. */
   digest: z.string(),
   /** Rises with every step; the ETag. */

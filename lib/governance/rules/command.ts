@@ -1,6 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
+import type { REVIEW_VERDICTS } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
@@ -28,15 +29,26 @@ export type Command =
       input: ProposeInput;
       /** Minor changes granted on this UTC day. */
       minor_today: number;
+      /** The newest applied change of the target, for a change that may be minor. */
+      target_owner?: string | null;
       /** Other live changes of the same tenant and target. */
       live: readonly string[];
       asked?: Asked | undefined;
       signature?: Presented | undefined;
     }
   /** `target_owner`: the newest applied change of the target. */
-  | { type: "approve"; name: string; note: string; target_owner: string | null; signature?: Presented | undefined }
-  | { type: "deny" | "withdraw"; name: string; note: string; signature?: Presented | undefined }
+  | {
+      type: "approve";
+      name: string;
+      note: string;
+      target_owner: string | null;
+      emergency?: boolean | undefined;
+      signature?: Presented | undefined;
+    }
+  | { type: "review"; name: string; note: string; verdict: (typeof REVIEW_VERDICTS)[number] }
+  | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
+  | { type: "lapse" }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */

@@ -9,7 +9,8 @@ export type ChangeEventType =
   | "change_apply_failed"
   | "change_rolled_back"
   | "change_rollback_failed"
-  | "change_drifted";
+  | "change_drifted"
+  | "emergency_reviewed";
 
 /** An entry with its detail read. */
 export interface ChangeEvent {
@@ -23,6 +24,8 @@ export interface ChangeEvent {
 /** The members of a detail that `evolve` reads. */
 export interface Detail {
   status?: Status;
+  /** What the change was before, where that is not plain. */
+  from?: Status;
   tier?: Tier;
   decision?: "approved" | Resolution;
   approver?: string | null;
@@ -39,6 +42,11 @@ export interface Detail {
   manifest_hash?: string;
   kpis?: Record<string, number>;
   previous_digest?: string | null;
+  target_owner?: string | null;
+  emergency?: boolean;
+  /** Stands in the consent with which an emergency's quorum is reached. */
+  review_hours?: number;
+  verdict?: NonNullable<Change["review"]>["verdict"];
 }
 
 /** Reads an entry. */

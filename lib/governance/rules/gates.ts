@@ -1,13 +1,28 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
+import { isEmergency, isReviewDue } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { matchesAny } from "./names.ts";
-import { consentsNeeded, standingApprovals } from "./policy.ts";
+import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
+import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
+import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
 export const gateSchema = z.object({
-  gate: z.enum(["consent", "forbidden_target", "target_conflict", "operation", "guardrail", "reversible"]),
+  gate: z.enum([
+    "consent",
+    "owners",
+    "forbidden_target",
+    "target_conflict",
+    "target_moved",
+    "review",
+    "freeze",
+    "window",
+    "operation",
+    "guardrail",
+    "reversible",
+  ]),
   /** `warn` blocks nothing. */
   state: z.enum(["pass", "block", "warn"]),
   message: z.string(),
@@ -19,35 +34,50 @@ export interface Circumstances {
   intent: Intent;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
-  /** An operation on the host is under way. */
-  under_operation: boolean;
+  /** An operation on the host is under way, or the host has yet to say how it was left. */
+  operation?: "running" | "unsettled" | undefined;
   guardrail?: GuardrailEvidence | undefined;
+  /** Of an approved change. */
+  owners?: TargetOwners | undefined;
+  /** What holds every apply back. */
+  holds: readonly Hold[];
 }
 
 /** The gates of a change as they stand now. */
-export function gatesOf(change: Change, { intent, conflicts, under_operation, guardrail }: Circumstances): Gate[] {
+export function gatesOf(
+  change: Change,
+  { intent, conflicts, operation, guardrail, owners, holds }: Circumstances,
+): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
-  const needed = consentsNeeded(change, policy);
+  const { given, needed } = quorumOf(change, intent);
   if (status === "pending_consent" || status === "approved") {
-    const standing = standingApprovals(change, intent).length;
-    if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
+    if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
+    else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else
       add(
         "consent",
-        standing >= needed ? "pass" : "block",
-        `${standing} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
+        given >= needed ? "pass" : "block",
+        `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
       );
+    for (const { rule, count, of } of missingConsents(change, intent).filter(({ rule }) => rule !== QUORUM))
+      add("owners", "block", `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}`);
     if (matchesAny(target, policy.forbidden_targets))
       add("forbidden_target", "block", `${target} is under the intent's forbidden_targets`);
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
+    for (const { gate, message } of holds) add(gate, isEmergency(change, intent) ? "warn" : "block", message);
+    const moved = owners && targetMoved(owners);
+    if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
-  if (under_operation) add("operation", "block", "an operation on the host is under way");
+  if (isReviewDue(change)) add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}`);
+  if (operation === "running") add("operation", "block", "an operation on the host is under way");
+  if (operation === "unsettled")
+    add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;
     const allowed = `the intent allows ${max_regression}`;

@@ -5,8 +5,9 @@ import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
+import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, unknown } from "./fields.ts";
-import { sameName } from "./names.ts";
+import { approver, count, finite, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
@@ -20,18 +21,6 @@ export const STANDARD_KPIS = [
   "incident_rate",
 ] as const;
 
-const finite = z.number("must be a finite number");
-const count = (min: number) =>
-  z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
-/** What can match a target; anything else would be a rule that never matches. */
-const pattern = z
-  .string("must be text")
-  .regex(/^[A-Za-z0-9._:/*-]{1,200}$/, "must be a target of A-Z a-z 0-9 . _ : / -, with * for any characters");
-/** Who can decide: what the service itself is called by can not. */
-const approver = filled
-  .max(200, "must have 200 characters at most")
-  .refine((name) => !/^\s*(?:llm|policy|peer|agent):/i.test(name.normalize("NFKC")), "is no name that may approve")
-  .transform(sameName);
 const kpiName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
@@ -62,6 +51,7 @@ export const policySchema = object({
   /** Absent: true as soon as anybody has keys. */
   signed_only: z.boolean("must be true or false").optional(),
   consent_ttl_hours: finite.positive("must be above 0").optional(),
+  ...consentRules,
   on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
   forbidden_targets: list(pattern).default([]),
   guardrails: list(
@@ -109,15 +99,18 @@ function refuseUnreachable(
   const { approvers, required_approvers, guardrails, signed_only } = policy;
   const named = new Set(approvers);
   const keyed = keyedNames(principals);
+  const only = signed_only ?? keyed.length > 0;
   const signers = keyed.filter((name) => !approvers || named.has(name));
   for (const [tier, required] of Object.entries(required_approvers))
     if (approvers && required > named.size)
       refuse(["policy", "required_approvers", tier], `asks for ${required}, and policy.approvers names ${named.size}`);
-    else if ((signed_only ?? keyed.length > 0) && required > signers.length)
+    else if (only && required > signers.length)
       refuse(
         ["policy", "required_approvers", tier],
         `asks for ${required} signed consents, and ${signers.length} of those who may approve have keys (policy.signed_only)`,
       );
+  for (const { path, message } of unreachableConsent(policy, only ? keyed : undefined))
+    refuse(["policy", ...path], message);
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))

@@ -1,4 +1,5 @@
 /** The intent's rules, each a pure question. */
+import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
@@ -8,7 +9,7 @@ import { isAgent } from "./principals.ts";
 import { isSignedAsAsked } from "./signing.ts";
 
 /** The part of an intent that says who may consent. */
-type Electorate = Pick<Intent, "policy" | "principals">;
+export type Electorate = Pick<Intent, "policy" | "principals">;
 
 /** What a proposer states about a change's reach; absent is "not stated". */
 type Claimed = Pick<ProposeInput, "kind" | "target" | "tier" | "affected_users" | "risk" | "reversible">;
@@ -19,8 +20,11 @@ export function tierOf(claimed: Claimed, policy: Policy, minorToday: number): Ti
   return claimed.tier === "minor" && isMinor(claimed, policy, minorToday) ? "minor" : "standard";
 }
 
-function isMinor(claimed: Claimed, { minor }: Policy, minorToday: number): boolean {
+function isMinor(claimed: Claimed, policy: Policy, minorToday: number): boolean {
+  const { minor } = policy;
   const { affected_users, risk, reversible } = claimed;
+  // A target that has owners is never changed without them.
+  if (policy.owners.some(({ targets }) => matchesAny(claimed.target, targets))) return false;
   if (!minor || affected_users === undefined || risk === undefined || reversible !== true) return false;
   return (
     minor.kinds.includes(claimed.kind) &&
@@ -50,40 +54,49 @@ export function refuseForbiddenTarget(target: string, policy: Policy): void {
 
 /** 403 unless this person may consent to this change under the intent. */
 export function requireApprover(change: Change, approver: string, intent: Electorate): void {
-  requireDecider(approver, intent);
+  requireDecider(change, approver, intent);
   if (approvesOwn(change, approver, intent.policy))
     throw new AppError("self_approval_forbidden", `${approver} proposed this change and may not approve it`);
 }
 
-/** 403 `not_an_approver` unless the intent lets whom this name means decide at all. */
-export function requireDecider(approver: string, intent: Electorate): void {
-  if (mayDecide(approver, intent)) return;
-  const why = isAgent(approver, intent)
+/** 403 unless the intent lets whom this name means decide on this change: as an approver, or as an owner of its target. */
+export function requireDecider({ target }: Change, name: string, intent: Electorate): void {
+  if (mayDecide(name, intent) || isOwner(target, name, intent)) return;
+  const why = isAgent(name, intent)
     ? "is an agent's name, and agents give no consent"
     : "is not among the intent's approvers";
-  throw new AppError("not_an_approver", `${approver} ${why}`);
+  throw new AppError("not_an_approver", `${name} ${why}`);
 }
 
-/** Whether the intent lets this person decide at all. */
+/** No agent is an owner: the load refuses an intent that names one. */
+const isOwner = (target: string, name: string, { policy }: Electorate): boolean =>
+  policy.owners.some(({ targets, approvers }) => approvers.includes(sameName(name)) && matchesAny(target, targets));
+
+/** Whether the intent lets this person decide on any change. */
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
   !isAgent(approver, { principals }) &&
   (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
 
-/** Who asked a model for its draft is a proposer too. */
-const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
+/** Whether this would be a consent to one's own proposal, where the intent has none of that; who asked a model is a proposer too. */
+export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
   !policy.self_approval && [proposer, asked_by].some((name) => name && sameName(name) === sameName(approver));
 
 /** The consents of a change that still count under today's intent. */
 export const standingApprovals = (change: Change, intent: Electorate): Approval[] =>
   change.approvals.filter(
-    (approval) =>
-      mayDecide(approval.approver, intent) &&
-      !approvesOwn(change, approval.approver, intent.policy) &&
-      isSignedAsAsked(approval, intent.policy.signing),
+    ({ approver, emergency, key }) =>
+      (emergency
+        ? intent.policy.break_glass?.approvers.includes(sameName(approver))
+        : mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&
+      !approvesOwn(change, approver, intent.policy) &&
+      isSignedAsAsked({ approver, key }, intent.policy.signing),
   );
 
-/** Whether a pending change has waited longer than the intent lets it. */
-export function isExpired(change: Change, policy: Policy, now: number): boolean {
-  if (policy.consent_ttl_hours === undefined || change.status !== "pending_consent") return false;
-  return now - Date.parse(change.created_at) > policy.consent_ttl_hours * 3600 * 1000;
+/** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
+export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
+  const { consent_ttl_hours, approval_ttl_hours } = policy;
+  const isOver = (since: string, hours = Infinity) => now - Date.parse(since) > hours * HOUR_MS;
+  if (change.status === "pending_consent" && isOver(change.created_at, consent_ttl_hours)) return "expire";
+  if (change.status === "approved" && isOver(change.decided_at!, approval_ttl_hours)) return "lapse";
+  return undefined;
 }

@@ -9,7 +9,7 @@ import { signatureFacts } from "./require_signature.ts";
 
 /** Decides what becomes of a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, 409 `target_conflict`. */
 export function propose(command: Proposal, context: Context): Decided {
-  const { input, minor_today, live, asked } = command;
+  const { input, minor_today, target_owner, live, asked } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = proposerKindOf(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -37,7 +37,7 @@ export function propose(command: Proposal, context: Context): Decided {
     proposer_kind,
     approver: minor ? POLICY_MINOR : null,
     required_approvers: requiredApprovers(tier, policy),
-    ...(minor ? { minor_number: minor_today + 1 } : {}),
+    ...(minor ? { minor_number: minor_today + 1, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
     digest: digestOf(content, context.sha256),
     manifest_hash,

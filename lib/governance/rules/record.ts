@@ -24,6 +24,8 @@ export interface ChangeState {
   audit: readonly number[];
   /** `null` before its apply; stays when it is rolled back. */
   applied: Applied | null;
+  /** Whose change the target held at the last approval; absent: the log does not say. */
+  target_owner?: string | null;
 }
 
 /** `changes/<change_id>`: the state with the content that it is about. */
@@ -51,6 +53,8 @@ export function differences(told: ChangeState, record: StoredRecord, sha256: Sha
   const differing: string[] = LIFECYCLE.filter((field) => !same(told.change[field], change[field]));
   if (!same(told.audit, audit)) differing.push("audit");
   if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis) differing.push("applied");
+  const { target_owner } = record;
+  if (target_owner !== undefined && target_owner !== told.target_owner) differing.push("target_owner");
   if (digestOf(change, sha256) !== told.change.digest) differing.push("content");
   return differing;
 }

@@ -6,7 +6,7 @@ import { keysOf, mustSign, type Presented } from "./signing.ts";
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "propose";
+  type: "approve" | "deny" | "withdraw" | "revoke" | "propose";
   name: string;
   signature?: Presented | undefined;
 }
@@ -25,7 +25,7 @@ export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): 
 }
 
 function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
-  const isConsent = type === "approve" || type === "deny";
+  const isConsent = type === "approve" || type === "deny" || type === "revoke";
   if (!isConsent && (authenticated === "proxy" || authenticated === "agent")) return;
   const hasKeys = keysOf(name, signing).length > 0;
   if (isConsent ? mustSign(name, signing) : type === "withdraw" && hasKeys)

@@ -16,6 +16,25 @@ export function rulesInForce({ policy, kpis, principals }: Intent): string[] {
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
       : `a change that waits for consent longer than ${policy.consent_ttl_hours} hours expires`,
+    ...policy.owners.map(
+      ({ targets, approvers, required }) =>
+        `a change of ${targets.join(", ")} needs ${consents(required)} of ${approvers.join(", ")} as well`,
+    ),
+    ...(policy.approval_ttl_hours === undefined
+      ? []
+      : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
+    ...(policy.on_stale === "block" ? ["a consent does not carry when its target has moved since"] : []),
+    ...(policy.break_glass
+      ? [
+          `in an emergency ${consents(policy.break_glass.required)} of ${policy.break_glass.approvers.join(", ")} suffices, to be reviewed within ${policy.break_glass.review_hours} hours`,
+        ]
+      : []),
+    ...policy.windows.deny.map(
+      ({ from, to, reason }) => `nothing is applied from ${from} to ${to}${reason === "" ? "" : `: ${reason}`}`,
+    ),
+    ...policy.windows.allow.map(
+      ({ days, from, to, tz }) => `changes are applied on ${days.join(", ")} from ${from} to ${to} in ${tz}`,
+    ),
     policy.on_conflict === "block"
       ? "a proposal on a target that has a live change is refused"
       : "several live changes on one target are reported only",

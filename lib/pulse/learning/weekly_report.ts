@@ -34,7 +34,7 @@ function happened(tally: Tally): string[] {
   const of = (counter: keyof Tally): number => tally[counter] ?? 0;
   return [
     `proposed: ${of("proposed")}`,
-    `decided: ${of("decided_approved")} approved, ${of("decided_denied")} denied, ${of("decided_withdrawn")} withdrawn, ${of("decided_expired")} expired, ${of("decided_minor")} minor`,
+    `decided: ${of("decided_approved")} approved, ${of("decided_denied")} denied, ${of("decided_withdrawn")} withdrawn, ${of("decided_expired")} expired, ${of("decided_revoked")} revoked, ${of("decided_lapsed")} lapsed, ${of("decided_minor")} minor`,
     `apply attempts: ${of("attempts")}, of which ${of("attempts_failed")} failed since`,
     `rollbacks: ${of("rollbacks_person")} by a person, ${of("rollbacks_guardrail")} by a guardrail, ${of("rollbacks_failed")} failed`,
     `closed: ${of("closed")}; verdicts: ${of("verdict_met")} met, ${of("verdict_missed")} missed, ${of("verdict_regressed")} regressed, ${of("verdict_inconclusive")} inconclusive`,

@@ -96,6 +96,21 @@ function serviceConcerns(state: State | undefined, intent: IntentView, map: Capa
       detail: "No change is taken until it is mended.",
       page: "audit",
     });
+  if (overdue("review_due") > 0)
+    concerns.push({
+      tone: "warn",
+      title: `${counted(overdue("review_due"), "emergency consent waits", "emergency consents wait")} for review`,
+      detail: "Their changes name what was done and why.",
+    });
+  if (state?.freeze) {
+    const { actor, note, until } = state.freeze;
+    concerns.push({
+      tone: "warn",
+      title: `${actor} froze the service ${until === null ? "until it is lifted" : `until ${until}`}`,
+      detail: note === "" ? "Nothing is applied meanwhile; a rollback always is." : note,
+      page: "system",
+    });
+  }
   if (intent.adapter?.status === "failing")
     concerns.push({
       tone: "bad",

@@ -56,10 +56,12 @@ function tierOf(stated: Stated, policy: Policy): { tier: Tier; reasons: string[]
 }
 
 /** Why the intent's own consent does not cover it. */
-function outsideMinor(stated: Stated, { minor }: Policy): string[] {
+function outsideMinor(stated: Stated, { minor, owners }: Policy): string[] {
   if (!minor) return ["The intent makes no change minor."];
   const { kind, target, affected_users, risk, reversible } = stated;
   return [
+    owners?.some(({ targets }) => targets.some((one) => matchesPattern(target, one))) &&
+      "Its target has owners, who must consent.",
     !minor.kinds.includes(kind) && `Minor does not cover the kind ${kind}.`,
     !minor.targets.some((one) => matchesPattern(target, one)) &&
       (minor.targets.length > 0
@@ -74,7 +76,7 @@ function outsideMinor(stated: Stated, { minor }: Policy): string[] {
       RISKS.indexOf(risk) > RISKS.indexOf(minor.max_risk) &&
       `Minor covers at most ${minor.max_risk} risk.`,
     reversible !== true && "To be minor, it must be said that it can be undone.",
-  ].filter((reason) => reason !== false);
+  ].filter((reason) => typeof reason === "string");
 }
 
 /** Who may decide, in words. */

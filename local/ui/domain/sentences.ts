@@ -71,6 +71,9 @@ export function standingOf(change: Change, now: number): Part[] {
     case "rolled_back":
       return [`Rolled back${ago(change.rolled_back_at)}, after it was applied${ago(change.applied_at)}.`];
     case "denied":
+      if (change.resolution === "lapsed") return [`Nobody applied it in time; it lapsed${ago(change.decided_at)}.`];
+      if (change.resolution === "revoked")
+        return [by(change.approver), ` took their consent back${ago(change.decided_at)}; it is closed.`];
       if (change.resolution === "expired") return [`Nobody consented in time; it expired${ago(change.decided_at)}.`];
       return [
         change.resolution === "withdrawn" ? "Withdrawn by " : "Denied by ",

@@ -21,7 +21,13 @@ const STATUS: Readonly<Record<Status, Mark>> = {
   denied: { word: "Denied", shape: "cross", tone: "quiet" },
 };
 
-const RESOLUTION = { denied: "Denied", withdrawn: "Withdrawn", expired: "Expired" } as const;
+const RESOLUTION = {
+  denied: "Denied",
+  withdrawn: "Withdrawn",
+  expired: "Expired",
+  revoked: "Consent taken back",
+  lapsed: "Lapsed",
+} as const;
 
 /** The mark of a change. */
 export function statusMark({ status, resolution }: Pick<Change, "status" | "resolution">): Mark {

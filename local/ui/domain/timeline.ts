@@ -70,6 +70,16 @@ function stepOf(entry: AuditEntry): Step {
       const left = `; the host product shows ${textOf(facts["host"]) || "nothing known"}`;
       return step([`${operation} failed in ${textOf(facts["stage"])}${left}`], "bang", "bad", textOf(facts["error"]));
     }
+    case "emergency_reviewed":
+      return step(
+        [
+          person(facts["approver"], "Somebody"),
+          ` reviewed the emergency: ${textOf(facts["verdict"]).replace("_", " ")}`,
+        ],
+        "check",
+        facts["verdict"] === "accepted" ? "good" : "bad",
+        note,
+      );
     case "change_drifted":
       return step([`The host product no longer shows it: ${textOf(facts["state"])}`], "bang", "bad");
     default:
@@ -83,9 +93,21 @@ function consentStep(facts: Facts, step: (what: Part[], shape: Shape, tone: Tone
   const progress = textOf(facts["progress"]);
   switch (facts["decision"]) {
     case "approved":
-      return step([who, ` approved it${progress === "" ? "" : `, ${progress}`}`], "check", "good", note);
+      return step(
+        [
+          who,
+          ` approved it${facts["emergency"] === true ? " in an emergency" : ""}${progress === "" ? "" : `, ${progress}`}`,
+        ],
+        "check",
+        "good",
+        note,
+      );
     case "withdrawn":
       return step([who, " withdrew it"], "cross", "quiet", note);
+    case "revoked":
+      return step([who, " took their consent back; it is closed"], "cross", "bad", note);
+    case "lapsed":
+      return step(["Nobody applied it in time; it lapsed"], "cross", "quiet", note);
     case "expired":
       return step(["Nobody consented in time; it expired"], "cross", "quiet", note);
     case "denied":

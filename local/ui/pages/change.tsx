@@ -29,6 +29,7 @@ const KEYS: readonly (readonly [string, Action])[] = [
   ["p", "apply"],
   ["r", "rollback"],
   ["w", "withdraw"],
+  ["v", "revoke"],
 ];
 
 /** The page of one change. */
@@ -141,6 +142,7 @@ const DONE: Readonly<Record<Action, string>> = {
   approve: "Your consent is recorded.",
   deny: "Your denial is recorded.",
   withdraw: "The change is withdrawn.",
+  revoke: "Your consent is taken back, and the change is closed.",
   apply: "The change is applied and verified.",
   rollback: "The change is rolled back.",
 };

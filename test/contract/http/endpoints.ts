@@ -27,10 +27,14 @@ export function endpointRules(open: Open): void {
       "approve",
       "consent-statement",
       "deny",
+      "freeze",
       "kpi",
       "propose",
       "propose-crm-followup",
+      "review",
+      "revoke",
       "rollback",
+      "unfreeze",
       "withdraw",
     ]);
   });

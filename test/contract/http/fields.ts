@@ -10,8 +10,10 @@ const REQUIRED: Record<string, Fields> = {
   approve: { change_id: "chg_1", approver: "ana" },
   deny: { change_id: "chg_1", approver: "ana" },
   withdraw: { change_id: "chg_1", proposer: "pat" },
+  revoke: { change_id: "chg_1", approver: "ana" },
   apply: { change_id: "chg_1" },
   rollback: { change_id: "chg_1" },
+  review: { change_id: "chg_1", approver: "ana", verdict: "accepted" },
 };
 
 const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>

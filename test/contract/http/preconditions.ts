@@ -7,6 +7,7 @@ const STEPS: [from: Reachable, action: Action][] = [
   ["pending_consent", "approve"],
   ["pending_consent", "deny"],
   ["pending_consent", "withdraw"],
+  ["approved", "revoke"],
   ["approved", "apply"],
   ["applied", "rollback"],
 ];

@@ -5,7 +5,7 @@ import type { Open } from "../http_contract.ts";
 
 const LEGAL: Record<Reachable, Action[]> = {
   pending_consent: ["approve", "deny", "withdraw"],
-  approved: ["apply"],
+  approved: ["apply", "revoke"],
   applied: ["rollback"],
   rolled_back: [],
   denied: [],
@@ -16,6 +16,7 @@ const TABLE: [from: Reachable, action: Action, to: Reachable, event: string][] =
   ["pending_consent", "approve", "approved", "consent_decision"],
   ["pending_consent", "deny", "denied", "consent_decision"],
   ["pending_consent", "withdraw", "denied", "consent_decision"],
+  ["approved", "revoke", "denied", "consent_decision"],
   ["approved", "apply", "applied", "change_applied"],
   ["applied", "rollback", "rolled_back", "change_rolled_back"],
 ];
@@ -81,6 +82,26 @@ export function transitionRules(open: Open): void {
     expect((await api.must("rollback", change_id)).adapter).toBeNull();
   });
 
+  test("a dry run while a change waits for consent shows what is consented to, and changes nothing", async () => {
+    const api = await open();
+    const { change_id } = await api.propose();
+    const before = [await api.change(change_id), await api.audit()];
+    const { status, body } = await api.post("apply", { change_id, dry_run: true });
+    expect([status, body]).toMatchObject([200, { status: "pending_consent", dry_run: true, audit_entry: null }]);
+    expect([await api.change(change_id), await api.audit()]).toEqual(before);
+  });
+
+  test("a dry run of a rollback changes nothing", async () => {
+    const api = await open();
+    const change_id = await api.bring("applied");
+    const before = [await api.change(change_id), await api.audit()];
+    const { status, body } = await api.post("rollback", { change_id, dry_run: true });
+    expect([status, body]).toMatchObject([200, { status: "applied", dry_run: true, audit_entry: null }]);
+    expect([await api.change(change_id), await api.audit()]).toEqual(before);
+    const pending = (await api.propose()).change_id;
+    expect((await api.post("rollback", { change_id: pending, dry_run: true })).body.code).toBe("illegal_transition");
+  });
+
   test.each([true, 1])("a dry run (%s) of an approved change changes nothing", async (dry_run) => {
     const api = await open();
     const change_id = await api.bring("approved");
@@ -90,17 +111,14 @@ export function transitionRules(open: Open): void {
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
 
-  test.each(["pending_consent", "applied", "denied"] as const)(
-    "a dry run of a %s change is refused",
-    async (status) => {
-      const api = await open();
-      const change_id = await api.bring(status);
-      expect(await api.post("apply", { change_id, dry_run: true })).toMatchObject({
-        status: 400,
-        body: { code: "illegal_transition" },
-      });
-    },
-  );
+  test.each(["applied", "denied"] as const)("a dry run of a %s change is refused", async (status) => {
+    const api = await open();
+    const change_id = await api.bring(status);
+    expect(await api.post("apply", { change_id, dry_run: true })).toMatchObject({
+      status: 400,
+      body: { code: "illegal_transition" },
+    });
+  });
 
   test("dry_run=false applies", async () => {
     const api = await open();

@@ -76,6 +76,8 @@ export function viewRules(open: Open): void {
       outcome: _o,
       allowed_actions: _l,
       gates: _g,
+      missing: _m,
+      signers: _s,
       evidence: _e,
       ...change
     } = await api.change(made[0]!);
@@ -124,6 +126,7 @@ export function viewRules(open: Open): void {
         proposer_kind: "unknown",
         required_approvers: 2,
         approvals: [],
+        missing: [{ rule: "required_approvers", count: 2, of: [] }],
         blocked_by: [{ gate: "consent", state: "block", message: "0 of 2 consents" }],
       },
     ]);

@@ -20,6 +20,8 @@ const COUNTERS = Object.keys({
   decided_denied: true,
   decided_withdrawn: true,
   decided_expired: true,
+  decided_revoked: true,
+  decided_lapsed: true,
   decided_minor: true,
   level_L1: true,
   level_L2: true,
@@ -56,6 +58,7 @@ const INTENT = {
     minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 },
     required_approvers: { standard: 1, major: 2 },
     consent_ttl_hours: 200,
+    approval_ttl_hours: 150,
     guardrails: [{ kpi: "incident_rate", max_regression: 0.005, action: "rollback" }],
   },
 };
@@ -84,6 +87,7 @@ async function step(service: PulseService, random: () => number, changes: string
       service.post("approve", { change_id: changeId, approver: pick(["ana", "bo"]), note: some(0.5) ? "ok" : "" }),
     deny: () => service.post("deny", { change_id: changeId, approver: "ana", note: some(0.5) ? "no" : "" }),
     withdraw: () => service.post("withdraw", { change_id: changeId, proposer: pick(["pat", "kim"]) }),
+    revoke: () => service.post("revoke", { change_id: changeId, approver: "ana", note: "no longer" }),
     apply: () => {
       if (some(0.3)) service.host.on(pick(["validate", "apply"]), fails("no"), 1);
       return service.act("apply", changeId);
@@ -110,6 +114,7 @@ async function step(service: PulseService, random: () => number, changes: string
     "approve",
     "deny",
     "withdraw",
+    "revoke",
     "apply",
     "apply",
     "apply",

@@ -153,7 +153,7 @@ describe("its consent", () => {
     const { change_id } = await before.propose();
     await before.post("approve", { change_id, approver: "robo" });
     const after = await opened({ store: before.deps.store, clock: before.deps.clock, ids: before.deps.ids });
-    expect(await after.act("apply", change_id)).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
+    expect(await after.act("apply", change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
     const { gates } = await after.change(change_id);
     expect(gates).toContainEqual({ gate: "consent", state: "block", message: "0 of 1 consent" });
   });

@@ -242,6 +242,12 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
     case 0:
       return api.deps.clock.advance(random(3) * 20 * HOUR);
     case 1:
+      if (random(4) === 0) {
+        const until = new Date(api.deps.clock.now() + HOUR).toISOString();
+        return random(2) === 0
+          ? api.post("freeze", { actor: name, note, until })
+          : api.post("unfreeze", { actor: name });
+      }
       return api.post("kpi", { csat: random(6), ...(random(2) === 0 ? { incident_rate: random(9) / 100 } : {}) });
     case 2:
       return api.cycle();
@@ -251,7 +257,8 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
     case 4:
       return adapter.host.set(change_id, (["absent", "applied", "unknown"] as const)[random(3)]!);
     case 5:
-      return api.post("approve", { change_id, approver: name, note });
+      if (random(4) === 0) return api.post("review", { change_id, approver: name, verdict: "accepted" });
+      return api.post("approve", { change_id, approver: name, note, ...(random(4) === 0 ? { emergency: true } : {}) });
     case 6:
       return api.post(["deny", "withdraw"][random(2)]!, {
         change_id,
@@ -283,6 +290,7 @@ test("in random lives every stored record is the fold of its entries", async () 
     required_approvers: { standard: 1, major: 2 },
     consent_ttl_hours: 72,
     forbidden_targets: ["billing.*"],
+    break_glass: { approvers: ["ana", "bo"] },
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
   };
   const seen = new Set<string>();

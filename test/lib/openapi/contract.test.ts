@@ -26,12 +26,19 @@ const APART: Record<string, string[]> = {
   getProductAuditVerify: ["expected_length", "expected_head"],
   postChat: ["text", "content"],
   // What is not signed is no proof, and a decision is either about a change or about what is proposed.
-  ...Object.fromEntries(["Approve", "Deny", "Withdraw", "Propose"].map((of) => [`postProduct${of}`, ["proof", "at"]])),
+  ...Object.fromEntries(
+    ["Approve", "Deny", "Withdraw", "Revoke", "Propose"].map((of) => [`postProduct${of}`, ["proof", "at"]]),
+  ),
+  postProductApprove: ["proof", "at", "emergency"],
   postProductConsentStatement: ["proposal"],
 };
 
 /** The change that an operation is good for. */
-const CHANGE: Record<string, "approved" | "applied"> = { postProductApply: "approved", postProductRollback: "applied" };
+const CHANGE: Record<string, "approved" | "applied"> = {
+  postProductApply: "approved",
+  postProductRevoke: "approved",
+  postProductRollback: "applied",
+};
 
 async function service(options: TestOptions = {}) {
   const fetch = app(await opened(options));
@@ -50,12 +57,17 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
     approved: await bring("approved", { target: "ui.theme" }),
     pending: (await propose({ target: "ui.menu" })).change_id,
   };
+  if (operationId === "postProductReview")
+    await post("approve", { change_id: ids.pending, approver: "oncall", note: "down", emergency: true });
+  if (operationId === "postProductUnfreeze") await post("freeze", { actor: "ops" });
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],
     supersedes: ids.pending,
     ...(operationId === "postTaskFeedback" ? { task_id: await completedTask(api) } : {}),
     path: "/api/state",
     method: "GET",
+    ...(operationId === "postProductRevoke" ? { approver: "ana" } : {}),
+    until: "2100-01-01T00:00:00Z",
     target: "ui.x",
     kpi: "csat",
     expected_head: "0".repeat(64),
@@ -71,7 +83,7 @@ async function completedTask({ post }: Client): Promise<string> {
 
 const named = ({ operation, ...target }: Target) => ({ ...target, operation, name: operation.operationId });
 const start = async (operation: Operation) => {
-  const api = await service();
+  const api = await service({ intent: { policy: { break_glass: { approvers: ["oncall"] } } } });
   return { ...api, values: await known(api, operation) };
 };
 

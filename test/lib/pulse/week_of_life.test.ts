@@ -239,7 +239,7 @@ test("the week's report counts what happened, and shows the values at its end", 
   for (const line of [
     "# Week 2026-W02 (2026-01-05 to 2026-01-11)",
     "- proposed: 10",
-    "- decided: 5 approved, 1 denied, 0 withdrawn, 0 expired, 1 minor",
+    "- decided: 5 approved, 1 denied, 0 withdrawn, 0 expired, 0 revoked, 0 lapsed, 1 minor",
     "- apply attempts: 6, of which 4 failed since",
     "- rollbacks: 0 by a person, 1 by a guardrail, 0 failed",
     "- closed: 2; verdicts: 0 met, 0 missed, 1 regressed, 0 inconclusive",

@@ -22,12 +22,14 @@ const PERSON: Partial<Record<Action, "approver" | "proposer">> = {
   approve: "approver",
   deny: "approver",
   withdraw: "proposer",
+  revoke: "approver",
 };
 
 const EXPLAINED: Readonly<Record<Action, string>> = {
   approve: "Your consent is given to exactly this content, and stands in the audit log under your name.",
   deny: "One denial is final. The proposer can propose it again.",
   withdraw: "The proposal is taken back and closed.",
+  revoke: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
   apply: "The change is carried to the host product now, and verified there.",
   rollback: "What was there before comes back, unless a later change has taken the place.",
 };
@@ -128,7 +130,11 @@ export function DecideDialog({
         {person && (
           <Lines
             label="Note"
-            hint={action === "deny" ? "Why not? The proposer will read it." : "What convinced you? It stays on record."}
+            hint={
+              action === "deny" || action === "revoke"
+                ? "Why not? The proposer will read it."
+                : "What convinced you? It stays on record."
+            }
             value={note}
             onValue={setNote}
             rows={3}
@@ -157,7 +163,7 @@ export function DecideDialog({
             <>
               <button
                 type="submit"
-                class={action === "deny" || action === "rollback" ? "danger" : ""}
+                class={["deny", "rollback", "revoke"].includes(action) ? "danger" : ""}
                 aria-disabled={busy}
                 aria-busy={busy}
               >

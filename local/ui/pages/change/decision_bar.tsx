@@ -9,6 +9,7 @@ const STYLE: Partial<Record<Action, string>> = {
   deny: "danger outline",
   rollback: "danger outline",
   withdraw: "secondary",
+  revoke: "danger outline",
 };
 
 /** What the service said when it refused this person. */

@@ -52,7 +52,9 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
           <Diff label="Before and after" before={before && pretty(before.value)} after={pretty(change.value)} />
         </>
       )}
-      {change.status === "approved" && <DryRun key={change.revision} change={change} />}
+      {(change.status === "approved" || change.status === "pending_consent") && (
+        <DryRun key={change.revision} change={change} />
+      )}
       {change.status === "pending_consent" && (
         <p class="quiet">A dry run, which asks the host product itself, is possible once it is approved.</p>
       )}

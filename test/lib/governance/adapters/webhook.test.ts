@@ -265,7 +265,7 @@ describe("a governed change", () => {
     const api = await core({ adapter: adapterOf() });
     const change_id = await api.bring("approved");
     const { body } = await api.post("apply", { change_id, dry_run: "true" });
-    expect(body.adapter).toEqual({ name: "webhook", result: "valid", preview: { would: "change" } });
+    expect(body.adapter).toEqual({ name: "webhook", result: "valid", host: "absent", preview: { would: "change" } });
     expect(host.effects).toEqual([]);
   });
 });

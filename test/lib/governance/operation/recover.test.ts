@@ -87,12 +87,17 @@ test("without its adapter the operation is recorded as failed", async () => {
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
 });
 
-test("a host that cannot be asked is recorded as unknown, and the operation may be tried again", async () => {
+test("a host that cannot be asked is recorded as unknown once, and asked until it answers", async () => {
   const { adapter, before, change_id } = await stopped("apply", "apply", "applied");
-  adapter.on("verify", fails("unreachable"), 1);
+  adapter.on("verify", fails("unreachable"), 3);
   const api = await start(before, true);
-  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ host: "unknown" });
-  expect((await api.act("apply", change_id)).status).toBe(200);
+  expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });
+  const told = await api.audit();
+  expect((await api.cycle()).recovered).toBe(0);
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  expect(await api.audit()).toEqual(told);
+  expect((await api.cycle()).recovered).toBe(1);
+  expect((await api.change(change_id)).status).toBe("applied");
 });
 
 test("an operation that cannot be settled is told of, and keeps neither the service nor another from going on", async () => {

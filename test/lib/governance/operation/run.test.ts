@@ -169,10 +169,16 @@ test.each(FAILURES)(
     expect(failure).toMatchObject({ event_type: `change_${action}_failed`, change_id, tenant: "t1" });
     const { stage, host } = expected;
     expect(JSON.parse(failure.detail)).toMatchObject({ stage, host, status: from, error: expect.stringMatching(/\S/) });
-    expect(await api.change(change_id)).toMatchObject({ status: from, allowed_actions: [action] });
+    expect(await api.change(change_id)).toMatchObject({
+      status: from,
+      allowed_actions: action === "apply" ? ["apply", "revoke"] : ["rollback"],
+    });
 
     adapter.calm();
-    expect((await api.act(action, change_id)).status).toBe(200);
+    // What the host turns out to have done by then is not done again.
+    const done = action === "rollback" && adapter.host.get(change_id) === "rolled_back" && host === "unknown";
+    expect((await api.act(action, change_id)).status).toBe(done ? 400 : 200);
+    expect((await api.change(change_id)).status).toBe(action === "apply" ? "applied" : "rolled_back");
     expect(chainFault(await api.audit())).toBeNull();
   },
 );
@@ -203,9 +209,33 @@ test("a dry run validates, shows what apply would do, and changes nothing", asyn
   const { status, body } = await api.post("apply", { change_id, dry_run: 1 });
   expect(status).toBe(200);
   expect(body).toMatchObject({ dry_run: true, status: "approved", audit_entry: null });
-  expect(body.adapter).toEqual({ name: "scripted", result: "valid", preview: { sets: null } });
-  expect(adapter.calls).toEqual(["validate"]);
+  expect(body.adapter).toEqual({ name: "scripted", result: "valid", host: "absent", preview: { sets: null } });
+  expect(adapter.calls).toEqual(["validate", "verify"]);
   expect([await api.change(change_id), await api.audit()]).toEqual(before);
+});
+
+test("a dry run of a rollback says whether anything comes back, and what the host shows", async () => {
+  const { adapter, api, change_id } = await withAdapter("applied");
+  const before = [await api.change(change_id), await api.audit()];
+  const rehearse = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter;
+  adapter.calls.length = 0;
+  const restores = { name: "scripted", result: "restores", host: "applied", preview: { target_owner: change_id } };
+  expect(await rehearse()).toEqual(restores);
+  expect(adapter.calls).toEqual(["verify"]);
+  adapter.on("verify", fails("unreachable"), 1);
+  expect(await rehearse()).toEqual({ ...restores, host: null });
+  expect([await api.change(change_id), await api.audit()]).toEqual(before);
+  const later = await api.bring("applied");
+  expect(await rehearse()).toMatchObject({ result: "superseded", preview: { target_owner: later } });
+});
+
+test("a dry run asks for no consent, and a forbidden target is refused all the same", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const { change_id } = await api.propose();
+  expect((await api.post("apply", { change_id, dry_run: 1 })).body.adapter).toMatchObject({ result: "valid" });
+  expect(adapter.calls).toEqual(["validate", "verify"]);
+  expect((await api.change(change_id)).status).toBe("pending_consent");
 });
 
 test.each([

@@ -37,6 +37,8 @@ test("the four required fields are enough, and everything else has its default",
   expect(intent.policy).not.toHaveProperty("consent_ttl_hours");
 });
 
+const HOURS = { days: ["mon"], from: "09:00", to: "17:00", tz: "UTC" };
+
 const REFUSED: [field: string, over: Manifest][] = [
   ["product_id", without("product_id")],
   ["product_id", { product_id: "" }],
@@ -71,6 +73,22 @@ const REFUSED: [field: string, over: Manifest][] = [
   ["policy.approvers.1", policy({ approvers: ["ana", ""] })],
   ["policy.self_approval", policy({ self_approval: "no" })],
   ["policy.consent_ttl_hours", policy({ consent_ttl_hours: 0 })],
+  ["policy.approval_ttl_hours", policy({ approval_ttl_hours: -1 })],
+  ["policy.on_stale", policy({ on_stale: "ignore" })],
+  ["policy.owners.0.approvers", policy({ owners: [{ targets: ["*"], approvers: [] }] })],
+  ["policy.owners.0.targets", policy({ owners: [{ targets: [], approvers: ["ana"] }] })],
+  ["policy.owners.0.required", policy({ owners: [{ targets: ["*"], approvers: ["ana"], required: 0 }] })],
+  ["policy.windows.allow.0.tz", policy({ windows: { allow: [{ ...HOURS, tz: "Europe/Nowhere" }] } })],
+  ["policy.windows.allow.0.days.0", policy({ windows: { allow: [{ ...HOURS, days: ["monday"] }] } })],
+  ["policy.windows.allow.0.days", policy({ windows: { allow: [{ ...HOURS, days: [] }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "9:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "17:00" }] } })],
+  ["policy.windows.allow.0.from", policy({ windows: { allow: [{ ...HOURS, from: "24:00" }] } })],
+  ["policy.windows.deny.0.from", policy({ windows: { deny: [{ from: "2026-12-20", to: "2027-01-04T00:00:00Z" }] } })],
+  [
+    "policy.windows.deny.0.to",
+    policy({ windows: { deny: [{ from: "2027-01-04T00:00:00Z", to: "2027-01-04T00:00:00Z" }] } }),
+  ],
   ["policy.on_conflict", policy({ on_conflict: "ignore" })],
   ["policy.forbidden_targets", policy({ forbidden_targets: "billing.*" })],
   ["policy.guardrails.0.kpi", policy({ guardrails: [{ max_regression: 1, action: "alert" }] })],
@@ -154,6 +172,14 @@ const EVERYTHING = manifest({
     self_approval: false,
     signed_only: true,
     consent_ttl_hours: 72,
+    owners: [{ targets: ["billing.*"], approvers: ["ana", "bo"], required: 2 }],
+    approval_ttl_hours: 24,
+    on_stale: "block",
+    break_glass: { approvers: ["bo"], required: 1, review_hours: 48 },
+    windows: {
+      deny: [{ from: "2026-12-20T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00", reason: "year end" }],
+      allow: [{ days: ["mon"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }],
+    },
     on_conflict: "block",
     forbidden_targets: ["billing.*"],
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
@@ -212,8 +238,10 @@ test.each(fieldsOf(EVERYTHING).map((path) => [path.join("."), path] as const))(
       delete parent[field];
       load(JSON.stringify(intent));
     };
+    // Of two letters, one is not enough to tell which word was meant.
     // What a key is decides which fields it has, so nothing else can be told before that.
-    const tells = (slip: string) => (field === "type" ? `must have the ${field}` : `${slip}: did you mean ${field}?`);
+    const tells = (slip: string) =>
+      field === "type" ? `must have the ${field}` : `${slip}: did you mean ${field.length > 2 ? `${field}?` : ""}`;
     for (const slip of slipsOf(field)) expect(misspelt(slip), slip).toThrow(tells(slip));
   },
 );
@@ -222,6 +250,16 @@ test.each<[string, object, string]>([
   ["more consents than approvers", { approvers: ["ana"], required_approvers: { major: 2 } }, "major asks for 2"],
   ["one approver under two spellings", { approvers: ["Ana", "ana "], required_approvers: { standard: 2 } }, "names 1"],
   ["nobody to approve", { approvers: [] }, "standard asks for 1, and policy.approvers names 0"],
+  [
+    "more owners than there are",
+    { owners: [{ targets: ["*"], approvers: ["fin", "FIN "], required: 2 }] },
+    "policy.owners.0.required asks for 2, and its approvers are 1",
+  ],
+  [
+    "more in an emergency than are named for it",
+    { break_glass: { approvers: ["oncall", "OnCall"], required: 2 } },
+    "policy.break_glass.required asks for 2, and its approvers are 1",
+  ],
   [
     "a guardrail on a KPI that nobody can feed",
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
@@ -349,6 +387,12 @@ test("the rules in force are told in words, also what forbids nothing", () => {
     "ana, bo must sign what they decide, and only signed consents count",
     "nobody may approve their own change",
     "a change that waits for consent longer than 72 hours expires",
+    "a change of billing.* needs 2 consents of ana, bo as well",
+    "an approved change that is not applied within 24 hours lapses",
+    "a consent does not carry when its target has moved since",
+    "in an emergency 1 consent of bo suffices, to be reviewed within 48 hours",
+    "nothing is applied from 2026-12-20T00:00:00+01:00 to 2027-01-04T00:00:00+01:00: year end",
+    "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is refused",
     "nobody may change billing.*",
     "when csat is worse by more than 1 within 24 hours of an apply, it is rolled back",

@@ -78,6 +78,8 @@ const COMMANDS: Record<string, Command> = {
   approve: APPROVE,
   deny: { type: "deny", name: "ana", note: "" },
   withdraw: { type: "withdraw", name: "pat", note: "" },
+  revoke: { type: "revoke", name: "ana", note: "" },
+  lapse: { type: "lapse" },
   expire: { type: "expire" },
   apply: APPLIED,
   rollback: ROLLED_BACK,
@@ -86,20 +88,23 @@ const COMMANDS: Record<string, Command> = {
 const ALLOWED: Record<Status, string[]> = {
   proposed: ["approve"],
   pending_consent: ["approve", "deny", "withdraw"],
-  approved: ["apply"],
+  approved: ["apply", "revoke"],
   applied: ["rollback"],
   rolled_back: [],
   denied: [],
 };
 
+/** What time alone does. */
+const DUE: Partial<Record<Status, string>> = { pending_consent: "expire", approved: "lapse" };
+
 describe.each(STATUSES)("a change that is %s", (status) => {
   test("may be asked what the specification's table says", () => {
-    expect(allowedActions(status)).toEqual(ALLOWED[status]);
+    expect(allowedActions(brought(status).record.change, context().intent)).toEqual(ALLOWED[status]);
   });
 
   test.each(Object.keys(COMMANDS))("%s: is judged by that table", (name) => {
     const { log } = brought(status);
-    const legal = ALLOWED[status].includes(name) || (name === "expire" && status === "pending_consent");
+    const legal = ALLOWED[status].includes(name) || DUE[status] === name;
     const ask = () => log.command("chg_1", COMMANDS[name]!);
     if (legal) return expect(ask).not.toThrow();
     expect(ask).toThrow(

@@ -1,0 +1,41 @@
+/** Break-glass: a few named people approve in an emergency, past quorum, freeze and windows; it is reviewed afterwards. */
+import { AppError } from "../../kit/errors.ts";
+import type { Change } from "./change.ts";
+import { sameName } from "./names.ts";
+import { approvesOwn, type Electorate, requireDecider, standingApprovals } from "./policy.ts";
+
+/** How many emergency consents stand, and how many the intent asks for; undefined where it has no break-glass. */
+export function emergencyOf(change: Change, intent: Electorate): { given: number; needed: number } | undefined {
+  if (!intent.policy.break_glass) return undefined;
+  const standing = standingApprovals(change, intent).filter(({ emergency }) => emergency);
+  const given = new Set(standing.map(({ approver }) => sameName(approver))).size;
+  return { given, needed: intent.policy.break_glass.required };
+}
+
+/** Whether a change is approved by emergency consents under today's intent. */
+export function isEmergency(change: Change, intent: Electorate): boolean {
+  const emergency = emergencyOf(change, intent);
+  return emergency !== undefined && emergency.given >= emergency.needed;
+}
+
+/** 403 unless this person may consent in an emergency. */
+export function requireEmergencyApprover(change: Change, name: string, intent: Electorate): void {
+  if (!intent.policy.break_glass?.approvers.includes(sameName(name)))
+    throw new AppError("not_an_approver", `${name} is not among those whom the intent names for an emergency`);
+  if (approvesOwn(change, name, intent.policy))
+    throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
+}
+
+/** Whether an emergency consent waits for its review; where the change was closed without an apply, there is nothing to review. */
+export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status">): boolean =>
+  review !== undefined && review.verdict === null && status !== "denied";
+
+/** 403 unless this person may review: one who could have decided in the ordinary way, and did not do so in the emergency. */
+export function requireReviewer(change: Change, name: string, intent: Electorate): void {
+  requireDecider(change, name, intent);
+  const consented = change.approvals.some(
+    ({ emergency, approver }) => emergency && sameName(approver) === sameName(name),
+  );
+  if (consented || approvesOwn(change, name, intent.policy))
+    throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
+}

@@ -1,0 +1,83 @@
+/** What an intent may ask of a consent beyond the tier's quorum. */
+import { list, object } from "./fields.ts";
+import { approver, count, finite, pattern } from "./intent_parts.ts";
+import { windows } from "./windows.ts";
+import * as z from "zod";
+
+/** Those who must consent to changes of their targets, so many of them. */
+const owners = object({
+  targets: list(pattern).min(1, "must name a target"),
+  approvers: list(approver).min(1, "must name somebody"),
+  required: count(1).default(1),
+});
+
+/** Who may approve in an emergency, and how soon that is to be reviewed. */
+const breakGlass = object({
+  approvers: list(approver).min(1, "must name somebody"),
+  required: count(1).default(1),
+  review_hours: finite.positive("must be above 0").default(72),
+});
+
+/** Fields of `policy`. */
+export const consentRules = {
+  /** Beside the tier's quorum. */
+  owners: list(owners).default([]),
+  /** How long an approved change may wait for its apply. */
+  approval_ttl_hours: finite.positive("must be above 0").optional(),
+  /** What an apply does when another change was applied on the target since the consent. */
+  on_stale: z.enum(["report", "block"], "must be report or block").default("report"),
+  windows: windows.prefault({}),
+  break_glass: breakGlass.optional(),
+};
+
+interface Unreachable {
+  path: PropertyKey[];
+  message: string;
+}
+
+/** Rules of consent that nobody could ever meet. `keyed`: whose consent alone can count, where only signed ones do. */
+export function unreachableConsent(
+  rules: {
+    owners: z.output<typeof owners>[];
+    windows: z.output<typeof windows>;
+    break_glass?: z.output<typeof breakGlass> | undefined;
+  },
+  keyed?: readonly string[],
+): Unreachable[] {
+  const quorums = [
+    ...rules.owners.map((rule, index) => ({ rule, path: ["owners", index] })),
+    ...(rules.break_glass ? [{ rule: rules.break_glass, path: ["break_glass"] }] : []),
+  ];
+  return [...quorums.flatMap(({ rule, path }) => unreachableQuorum(rule, path, keyed)), ...emptyWindows(rules.windows)];
+}
+
+function unreachableQuorum(
+  { approvers, required }: { approvers: string[]; required: number },
+  path: PropertyKey[],
+  keyed: readonly string[] | undefined,
+): Unreachable[] {
+  const named = [...new Set(approvers)].filter((name) => !keyed || keyed.includes(name)).length;
+  const who = keyed ? "of its approvers those with keys" : "its approvers";
+  if (required <= named) return [];
+  return [{ path: [...path, "required"], message: `asks for ${required}, and ${who} are ${named}` }];
+}
+
+/** A window that is never open, or a denied period that is none. */
+function emptyWindows({ deny, allow }: z.output<typeof windows>): Unreachable[] {
+  const ends = deny.flatMap(({ from, to }, index) =>
+    Date.parse(from) < Date.parse(to)
+      ? []
+      : [{ path: ["windows", "deny", index, "to"], message: "must be after from" }],
+  );
+  const hours = allow.flatMap(({ from, to }, index) =>
+    from === to || from === "24:00"
+      ? [
+          {
+            path: ["windows", "allow", index, "from"],
+            message: `${from} to ${to} is no time: the whole day is 00:00 to 24:00`,
+          },
+        ]
+      : [],
+  );
+  return [...ends, ...hours];
+}

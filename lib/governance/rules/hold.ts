@@ -1,0 +1,44 @@
+/** What holds every apply back, whoever consented: a freeze, and the intent's windows. It never holds back a rollback. */
+import { AppError } from "../../kit/errors.ts";
+import { type Freeze, freezeSchema, inForce } from "./freeze.ts";
+import type { Policy } from "./intent.ts";
+import { closedNow } from "./windows.ts";
+
+/** One reason, as a gate and as a refusal. */
+export interface Hold {
+  gate: "freeze" | "window";
+  code: "frozen" | "outside_window";
+  message: string;
+  details: object;
+}
+
+/** What holds applies back at a moment, in milliseconds since the epoch. */
+export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number): Hold[] {
+  const frozen = inForce(freeze, now);
+  const closed = closedNow(policy.windows, now);
+  return [
+    ...(frozen ? [frozenBy(frozen)] : []),
+    ...(closed
+      ? [
+          {
+            gate: "window" as const,
+            code: "outside_window" as const,
+            message: `nothing is applied now: ${closed.reason}; ${closed.opens_at === null ? "no opening is in sight" : `the next opening is at ${closed.opens_at}`}`,
+            details: { ...closed },
+          },
+        ]
+      : []),
+  ];
+}
+
+function frozenBy(freeze: Freeze): Hold {
+  const { actor, note, until } = freeze;
+  const ends = until === null ? "until somebody lifts it" : `until ${until}`;
+  const message = `the service is frozen by ${actor} ${ends}${note === "" ? "" : `: ${note}`}`;
+  return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema.parse(freeze) } };
+}
+
+/** 409 `frozen` or `outside_window`. */
+export function refuseHeld([hold]: readonly Hold[]): void {
+  if (hold) throw new AppError(hold.code, hold.message, { ...hold.details });
+}

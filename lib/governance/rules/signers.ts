@@ -1,0 +1,20 @@
+/** Who consented, and how that is known. */
+import * as z from "zod";
+import type { Actor } from "./actor.ts";
+import { eventOf } from "./event.ts";
+
+export const signerSchema = z.object({
+  approver: z.string(),
+  authenticated: z.enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"]).nullable(),
+  /** The key that signed; `null`: the consent is not signed. */
+  key: z.string().nullable(),
+});
+export type Signer = z.infer<typeof signerSchema>;
+
+/** The consents that the entries of a change tell of, oldest first. */
+export const signersOf = (entries: readonly Parameters<typeof eventOf>[0][]): Signer[] =>
+  entries.map(eventOf).flatMap(({ event_type, detail }) => {
+    if (event_type !== "consent_decision" || detail.decision !== "approved") return [];
+    const { authenticated = null } = detail as Partial<Actor>;
+    return [{ approver: detail.approver ?? "", authenticated, key: detail.key ?? null }];
+  });

@@ -1,0 +1,90 @@
+/** A consent that is taken back, and one that is too old. */
+import { expect, test } from "vitest";
+import { HOUR } from "../../support/clock.ts";
+import { core, coreOf } from "../../support/core.ts";
+import { restarted } from "../../support/deps.ts";
+import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service } from "../../support/service.ts";
+
+test.each(["approved", "pending_consent"])("one who approved closes a change that is %s", async (status) => {
+  const required = { standard: status === "approved" ? 1 : 2 };
+  const api = await core({ intent: { policy: { required_approvers: required } } });
+  const { change_id } = await api.propose();
+  expect((await api.post("approve", { change_id, approver: "Ana" })).body.status).toBe(status);
+  const { status: code, body } = await api.post("revoke", { change_id, approver: "ana ", note: "the price is wrong" });
+  expect(code).toBe(200);
+  expect(body).toMatchObject({ status: "denied", decision: "revoked", change: { resolution: "revoked" } });
+  expect(body.change.approver).toBe("ana");
+  expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ decision: "revoked", note: "the price is wrong" });
+  for (const action of ["approve", "apply", "revoke"] as const)
+    expect((await api.act(action, change_id)).body.code).toBe("illegal_transition");
+  expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
+  expect(await api.deps.store.list("live_by_target", { limit: 1 })).toEqual([]);
+});
+
+test("nobody takes back another's consent, none that was not given, and none of an applied change", async () => {
+  const api = await core();
+  const change_id = await api.bring("approved");
+  expect((await api.post("revoke", { change_id, approver: "bo" })).body).toMatchObject({ code: "not_an_approver" });
+  const { change_id: pending } = await api.propose();
+  expect((await api.post("revoke", { change_id: pending, approver: "ana" })).body.code).toBe("illegal_transition");
+  await api.must("apply", change_id);
+  expect((await api.act("revoke", change_id)).body.code).toBe("illegal_transition");
+});
+
+test("who was taken off the approvers may still take their consent back", async () => {
+  const before = await core();
+  const change_id = await before.bring("approved");
+  const api = coreOf(await restarted(before.deps, { intent: { policy: { approvers: ["bo"] } } }));
+  expect((await api.act("revoke", change_id)).body.status).toBe("denied");
+});
+
+test("while an operation runs, or the host has not said how one left it, a consent is neither taken back nor lapses", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
+  const change_id = await api.bring("approved");
+  const hold = gate();
+  adapter.on("apply", () => hold.opened.then(() => Promise.reject(new Error("no answer"))), 1);
+  adapter.on("verify", fails("unreachable"));
+  const running = api.act("apply", change_id);
+  while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
+  expect(await api.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+  hold.open();
+  expect((await running).status).toBe(502);
+  expect((await api.act("revoke", change_id)).body.code).toBe("operation_in_progress");
+  api.deps.clock.advance(2 * HOUR);
+  expect((await api.cycle()).expired).toBe(0);
+  expect((await api.change(change_id)).status).toBe("approved");
+  adapter.calm();
+  adapter.host.set(change_id, "absent");
+  await api.cycle();
+  expect((await api.change(change_id)).resolution).toBe("lapsed");
+});
+
+test("an approved change that is not applied in time lapses, to the moment", async () => {
+  const api = await service({ intent: { policy: { approval_ttl_hours: 24, consent_ttl_hours: 48 } } });
+  const { change_id: first } = await api.propose();
+  const { change_id: second } = await api.propose({ target: "ui.other" });
+  api.deps.clock.advance(20 * HOUR);
+  await api.must("approve", second);
+  await api.must("approve", first);
+  api.deps.clock.advance(24 * HOUR);
+  expect((await api.get("/api/product/approvals")).body.approved).toHaveLength(2);
+  api.deps.clock.advance(1);
+  expect((await api.get("/api/product/approvals")).body.approved).toEqual([]);
+  const change = await api.change(first);
+  expect(change).toMatchObject({ status: "denied", resolution: "lapsed", approver: "policy:expiry" });
+  expect(change.approval_note).toBe("not applied within 24 hours");
+  expect((await api.act("apply", second)).body.code).toBe("illegal_transition");
+  expect((await api.get("audit/verify")).body.state.mismatched).toBe(0);
+});
+
+test("an apply that comes too late meets the lapse, and the host is not touched", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
+  const change_id = await api.bring("approved");
+  api.deps.clock.advance(HOUR + 1);
+  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+  expect(adapter.calls).toEqual([]);
+  expect((await api.change(change_id)).resolution).toBe("lapsed");
+});

@@ -1,0 +1,80 @@
+/** Consent was given over what the target held then. */
+import { expect, test } from "vitest";
+import { core, type Core } from "../../support/core.ts";
+
+const under = (on_stale?: string) => core({ intent: { policy: on_stale ? { on_stale } : {} } });
+const gateOf = async (api: Core, change_id: string) =>
+  (await api.change(change_id)).gates.find(({ gate }: { gate: string }) => gate === "target_moved");
+
+test.each([
+  [undefined, "warn"],
+  ["report", "warn"],
+  ["block", "block"],
+] as const)("under on_stale %s another apply on the target is a gate that %ss", async (on_stale, state) => {
+  const api = await under(on_stale);
+  const change_id = await api.bring("approved");
+  expect(await gateOf(api, change_id)).toBeUndefined();
+  const other = await api.bring("applied");
+  expect(await gateOf(api, change_id)).toEqual({
+    gate: "target_moved",
+    state,
+    message: `the target holds ${other} now, and held no change at the consent`,
+  });
+  const { status, body } = await api.act("apply", change_id);
+  const moved = { before: null, now: other };
+  if (state === "block") {
+    expect([status, body.code, body.target_owner]).toEqual([409, "target_moved", moved]);
+    expect((await api.change(change_id)).status).toBe("approved");
+  } else {
+    expect(status).toBe(200);
+    expect(JSON.parse(body.audit_entry.detail).target_moved).toEqual(moved);
+  }
+});
+
+test("what the target held at the consent and holds no longer is told as well", async () => {
+  const api = await under("block");
+  const other = await api.bring("applied");
+  const change_id = await api.bring("approved");
+  expect((await api.post("apply", { change_id, dry_run: 1 })).status).toBe(200);
+  await api.must("rollback", other);
+  expect((await api.act("apply", change_id)).body.code).toBe("target_moved");
+  expect((await gateOf(api, change_id))!.message).toBe(
+    `${other}, which the target held at the consent, was rolled back since`,
+  );
+});
+
+test("other targets and tenants move nothing, and a rollback is never held up by it", async () => {
+  const api = await under("block");
+  const change_id = await api.bring("approved");
+  await api.bring("applied", { target: "ui.other" });
+  await api.bring("applied", { tenant_id: "t2" });
+  await api.must("apply", change_id);
+  await api.bring("applied");
+  await api.must("rollback", change_id);
+});
+
+test("a minor change is over what the target held when it was proposed", async () => {
+  const minor = { kinds: ["config"], targets: ["*"] };
+  const api = await core({ intent: { policy: { minor, on_stale: "block" } } });
+  const asked = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
+  const first = (await api.propose(asked)).change_id;
+  const second = (await api.propose(asked)).change_id;
+  await api.must("apply", first);
+  expect((await api.act("apply", second)).body.code).toBe("target_moved");
+  const third = (await api.propose(asked)).change_id;
+  await api.must("apply", third);
+});
+
+test("the record cannot be told to forget it", async () => {
+  const api = await under("block");
+  const change_id = await api.bring("approved");
+  const other = await api.bring("applied");
+  for (const target_owner of [other, undefined]) {
+    await api.deps.store.transact(async (tx) => {
+      const { target_owner: _, ...record } = (await tx.get("changes", change_id))!.value as { target_owner?: string };
+      tx.put("changes", change_id, { ...record, ...(target_owner && { target_owner }) } as never);
+    });
+    const { body } = await api.act("apply", change_id);
+    expect(body.code).toBe(target_owner ? "approval_stale" : "target_moved");
+  }
+});
