@@ -126,14 +126,9 @@ function linkSecrets({ crossLinkSecrets, crossLinkSecretFile: path }: Given): st
 
 /** What of the command line is a secret: everybody on the machine reads it in the list of processes. */
 function shownToAll(flags: ReadonlyMap<string, string>): string[] {
-  const state = flags.get("state") ?? "";
-  const hasPassword = isDatabase(state) && new URL(state).password !== "";
-  return [
-    ...(flags.has("cross-link-secret")
-      ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
-      : []),
-    ...(hasPassword ? ["the password in --state shows in the process list; use SVC_STATE"] : []),
-  ];
+  return flags.has("cross-link-secret")
+    ? ["--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET"]
+    : [];
 }
 
 /** Shorter secrets can be guessed by whoever may try often enough. */

@@ -160,7 +160,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await status(eve).getByText("Denied").waitFor();
       expect(await bar.getByRole("button").count()).toBe(0);
       expect(await bar.innerText()).toMatch(
-        /Approve, Apply, Roll back, Deny, Withdraw\W+It was denied; propose it again\./,
+        /Approve, Apply, Roll back, Deny, Withdraw, Take consent back\W+It was denied; propose it again\./,
       );
       await eve.getByText("No <b>need</b>.", { exact: true }).waitFor();
     },

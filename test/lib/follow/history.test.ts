@@ -58,7 +58,7 @@ const INTENT = {
     minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50 },
     required_approvers: { standard: 1, major: 2 },
     consent_ttl_hours: 200,
-    approval_ttl_hours: 150,
+    approval_ttl_hours: 400,
     guardrails: [{ kpi: "incident_rate", max_regression: 0.005, action: "rollback" }],
   },
 };
@@ -186,7 +186,7 @@ if (LONG)
     const service = await pulse({ intent: INTENT });
     const random = mulberry(4);
     const changes: string[] = [];
-    for (let done = 0; done < 1500; done++) await step(service, random, changes);
+    for (let done = 0; done < 3000; done++) await step(service, random, changes);
     service.hours(31 * 24);
     await service.cycle();
     const total = await totalTally(service.deps);
