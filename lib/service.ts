@@ -7,6 +7,7 @@ import { openProduct, type OpenOptions } from "./governance/open.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
+import { step } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./pulse/cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
@@ -19,13 +20,15 @@ export interface ServiceOptions
   follow?: boolean | undefined;
 }
 
+const CLOSE_MS = 10_000;
+
 /** A service that is open. */
 export interface Service {
   /** Answers a request to any endpoint. */
   fetch: Handler;
   /** Does what time makes due: expiries, outcomes, guardrails, drift. To be called every minute or so. */
   cycle(): Promise<CycleReport>;
-  /** Lets readers go, waits for what is being answered, and closes the store. */
+  /** Lets readers go, waits ten seconds at most for what is under way, and closes the store. */
   close(): Promise<void>;
   /** What a single endpoint is given: `approve(service.deps)` is its fetch. */
   deps: Deps;
@@ -43,25 +46,30 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   await openProduct(deps, { exclusive, tail });
   const following = follow ? keepFollowing(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
-  const underWay = new Set<Promise<Response>>();
+  const underWay = new Set<Promise<unknown>>();
+  const counted = async <T>(work: Promise<T>): Promise<T> => {
+    underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      underWay.delete(work);
+    }
+  };
+  const allDone = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.allSettled(underWay);
+  };
+  const cycle = async (): Promise<CycleReport> => {
+    const report = await runCycle(deps);
+    if (deps.product) await maintainCheckpoint(deps);
+    return report;
+  };
   return {
-    async fetch(request) {
-      const answer = handler(request);
-      underWay.add(answer);
-      try {
-        return await answer;
-      } finally {
-        underWay.delete(answer);
-      }
-    },
-    async cycle() {
-      const report = await runCycle(deps);
-      if (deps.product) await maintainCheckpoint(deps);
-      return report;
-    },
+    fetch: (request) => counted(handler(request)),
+    cycle: () => counted(cycle()),
     async close() {
       commits.close();
-      await Promise.allSettled(underWay);
+      // What takes longer than a stop may is cut off: a store that is closed refuses it.
+      await step(allDone, CLOSE_MS).catch(() => undefined);
       await following?.stop();
       await deps.store.close();
     },

@@ -81,6 +81,10 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   const service = await about(`--state ${stateName(state)}`, opening);
   close = service.close;
   const { deps } = service;
+  if (deps.agents?.length && !options.adminToken && !options.identityHeader)
+    log.warn(
+      "the intent names agents, and whoever leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
+    );
   if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));

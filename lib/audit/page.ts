@@ -1,6 +1,7 @@
 /** Pages of the log. A page costs what it shows, however long the log is. */
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
 import { Json } from "../store/json.ts";
 import type { Store, Text } from "../store/store.ts";
 import { entryKey, readHead } from "./chain.ts";
@@ -64,7 +65,7 @@ type Row = Text & { size: number };
 
 const idOf = ({ id }: Text): number => Number(id);
 
-const sized = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: text.length }));
+const sized = (rows: readonly Text[]): Row[] => rows.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
 
 const listed =
   (store: Store, from: number, reverse: boolean) =>

@@ -19,6 +19,8 @@ export interface Question {
   memory: boolean;
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
+  /** A trusted proxy names whoever asks. */
+  known: boolean;
   memories: Recalled[];
 }
 
@@ -29,12 +31,12 @@ type ModelReply = { drafted: Drafted[] } & (
 
 /** Asks the model. The log learns that it failed, never what was said. */
 export async function answerByModel(deps: PulseDeps, llm: Llm, question: Question): Promise<ModelReply> {
-  const { asked, memory, mayWrite } = question;
+  const { asked, known, memory, mayWrite } = question;
   const drafted: Drafted[] = [];
   const memories = [...question.memories];
   const tools = toolbox({
     deps,
-    asked: { model: llm.model, by: asked.author, message_id: asked.message_id },
+    asked: { model: llm.model, by: asked.author, known, message_id: asked.message_id },
     mayWrite,
     memory,
     drafted,

@@ -60,7 +60,13 @@ export async function converseWith(
   const recalled = memory ? await think(deps, input.message) : [];
   const asked = await keepMessage(deps, { ...input, author, memory });
   const tick = await quickCycle(deps);
-  const reply = await replyTo(deps, { asked, memory, mayWrite: mayWrite(call), memories: recalled });
+  const reply = await replyTo(deps, {
+    asked,
+    known: Boolean(call.person?.trim()),
+    memory,
+    mayWrite: mayWrite(call),
+    memories: recalled,
+  });
   const kept = await keepReply(deps, asked, reply);
   const { message_id: id, text, at, citations = [] } = kept;
   const { mode, memories, drafted: drafts } = reply;
@@ -98,7 +104,7 @@ async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
 
 /** With a trusted proxy the author is the person it names, and no other. */
 function authorOf(call: Call<PulseDeps>, author: string | undefined): string | null {
-  if (author !== undefined) requirePerson(call, "author", author);
+  requirePerson(call, "author", author);
   return author ?? (call.person?.normalize("NFKC").trim() || null);
 }
 

@@ -33,7 +33,7 @@ export type Drafted = z.infer<typeof draftedSchema>;
 interface ToolContext {
   deps: PulseDeps;
   /** The model, who asked it, and in which message. */
-  asked: { model: string; by: string | null; message_id: string };
+  asked: { model: string; by: string | null; known: boolean; message_id: string };
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
   /** Whether memory may be searched. */
@@ -137,7 +137,7 @@ const draftChange = ({ intent }: ProductRuntime): Tool =>
       value: z.unknown().optional(),
       kpi: word(kpiNames(intent) as [string, ...string[]]).optional(),
     }),
-    run: async (input, { deps, asked: { model, by, message_id }, mayWrite, drafted }) => {
+    run: async (input, { deps, asked: { model, by, known, message_id }, mayWrite, drafted }) => {
       if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
       if (!mayWrite) {
         const reason = "not stored: this request carries no authority to write";
@@ -145,7 +145,7 @@ const draftChange = ({ intent }: ProductRuntime): Tool =>
         return reason;
       }
       const proposal = { ...input, proposer: `llm:${model.slice(0, 190)}` } as const;
-      const filed = await submitDraft(deps, proposal, { asked_by: by, message_id });
+      const filed = await submitDraft(deps, proposal, { asked_by: by, known, message_id });
       if ("open" in filed)
         return `not stored: ${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`;
       const { change_id, status } = filed;

@@ -26,6 +26,9 @@ export function freezeService(call: Call<GovernanceDeps>, { actor, note = "", un
   return governed(call, async ({ tx, at, now, product, append }) => {
     const by = namedActor(call, actor);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
+    const standing = inForce((await tx.get("meta", "freeze"))?.value, now);
+    if (standing && until !== undefined && (standing.until === null || Date.parse(until) < Date.parse(standing.until)))
+      throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
     const freeze = { actor: by.actor, note, until: until ?? null, at };
     const { manifest_hash } = product;
     const detail = { ...by, note, until: freeze.until, manifest_hash };

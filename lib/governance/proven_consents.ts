@@ -6,12 +6,13 @@ import { type ChangeEvent, eventOf } from "./rules/event.ts";
 import { sameName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { mustSign, type Signing } from "./rules/signing.ts";
+import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The change with those consents alone that need no signature, or have one that a key under their name made of it. */
 export async function asProven(
-  { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,
-  { change, audit }: ChangeRecord,
+  { tx, origin, product }: Pick<Transaction, "origin" | "product"> & { tx: Pick<Reads, "getMany"> },
+  { change, audit }: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<Change> {
   const { signing } = product.intent.policy;
   const asked = change.approvals.filter(({ approver }) => mustSign(approver, signing));
@@ -24,25 +25,26 @@ export async function asProven(
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
 }
 
-/** The entry that tells of a consent, if there is one, holds the proof of it. */
-function isProven(
-  { approver, note, at, emergency }: Approval,
+/** An entry that tells of a consent holds the proof of it; those of one moment, name and key are the same consent. */
+async function isProven(
+  { approver, note, at, emergency, key }: Approval,
   events: readonly ChangeEvent[],
   { change_id, digest }: Change,
   { origin, signing }: { origin: string; signing: Signing },
 ): Promise<boolean> {
-  const { detail = {} } =
-    events.find(
-      ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false } }) =>
-        event_type === "consent_decision" &&
-        timestamp === at &&
-        urgent === (emergency ?? false) &&
-        sameName(named ?? "") === sameName(approver),
-    ) ?? {};
-  const { manifest_hash = "" } = detail;
-  return isGiven(
-    { origin, change_id, decision: emergency ? "approve_emergency" : "approve", digest, approver, note, manifest_hash },
-    detail,
-    signing,
+  const telling = events.filter(
+    ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false, key: used } }) =>
+      event_type === "consent_decision" &&
+      timestamp === at &&
+      used === key &&
+      urgent === (emergency ?? false) &&
+      sameName(named ?? "") === sameName(approver),
   );
+  const decision = emergency ? "approve_emergency" : "approve";
+  for (const { detail } of telling) {
+    const { manifest_hash = "" } = detail;
+    const decided = { origin, change_id, decision, digest, approver, note, manifest_hash } as const;
+    if (await isGiven(decided, detail, signing)) return true;
+  }
+  return false;
 }

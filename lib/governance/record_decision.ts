@@ -6,6 +6,7 @@ import { AppError } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
+import { asProven } from "./proven_consents.ts";
 import { ownerOf } from "./records.ts";
 import { readLease, requireIdle } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
@@ -46,7 +47,8 @@ export function recordDecision(
         ? { type, name, note, emergency, signature, target_owner: await ownerOf(transaction.tx, before.change) }
         : { type, name, note, signature };
     const actor = actorBehind(name, signature, actorOf(call, name));
-    const { record, change, entry } = transaction.enact(before, command, actor);
+    const judged = type === "approve" ? await asProven(transaction, before) : before.change;
+    const { record, change, entry } = transaction.enact(before, command, actor, judged);
     requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);
     requireMatch(call.request, before.change.revision);
     const { status, approvals, resolution, revision } = record.change;

@@ -102,11 +102,19 @@ function begin(
     append,
     /** A change's record; 404 `change_not_found`. */
     change: async (changeId: string): Promise<ChangeRecord> => upgraded(tx, await findChange(tx, changeId)),
-    /** Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. */
-    enact(before: ChangeRecord | undefined, command: Command, { actor, authenticated }: Actor): Enacted {
+    /**
+     * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:
+     * the change as it is to be judged, where some of its consents do not count.
+     */
+    enact(
+      before: ChangeRecord | undefined,
+      command: Command,
+      { actor, authenticated }: Actor,
+      judged: Change | undefined = before?.change,
+    ): Enacted {
       const { intent, manifest_hash } = product;
       const context = { intent, manifest_hash, sha256, actor: { actor, authenticated } };
-      const { event_type, detail, content } = decide(before?.change, command, context);
+      const { event_type, detail, content } = decide(judged, command, context);
       const { change_id, tenant_id } = before?.change ?? { change_id: `chg_${ids.uuid(now)}`, ...content! };
       const entry = append({ event_type, change_id, tenant: tenant_id, detail });
       const state = evolve(before, { ...entry.value, detail });

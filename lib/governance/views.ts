@@ -1,10 +1,12 @@
 /** What is read of one change, and of the log. */
 import type { AuditEntry } from "../audit/entry.ts";
+import { readHead } from "../audit/chain.ts";
 import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { expireDue } from "./record_decision.ts";
 import type { EarlierRecord } from "./earlier.ts";
 import { heldNow } from "./freeze.ts";
+import { asProven } from "./proven_consents.ts";
 import { findChange, liveOn, ownerOf } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
@@ -35,11 +37,12 @@ export async function changeView(deps: GovernanceDeps, changeId: string): Promis
     record = await findChange(store, changeId);
   }
   const entries = await entriesOf(store, record.audit);
+  const judged = await judgedChange(deps, record);
   return {
     ...record.change,
     audit_entries: entries,
-    allowed_actions: allowedActions(record.change, intent),
-    missing: isLive(record.change) ? missingConsents(record.change, intent) : [],
+    allowed_actions: allowedActions(judged, intent),
+    missing: isLive(judged) ? missingConsents(judged, intent) : [],
     signers: signersOf(entries),
     gates: await gatesNow(deps, record, await heldNow(deps)),
   };
@@ -54,13 +57,20 @@ export async function logPage(
   return auditPage(store, { ...query, ids: (await store.get("changes", change_id))?.value.audit ?? [] });
 }
 
+/** A change with those of its consents that count: each proof is verified anew, as an apply does it. */
+const judgedChange = async (
+  { store, product }: GovernanceDeps,
+  record: ChangeRecord | EarlierRecord,
+): Promise<Change> => asProven({ tx: store, origin: (await readHead(store))?.origin ?? "", product: product! }, record);
+
 /** The gates of a change as they stand now. */
 export async function gatesNow(
-  { store, product }: GovernanceDeps,
+  deps: GovernanceDeps,
   record: ChangeRecord | EarlierRecord,
   holds: readonly Hold[],
 ): Promise<Gate[]> {
-  const { change } = record;
+  const { store, product } = deps;
+  const change = await judgedChange(deps, record);
   const { change_id } = change;
   const [conflicts, lease, mark, owner] = await Promise.all([
     liveOn(store, change, change_id),

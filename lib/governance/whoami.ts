@@ -6,7 +6,7 @@ import { agentOf, requireReader } from "../http/principals.ts";
 import { AppError } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { mayDecide } from "./rules/policy.ts";
-import { principalOf } from "./rules/principals.ts";
+import { isAgent, principalOf } from "./rules/principals.ts";
 
 const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
 type Act = (typeof ACTS)[number];
@@ -28,6 +28,7 @@ export type Whoami = z.infer<typeof whoamiSchema>;
 
 /** Says who asks; never refuses. */
 export function whoami({ deps, request, person }: Call<GovernanceDeps>): Whoami {
+  const { product } = deps;
   const nobody: Whoami = { name: null, kind: "unknown", authenticated: null, may: [], keys: [] };
   let agent: string | undefined;
   try {
@@ -41,6 +42,9 @@ export function whoami({ deps, request, person }: Call<GovernanceDeps>): Whoami 
   const name = person?.normalize("NFKC").trim() || null;
   const token = carriesToken(request, deps);
   const may = [...(mayRead(request, deps) ? ["read" as const] : []), ...writes({ deps, name, token, person })];
+  // Only its own secret makes somebody an agent.
+  if (name !== null && product && isAgent(name, product.intent))
+    return { ...nobody, may: may.filter((act) => act === "read") };
   if (name === null) return { ...nobody, authenticated: token ? "token" : null, may };
   return { name, kind: "person", authenticated: "proxy", may, keys: keysOf(name, deps) };
 }

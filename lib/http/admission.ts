@@ -51,7 +51,8 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
     return { agent, person: undefined };
   }
   if (write) refuseAnonymousWrites(deps);
-  else if (!terms.open) requireReader(request, deps);
+  // What chat answers, it has read.
+  if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);
   // What the answer lets see of it must not be a quicker way to guess.
   else if (terms.token && carriesWrongToken(request, deps)) await holdBack(deps, request);

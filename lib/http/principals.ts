@@ -64,7 +64,9 @@ export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
   const reads = carriesReadToken(request, deps);
   if (deps.readToken && headers.has("x-svc-read-token") && !reads) return true;
   const bearer = knowsBearers(deps) ? bearerOf(request) : undefined;
-  return bearer !== undefined && !reads && agentWith(bearer, deps) === undefined;
+  const isRead =
+    bearer !== undefined && deps.readToken !== undefined && sameText(deps.sha256(bearer), deps.sha256(deps.readToken));
+  return bearer !== undefined && !isRead && agentWith(bearer, deps) === undefined;
 }
 
 /** 403 `agent_may_not`: whatever else the request carries, with an agent's secret it is the agent's. */

@@ -1,9 +1,9 @@
 /** Pages of records whose size nobody knows beforehand: read in slices, ended by a number or by what an answer may hold. */
 
-/** A page ends with the record that reaches this many characters of JSON, wherever its limit is. */
-export const PAGE_CHARACTERS = 1024 * 1024;
+/** A page ends with the record that reaches this many bytes of JSON, wherever its limit is. */
+export const PAGE_BYTES = 1024 * 1024;
 
-/** A row that is looked at, with the length of its text. */
+/** A row that is looked at, with the bytes of its text. */
 interface Row {
   size: number;
 }
@@ -30,21 +30,21 @@ export async function gather<R extends Row>({
 }: Gathering<R>): Promise<{ rows: R[]; last: R | undefined; ended: boolean }> {
   const rows: R[] = [];
   let last: R | undefined;
-  let characters = 0;
-  let seen = { rows: 0, characters: 0 };
+  let bytes = 0;
+  let seen = { rows: 0, bytes: 0 };
   while (seen.rows < looked) {
     // As many as fit, going by those so far: of records of 60 KB no thousand is read to show twenty.
-    const average = Math.max(1, seen.characters / seen.rows);
-    const fitting = seen.rows === 0 ? FIRST : Math.min(MOST, Math.ceil((PAGE_CHARACTERS - characters) / average));
+    const average = Math.max(1, seen.bytes / seen.rows);
+    const fitting = seen.rows === 0 ? FIRST : Math.min(MOST, Math.ceil((PAGE_BYTES - bytes) / average));
     const count = Math.min(fitting, looked - seen.rows);
     const slice = await read(last, count);
     for (const row of slice) {
       last = row;
-      seen = { rows: seen.rows + 1, characters: seen.characters + row.size };
+      seen = { rows: seen.rows + 1, bytes: seen.bytes + row.size };
       if (!wanted(row)) continue;
       rows.push(row);
-      characters += row.size;
-      if (rows.length === limit || characters >= PAGE_CHARACTERS) return { rows, last, ended: false };
+      bytes += row.size;
+      if (rows.length === limit || bytes >= PAGE_BYTES) return { rows, last, ended: false };
     }
     if (slice.length < count) return { rows, last, ended: true };
   }

@@ -14,6 +14,7 @@ import type { ChangeRecord } from "../governance/rules/record.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
+import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
 import { approvedBefore, openBefore } from "./overdue.ts";
 
@@ -63,7 +64,7 @@ interface Row {
 }
 
 const sized = (rows: readonly Text[]): Row[] =>
-  rows.map(({ id, text }) => ({ id, size: text.length, record: JSON.parse(text) as ChangeRecord }));
+  rows.map(({ id, text }) => ({ id, size: bytesOfText(text), record: JSON.parse(text) as ChangeRecord }));
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 

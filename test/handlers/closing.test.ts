@@ -33,3 +33,22 @@ test("closing waits for what is being answered, and closes the store after it", 
   await Promise.all([answer, closing]);
   expect(happened).toEqual(["answered 201", "closed"]);
 });
+
+test("closing waits for a cycle, too, and for what came while it waited", async () => {
+  const base = memoryStore();
+  const happened: string[] = [];
+  const store: Store = {
+    ...base,
+    async close() {
+      happened.push("closed");
+      await base.close();
+    },
+  };
+  const service = await countersign({ store, intent: manifest({}) });
+  const cycle = service.cycle().then(() => happened.push("cycle"));
+  const closing = service.close();
+  const late = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => happened.push(`${status}`));
+  await Promise.all([cycle, closing, late]);
+  expect(happened.at(-1)).toBe("closed");
+  expect(happened).toHaveLength(3);
+});

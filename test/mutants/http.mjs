@@ -15,7 +15,7 @@ export const http = [
   {
     file: "lib/kit/gather.ts",
     name: "one anonymous read is answered with all that is there",
-    find: "if (rows.length === limit || characters >= PAGE_CHARACTERS)",
+    find: "if (rows.length === limit || bytes >= PAGE_BYTES)",
     replace: "if (rows.length === limit)",
     tests: ["test/handlers/page_bytes.test.ts"],
   },

@@ -193,8 +193,8 @@ export const principals = [
     ...reads,
     name: "protected reads need no token",
     file: "lib/http/admission.ts",
-    find: "else if (!terms.open) requireReader(request, deps);",
-    replace: "else void requireReader;",
+    find: 'if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);',
+    replace: "void requireReader;",
     grave: true,
   },
   {

@@ -12,6 +12,7 @@ export const proof = [
     find: "asked !== challenge",
     replace: "asked === undefined",
     tests: ["test/lib/governance/adversary.test.ts"],
+    only: "500 tries",
     grave: true,
   },
   { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },

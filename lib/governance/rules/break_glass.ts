@@ -12,10 +12,10 @@ export function emergencyOf(change: Change, intent: Electorate): { given: number
   return { given, needed: intent.policy.break_glass.required };
 }
 
-/** Whether a change is approved by emergency consents under today's intent. */
+/** Whether a change is approved by emergency consents under today's intent, and so that somebody reviews them. */
 export function isEmergency(change: Change, intent: Electorate): boolean {
   const emergency = emergencyOf(change, intent);
-  return emergency !== undefined && emergency.given >= emergency.needed;
+  return emergency !== undefined && emergency.given >= emergency.needed && change.review !== undefined;
 }
 
 /** 403 unless this person may consent in an emergency. */

@@ -20,6 +20,8 @@ export type ProposeInput = Pick<Content, Required> & {
 /** Who asked a model for its draft, and in which message. */
 export interface Asked {
   asked_by: string | null;
+  /** A trusted proxy names them. */
+  known?: boolean | undefined;
   message_id: string;
 }
 

@@ -49,8 +49,36 @@ export function passkeyMaterial(publicKey: string): PasskeyMaterial | undefined 
   const hex = hexOf(spki);
   if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
   if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
-  const isRsa = hex.startsWith("3082") && hex.startsWith(SPKI.RS256, 8) && spki.length >= SMALLEST_RSA;
-  return isRsa ? { algorithm: "RS256", spki, raw: spki } : undefined;
+  return isRsa(hex) && spki.length >= SMALLEST_RSA ? { algorithm: "RS256", spki, raw: spki } : undefined;
+}
+
+/** An RSA key in DER, each length in its shortest form and nothing left over: in any other it could stand under two names. */
+function isRsa(hex: string): boolean {
+  let at = 0;
+  /** Reads a tag with its length, which is that of the rest where it must be; gives where its content ends. */
+  const enter = (tag: string): number => {
+    if (!hex.startsWith(tag, at)) return NaN;
+    const first = parseInt(hex.slice(at + 2, at + 4), 16);
+    const digits = first < 0x80 ? 0 : (first - 0x80) * 2;
+    const length = digits === 0 ? first : parseInt(hex.slice(at + 4, at + 4 + digits), 16);
+    const shortest = length < 0x80 ? 0 : length < 0x100 ? 2 : 4;
+    at += 4 + digits;
+    return digits === shortest ? at + length * 2 : NaN;
+  };
+  const whole = hex.length;
+  if (enter("30") !== whole || !hex.startsWith(SPKI.RS256, at)) return false;
+  at += SPKI.RS256.length;
+  if (enter("03") !== whole || !hex.startsWith("00", at)) return false;
+  at += 2;
+  if (enter("30") !== whole) return false;
+  for (const end of [undefined, whole]) {
+    const next = enter("02");
+    // A zero in front is there only to keep a number from being negative.
+    const isShort = hex.slice(at, at + 2) !== "00" || parseInt(hex.slice(at + 2, at + 4), 16) >= 0x80;
+    if (Number.isNaN(next) || next <= at || !isShort || (end !== undefined && next !== end)) return false;
+    at = next;
+  }
+  return true;
 }
 
 /** Reads a public key as it stands in a `.pub` file; undefined for one that cannot be used. */

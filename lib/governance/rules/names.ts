@@ -1,7 +1,8 @@
 /** How names and targets compare: a look-alike of a different spelling is the same name. */
 
-/** A person's name as it is compared: trimmed, NFKC, without case. */
-export const sameName = (name: string): string => name.normalize("NFKC").trim().toLowerCase().normalize("NFKC");
+/** A person's name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma. */
+export const sameName = (name: string): string =>
+  name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
 
 /** A target as it is compared: without case. */
 export const sameTarget = (target: string): string => target.toLowerCase();

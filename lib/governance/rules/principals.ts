@@ -8,6 +8,9 @@ import { sameName } from "./names.ts";
 /** A person, or an agent: a program that proposes under its own name. */
 export type Principal = { kind: "person"; keys?: Key[] | undefined } | { kind: "agent"; token_sha256: string };
 
+/** SHA-256 of no text at all. */
+const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 const principalSchema = object({
   kind: z.enum(["person", "agent"], "must be person or agent"),
   /** Of a person. */
@@ -23,6 +26,7 @@ const principalSchema = object({
     const refuse = (field: string, message: string) =>
       void issues.push({ code: "custom", input: field, path: [field], message });
     if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
+    if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
     if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
     if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
   })

@@ -18,6 +18,7 @@ export function propose(command: Proposal, context: Context): Decided {
   const minor = tier === "minor";
   if (!minor && !policy.self_approval && input.proposer === undefined)
     throw invalidField("proposer", "is required: the intent forbids self-approval");
+  if (proposer_kind === "model" && !policy.self_approval) requireAsker(asked, policy.signing.only);
   refuseForbiddenTarget(input.target, policy);
   if (policy.on_conflict === "block" && live.length > 0)
     throw new AppError(
@@ -42,10 +43,21 @@ export function propose(command: Proposal, context: Context): Decided {
     digest: digestOf(content, context.sha256),
     manifest_hash,
     ...actor,
-    ...asked,
+    ...(asked && { asked_by: asked.asked_by, message_id: asked.message_id }),
     ...signatureOf(command, context, minor || proposer_kind === "model"),
   };
   return { event_type: "change_proposed", detail, content };
+}
+
+/** Who asks a model for its draft is a proposer too, and must be somebody before a consent can be another's. */
+function requireAsker(asked: Proposal["asked"], signedOnly: boolean): void {
+  if (asked && asked.asked_by !== null && (asked.known || !signedOnly)) return;
+  throw new AppError(
+    "proposer_unknown",
+    asked?.asked_by
+      ? "only signed consents count, and nothing but the request says who asked for this draft; come through the proxy that names people"
+      : "the intent forbids self-approval, and nobody is named who asked for this draft",
+  );
 }
 
 type Proposal = Extract<Command, { type: "propose" }>;

@@ -11,11 +11,11 @@ import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
-import { missingConsents, missingOrdinary, quorumOf } from "./missing.ts";
+import { missingConsents, missingOrdinary, quorumOf, type Missing } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
-import type { Presented } from "./signing.ts";
+import { isSignedAsAsked, type Presented } from "./signing.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
 
 /** The state table of the specification, and what takes a consent back. */
@@ -172,7 +172,12 @@ function approval(
     note,
     progress: `${given} of ${needed}`,
   };
-  const isApproved = change.status === approved || missingOrdinary(after, intent).length === 0;
+  const missing = missingOrdinary(after, intent);
+  const isAsked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
+  const isSigned = isSignedAsAsked({ approver: name, ...keyOf(signature) }, intent.policy.signing);
+  if (isSigned && isAsked(missing) === isAsked(missingOrdinary(change, intent)))
+    throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
+  const isApproved = change.status === approved || missing.length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
 

@@ -162,8 +162,9 @@ export const bytesOf = (versions: readonly Version[]): number =>
 
 const encoder = new TextEncoder();
 
-/** How many bytes a text has in UTF-8. */
-export const bytesOfText = (text: string): number => encoder.encode(text).length;
+/** How many bytes a text has in UTF-8; Node counts them without making them. */
+export const bytesOfText = (text: string): number =>
+  globalThis.Buffer?.byteLength ? globalThis.Buffer.byteLength(text) : encoder.encode(text).length;
 
 /** The writes, if one decision may make so many. */
 function checkAmount(writes: readonly Version[]): readonly Version[] {

@@ -277,3 +277,41 @@ test("the levels of autonomy go by who is known to have proposed and decided", a
   await before.must("approve", (await before.propose()).change_id);
   expect((await before.get("/api/l1l5_trend?days=1")).body.totals).toMatchObject({ L1: 1, unattributed: 0 });
 });
+
+test("the hash of an empty secret is no agent's", async () => {
+  const nobody = { "agent:x": { kind: "agent", token_sha256: portableSha256("") } };
+  await expect(service({ intent: { principals: nobody } })).rejects.toThrow(
+    /token_sha256 is the hash of an empty secret/,
+  );
+});
+
+test("whom the proxy calls by an agent's name is no agent, and may read at most", async () => {
+  const api = await opened({ identityHeader: "x-person" });
+  const me = (await api.get("/api/whoami", { "x-person": "agent:pricing" })).body;
+  expect(me).toMatchObject({ name: null, kind: "unknown", may: ["read"] });
+});
+
+test("a guess beside the read token is counted, and answered late", async () => {
+  const late: number[] = [];
+  let wrong = 0;
+  const api = await opened({
+    readToken: "a read token of length",
+    adminToken: ADMIN,
+    protectAll: false,
+    pause: async (ms) => void late.push(ms),
+    wrongToken: () => wrong++,
+  });
+  const headers = { "x-svc-read-token": "a read token of length", authorization: "Bearer a guess" };
+  await api.post("/api/tasks", { title: "t" }, headers);
+  expect([wrong, late]).toEqual([1, [250]]);
+});
+
+test("chat is a read where reads are protected", async () => {
+  const api = await opened({ readToken: "a read token of length", adminToken: ADMIN, protectReads: true });
+  await proposed(api, { summary: "HIDDEN" });
+  expect((await api.post("/api/chat", { message: "what is pending?" })).status).toBe(401);
+  expect(
+    (await api.post("/api/chat", { message: "what is pending?" }, { "x-svc-read-token": "a read token of length" }))
+      .status,
+  ).toBe(200);
+});

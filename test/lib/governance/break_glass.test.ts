@@ -177,3 +177,22 @@ test("where only signed consents count, an emergency's are asked for a signature
   expect((await urgent(api2, change_id, "sre")).body.code).toBe("proof_required");
   expect((await api2.post("revoke", { change_id, approver: "oncall" })).body.code).toBe("proof_required");
 });
+
+test("consents that become enough only by a change of the intent pass no freeze: nobody would review them", async () => {
+  const api = await under({
+    break_glass: { approvers: ["oncall", "sre"], required: 2 },
+    required_approvers: { standard: 1 },
+  });
+  const { change_id } = await api.propose();
+  await urgent(api, change_id);
+  await api.post("approve", { change_id, approver: "ana" });
+  await api.post("freeze", { actor: "ops" });
+  const lowered = await now(api, {
+    break_glass: { approvers: ["oncall", "sre"], required: 1 },
+    required_approvers: { standard: 1 },
+  });
+  expect(await lowered.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "frozen" } });
+  expect((await urgent(lowered, change_id, "sre")).status).toBe(200);
+  expect(await due(lowered)).toEqual([change_id]);
+  expect((await lowered.act("apply", change_id)).status).toBe(200);
+});

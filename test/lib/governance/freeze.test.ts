@@ -130,3 +130,22 @@ test("the state and the growth log tell of a freeze", async () => {
   const { entries } = (await api.get("/api/log?kind=freeze")).body;
   expect(entries).toMatchObject([{ title: "ops froze the service", detail: "month end" }]);
 });
+
+test("a freeze in force is not made shorter by another", async () => {
+  const api = await core();
+  const { change_id } = await api.propose();
+  await api.must("approve", change_id);
+  expect((await api.post("freeze", { actor: "security" })).status).toBe(200);
+  const soon = new Date(api.deps.clock.now() + 1000).toISOString();
+  expect(await api.post("freeze", { actor: "zed", until: soon })).toMatchObject({
+    status: 400,
+    body: { code: "invalid_field" },
+  });
+  api.deps.clock.advance(2000);
+  expect((await api.act("apply", change_id)).body.code).toBe("frozen");
+  await api.post("unfreeze", { actor: "security" });
+  const later = new Date(api.deps.clock.now() + 5000).toISOString();
+  const latest = new Date(api.deps.clock.now() + 9000).toISOString();
+  for (const until of [later, latest]) expect((await api.post("freeze", { actor: "ops", until })).status).toBe(200);
+  expect((await api.post("freeze", { actor: "ops", until: later })).status).toBe(400);
+});

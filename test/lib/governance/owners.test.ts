@@ -115,3 +115,12 @@ test("without owners nothing is asked for that was not before", async () => {
   expect(await api.change(change_id)).toMatchObject({ missing: [], allowed_actions: ["apply", "revoke"] });
   expect((await approve(api, change_id, "bo")).body.code).toBe("illegal_transition");
 });
+
+test("a consent that no rule asks for is refused: passers-by cannot fill a change's record", async () => {
+  const api = await core({ intent: { policy: { owners: [{ targets: ["ui.*"], approvers: ["fin"] }] } } });
+  const { change_id } = await api.propose();
+  expect((await api.post("approve", { change_id, approver: "ana" })).status).toBe(200);
+  const further = await api.post("approve", { change_id, approver: "bo" });
+  expect(further).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
+  expect((await api.post("approve", { change_id, approver: "fin" })).body.status).toBe("approved");
+});

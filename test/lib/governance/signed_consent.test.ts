@@ -217,7 +217,7 @@ describe("where only signatures count and nobody approves their own,", () => {
   test("a model's draft and a minor change go on as before", async () => {
     const minor = { kinds: ["config"], targets: ["ui.*"] };
     const api = await under({ ...STRICT, minor });
-    const asked = { asked_by: null, message_id: "m1" };
+    const asked = { asked_by: "eve", known: true, message_id: "m1" };
     const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
     expect(await submitDraft(api.deps, input, asked)).toMatchObject({ proposer: "llm:m1" });
     const claimed = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
@@ -280,4 +280,60 @@ describe("at the apply", () => {
     const { change_id } = await api.propose({ target: "ui.other" });
     return decide(api, ANA, "approve", { change_id, approver: ana });
   };
+});
+
+describe("nobody is locked out by a consent that counts no more", () => {
+  test("a passkey whose pages were moved may consent again, and the page says that it must", async () => {
+    const api = await under({}, { [ana]: person(ANA) });
+    const { change_id } = await api.propose();
+    await decide(api, ANA, "approve", { change_id, approver: ana });
+    const origins = ["https://console.gov.acme.example"];
+    const moved = await now(api, { [ana]: { kind: "person", keys: [{ ...ANA.key, origins }] } });
+    expect(await moved.act("apply", change_id)).toMatchObject(refused("consent_incomplete"));
+    const page = await moved.change(change_id);
+    expect(page.missing).toMatchObject([{ count: 1 }]);
+    expect(page.gates).toContainEqual(expect.objectContaining({ gate: "consent", state: "block" }));
+    const statement = await statementOf(moved, { decision: "approve", change_id, approver: ana });
+    const { at } = JSON.parse(statement);
+    const proof = JSON.stringify(ANA.sign(statement, { origin: origins[0]! }));
+    expect((await moved.post("approve", { change_id, approver: ana, proof, at })).status).toBe(200);
+    expect((await moved.act("apply", change_id)).status).toBe(200);
+  });
+
+  test("two consents of one name at one moment are told apart by their keys", async () => {
+    const [before, after] = [passkey(), passkey()];
+    const api = await under({}, { [ana]: person(before) });
+    const { change_id } = await api.propose();
+    api.deps.clock.advance(-3600 * SECOND);
+    await decide(api, before, "approve", { change_id, approver: ana });
+    const rotated = await now(api, { [ana]: person(after) });
+    expect((await decide(rotated, after, "approve", { change_id, approver: ana })).status).toBe(200);
+    expect((await rotated.act("apply", change_id)).status).toBe(200);
+  });
+});
+
+test("an RSA key in another encoding is no key: it could stand under two names", async () => {
+  const pen = passkey("RS256");
+  const spki = Buffer.from(pen.key.public_key, "base64url");
+  const bits = spki.subarray(19);
+  const longer = Buffer.concat([spki.subarray(4, 19), Buffer.from([3, 0x83, 0]), bits.subarray(2)]);
+  const whole = Buffer.concat([Buffer.from([0x30, 0x82, longer.length >> 8, longer.length & 255]), longer]);
+  const public_key = whole.toString("base64url");
+  const bo = { kind: "person", keys: [{ ...pen.key, credential_id: "AAAA", public_key }] };
+  await expect(under({}, { [ana]: person(pen), bo })).rejects.toThrow(/principals\.bo\.keys\.0\.public_key/);
+  await expect(under({}, { [ana]: person(pen) })).resolves.toBeDefined();
+});
+
+test("a draft has somebody behind it where nobody may approve their own, whom the proxy names where all is signed", async () => {
+  const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
+  const draft = (api: Core, asked_by: string | null, known = false) =>
+    submitDraft(api.deps, input, { asked_by, known, message_id: "m1" });
+  const unsigned = await core({ intent: { policy: { self_approval: false } } });
+  await expect(draft(unsigned, null)).rejects.toMatchObject({ code: "proposer_unknown" });
+  expect(await draft(unsigned, "zed")).toMatchObject({ asked_by: "zed" });
+  const signed = await under({ self_approval: false });
+  await expect(draft(signed, null)).rejects.toMatchObject({ code: "proposer_unknown" });
+  await expect(draft(signed, "zed")).rejects.toMatchObject({ code: "proposer_unknown" });
+  expect(await draft(signed, ana, true)).toMatchObject({ asked_by: ana });
+  expect(await draft(await under(), null)).toMatchObject({ proposer: "llm:m1" });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gather, PAGE_CHARACTERS } from "../../../lib/kit/gather.ts";
+import { gather, PAGE_BYTES } from "../../../lib/kit/gather.ts";
 
 const rowsOf = (sizes: readonly number[]) => sizes.map((size, id) => ({ id, size }));
 
@@ -49,7 +49,7 @@ test("a filter looks at so many, and stops where the page is full", async () => 
 
 test("large records end a page at a mebibyte, and not many more are read than are shown", async () => {
   const large = await gathered(Array(2000).fill(60_000), { limit: 1000 });
-  expect(large).toEqual({ shown: Math.ceil(PAGE_CHARACTERS / 60_000), last: 17, ended: false, read: 100 });
+  expect(large).toEqual({ shown: Math.ceil(PAGE_BYTES / 60_000), last: 17, ended: false, read: 100 });
   expect(await gathered([3_000_000, 1], { limit: 5 })).toMatchObject({ shown: 1, last: 0 });
   const later = await gathered([...Array(100).fill(10), ...Array(2000).fill(60_000)], { limit: 1000 });
   expect(later.shown).toBe(118);

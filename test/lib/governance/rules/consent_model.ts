@@ -49,16 +49,25 @@ const plain = (name: string): string => name.trim().toLowerCase();
 
 /** Whether all consents that today's rules ask for are there. */
 export const isComplete = (change: Modelled, rules: Rules): boolean =>
-  emergencyStands(change, rules) || ordinaryStands(change, rules);
+  isUrgent(change, rules) || ordinaryStands(change, rules);
 
-function ordinaryStands(change: Modelled, rules: Rules): boolean {
+/** An emergency is one that somebody reviews. */
+const isUrgent = (change: Modelled, rules: Rules): boolean =>
+  change.review !== "none" && emergencyStands(change, rules);
+
+const ordinaryStands = (change: Modelled, rules: Rules): boolean => lacking(change, rules) === 0;
+
+/** How many consents today's rules still ask for, each rule by itself. */
+function lacking(change: Modelled, rules: Rules): number {
   const names = new Set(change.given.filter(({ emergency }) => !emergency).map(({ name }) => plain(name)));
   if (!rules.self_approval) names.delete(plain(change.proposer));
   const quorum = [...names].filter((name) => !rules.approvers || rules.approvers.includes(name));
-  if (quorum.length < Math.max(change.required, rules.required)) return false;
-  return rules.owners.every(
-    ({ target, approvers, required }) =>
-      target !== change.target || approvers.filter((name) => names.has(name)).length >= required,
+  const owned = rules.owners
+    .filter(({ target }) => target === change.target)
+    .map(({ approvers, required }) => required - approvers.filter((name) => names.has(name)).length);
+  return [Math.max(change.required, rules.required) - quorum.length, ...owned].reduce(
+    (sum, count) => sum + Math.max(0, count),
+    0,
   );
 }
 
@@ -88,13 +97,14 @@ export function answer(
   const close = (resolution: string): Modelled => ({ ...change, status: "denied", resolution });
   switch (what) {
     case "approve": {
-      const lacks = emergency ? !emergencyStands(change, rules) : !isComplete(change, rules);
+      const lacks = emergency ? !isUrgent(change, rules) : !isComplete(change, rules);
       if (status !== "pending_consent" && !(status === "approved" && lacks)) return "illegal_transition";
       if (emergency && !rules.break_glass?.approvers.includes(name)) return "not_an_approver";
       if (!emergency && !mayDecide(name, change, rules)) return "not_an_approver";
       if (isOwn) return "self_approval_forbidden";
       if (change.given.some((one) => plain(one.name) === name && one.emergency === emergency)) return "already_decided";
       const after = { ...change, given: [...change.given, { name: given, emergency }] };
+      if (!emergency && lacking(after, rules) === lacking(change, rules)) return "not_an_approver";
       const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
       if (status === "pending_consent" && !reached) return after;
       const review = emergency && reached && change.review !== "due" ? "due" : change.review;
@@ -121,7 +131,7 @@ export function answer(
       if (rules.forbidden === change.target) return "forbidden_target";
       if (!isComplete(change, rules)) return "consent_incomplete";
       if (rules.on_stale === "block" && change.seen !== holds) return "target_moved";
-      if (!emergencyStands(change, rules)) {
+      if (!isUrgent(change, rules)) {
         if (world.frozen) return "frozen";
         if (rules.denied.some(([from, to]) => from <= now && now < to)) return "outside_window";
       }
