@@ -25,4 +25,4 @@ if (!LONG) httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "
 // What differs is the event and how it holds a body.
 const OF_AN_EVENT: Section[] = ["life", "bodies", "preconditions"];
 if (LONG) httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
-if (!LONG) httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));
+if (LONG) httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));

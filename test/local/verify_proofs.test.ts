@@ -125,7 +125,7 @@ const signed = (): number[] =>
 
 test("a rewritten log whose facts are not those that were signed is bad, with a policy and without", async () => {
   const given = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
-  const consents = LONG ? given : [given[0]!, given[4]!];
+  const consents = LONG ? given : [given[4]!];
   const logs = consents.flatMap((index) =>
     ["note", "approver", "digest", "manifest_hash", "decision", "statement"].map((field) =>
       edited(index, (detail) => ({ ...detail, [field]: field === "decision" ? "denied" : `${detail[field]}x` })),

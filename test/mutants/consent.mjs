@@ -31,14 +31,14 @@ export const consent = [
     file: "lib/governance/operation/begin.ts",
     find: 'if (operation === "apply" && overdueStep(change, product.intent.policy, now))',
     replace: "if (overdueStep === undefined)",
-    tests: ["test/lib/governance/operation/silent_host.test.ts"],
+    tests: ["test/lib/governance/operation/looking_on.test.ts"],
   },
   {
     name: "a dry run settles what a crash left",
     file: "lib/governance/operation/begin.ts",
     find: "if (lease && input.dry_run) throw",
     replace: "if (false) throw",
-    tests: ["test/lib/governance/operation/silent_host.test.ts"],
+    tests: ["test/lib/governance/operation/looking_on.test.ts"],
   },
   {
     name: "whoever asks a model for a draft may approve it",

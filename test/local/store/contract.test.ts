@@ -4,6 +4,7 @@ import { nodeFiles } from "../../../local/store/files.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
 import type { Subject } from "../../contract/store_cases.ts";
 import { storeContract } from "../../contract/store_contract.ts";
+import { LONG } from "../../support/length.ts";
 import { heldSyncs } from "./faults.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
@@ -33,8 +34,11 @@ const abilities = ["reopen", "stall", "syncs"] as const;
 const few = 3;
 const large = 64 * 1024 * 1024;
 
-storeContract("the file store", () => subject(LAYOUT, large), abilities);
-storeContract("the file store, with collections held in memory", () => subject(inMemory, large), abilities);
-storeContract("the file store, with what was used last in memory", () => subject(LAYOUT, large, 1024), abilities);
-storeContract("the file store, with little of that", () => subject(LAYOUT, large, few), abilities);
-storeContract("the file store, with a new journal file every few commits", () => subject(LAYOUT, 2000), abilities);
+if (LONG) {
+  storeContract("the file store, with little of that", () => subject(LAYOUT, large, few), abilities);
+} else {
+  storeContract("the file store", () => subject(LAYOUT, large), abilities);
+  storeContract("the file store, with collections held in memory", () => subject(inMemory, large), abilities);
+  storeContract("the file store, with what was used last in memory", () => subject(LAYOUT, large, 1024), abilities);
+  storeContract("the file store, with a new journal file every few commits", () => subject(LAYOUT, 2000), abilities);
+}
