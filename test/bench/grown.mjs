@@ -45,8 +45,9 @@ export async function grown({ changes, live, rounds, requests }) {
     }
     return median(ratios);
   };
-  const reads = await ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
+  // Proposals first: a service that was just started has none of its newest entries in memory yet.
   const proposals = await ratio({ request: () => followUp, expected: 201, count: requests });
+  const reads = await ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
 
   const log = join(folder, "audit.jsonl");
   const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);

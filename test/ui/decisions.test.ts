@@ -117,7 +117,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     },
   );
 
-  inShort(test)("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
+  inLong(test)("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
     const id = await service.propose({ risk: "high" });
     const ana = await open({ name: "ana", token: TOKEN });
     for (const heard of ["**/api/events", "**/api/product/identity"]) await ana.route(heard, (route) => route.abort());
@@ -245,7 +245,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
   });
 
-  inShort(test)(
+  inLong(test)(
     "the service stopped and back: the page says so, keeps what it showed, and is fresh again by itself",
     async () => {
       const id = await service.propose({ target: "limits.restart" });
