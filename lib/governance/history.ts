@@ -4,7 +4,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { Reads } from "../store/store.ts";
 import { eventOf } from "./rules/event.ts";
 import type { ChangeState } from "./rules/record.ts";
-import { evolve } from "./rules/state_machine.ts";
+import { evolve } from "./rules/evolve.ts";
 
 /** Folds entries; undefined where one is missing, is about another change than the first, or does not follow. */
 export function foldOf(entries: readonly (AuditEntry | undefined)[]): ChangeState | undefined {

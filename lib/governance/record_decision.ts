@@ -12,7 +12,7 @@ import { readLease, requireIdle } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
 import { overdueStep } from "./rules/policy.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { allowedActions } from "./rules/state_machine.ts";
+import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */

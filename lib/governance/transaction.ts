@@ -16,7 +16,8 @@ import { isReviewDue } from "./rules/break_glass.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";
-import { decide, evolve } from "./rules/state_machine.ts";
+import { evolve } from "./rules/evolve.ts";
+import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** What a governed decision may use. */

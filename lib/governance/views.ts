@@ -15,7 +15,7 @@ import { type Missing, missingConsents } from "./rules/missing.ts";
 import { overdueStep } from "./rules/policy.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { allowedActions } from "./rules/state_machine.ts";
+import { allowedActions } from "./rules/transitions.ts";
 
 /** A change, and what is to be known before one decides on it. */
 export interface ChangeView extends Change {

@@ -202,14 +202,14 @@ export const consent = [
   },
   {
     name: "an approved change that lacks consents takes no more",
-    file: machine,
+    file: "lib/governance/rules/transitions.ts",
     find: "return missingConsents(change, intent).length > 0;",
     replace: "return false;",
     tests: OWNERS,
   },
   {
     name: "an approved change takes consents for ever",
-    file: machine,
+    file: "lib/governance/rules/transitions.ts",
     find: "return missingConsents(change, intent).length > 0;",
     replace: "return true;",
     tests: OWNERS,

@@ -4,7 +4,7 @@ const MACHINE = ["test/lib/governance/rules/state_machine.test.ts"];
 const RECONCILE = ["test/lib/governance/reconcile.test.ts"];
 const TAMPERING = ["test/lib/governance/tampering.test.ts"];
 const machine = { file: "lib/governance/rules/state_machine.ts", tests: MACHINE };
-const told = { ...machine, tests: [...MACHINE, ...RECONCILE] };
+const told = { file: "lib/governance/rules/evolve.ts", tests: [...MACHINE, ...RECONCILE] };
 const decision = { ...machine, tests: ["test/contract/http.test.ts"], only: "bare handlers consent" };
 const record = { file: "lib/governance/rules/record.ts", tests: RECONCILE };
 const reconcile = { file: "lib/governance/reconcile.ts", tests: RECONCILE };
@@ -16,6 +16,7 @@ export const stateMachine = [
   {
     ...machine,
     name: "a change may be applied before it is approved",
+    file: "lib/governance/rules/transitions.ts",
     find: 'apply: { from: ["approved"],',
     replace: 'apply: { from: ["approved", "pending_consent"],',
     grave: true,
@@ -23,18 +24,21 @@ export const stateMachine = [
   {
     ...machine,
     name: "a denied change may be approved",
+    file: "lib/governance/rules/transitions.ts",
     find: 'approve: { from: ["proposed", "pending_consent"],',
     replace: 'approve: { from: ["proposed", "pending_consent", "denied"],',
   },
   {
     ...machine,
     name: "what was not applied may be rolled back",
+    file: "lib/governance/rules/transitions.ts",
     find: 'rollback: { from: ["applied"],',
     replace: 'rollback: { from: ["applied", "approved"],',
   },
   {
     ...machine,
     name: "what is approved may be withdrawn",
+    file: "lib/governance/rules/transitions.ts",
     find: 'withdraw: { from: ["pending_consent"],',
     replace: 'withdraw: { from: ["pending_consent", "approved"],',
   },
@@ -105,6 +109,7 @@ export const stateMachine = [
   {
     ...machine,
     name: "an entry of another change is one of this",
+    file: "lib/governance/rules/evolve.ts",
     find: "if (change_id !== change.change_id || ",
     replace: "if (",
     tests: [...MACHINE, ...TAMPERING],

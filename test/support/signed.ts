@@ -3,7 +3,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { changeOf } from "../../lib/governance/rules/record.ts";
 import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
 import type { Proof } from "../../lib/governance/rules/proof.ts";
-import { evolve } from "../../lib/governance/rules/state_machine.ts";
+import { evolve } from "../../lib/governance/rules/evolve.ts";
 import type { Client, Reply } from "./client.ts";
 import type { TestDeps } from "./deps.ts";
 import type { Fields } from "./requests.ts";

@@ -5,7 +5,8 @@ import { requiredApprovers, tierOf } from "../../lib/governance/rules/policy.ts"
 import { KINDS, RISKS, TIERS } from "../../lib/governance/rules/change.ts";
 import { serviceItself } from "../../lib/governance/rules/actor.ts";
 import type { Command } from "../../lib/governance/rules/command.ts";
-import { allowedActions, decide } from "../../lib/governance/rules/state_machine.ts";
+import { decide } from "../../lib/governance/rules/state_machine.ts";
+import { allowedActions } from "../../lib/governance/rules/transitions.ts";
 import { STATUSES } from "../../lib/governance/rules/change.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry.ts";
 import { sha256 } from "../../local/node_ports.ts";

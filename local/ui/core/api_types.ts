@@ -25,7 +25,7 @@ export type { AuditPage } from "../../../lib/audit/page.ts";
 export type { Change, Kind, Risk, Status, Tier } from "../../../lib/governance/rules/change.ts";
 export type { Gate } from "../../../lib/governance/rules/gates.ts";
 export type { Outcome, Verdict } from "../../../lib/governance/rules/outcome.ts";
-export type { Action } from "../../../lib/governance/rules/state_machine.ts";
+export type { Action } from "../../../lib/governance/rules/transitions.ts";
 export type { State } from "../../../lib/pulse/state.ts";
 export type {
   ActionName,

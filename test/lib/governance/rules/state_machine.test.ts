@@ -6,7 +6,9 @@ import { type Change, STATUSES, type Status } from "../../../../lib/governance/r
 import type { Command, Context, ProposeInput } from "../../../../lib/governance/rules/command.ts";
 import { type ChangeEvent, eventOf } from "../../../../lib/governance/rules/event.ts";
 import { type ChangeRecord, differences, changeOf } from "../../../../lib/governance/rules/record.ts";
-import { allowedActions, decide, evolve, requireOperable } from "../../../../lib/governance/rules/state_machine.ts";
+import { evolve } from "../../../../lib/governance/rules/evolve.ts";
+import { decide, requireOperable } from "../../../../lib/governance/rules/state_machine.ts";
+import { allowedActions } from "../../../../lib/governance/rules/transitions.ts";
 import { intentOf, type Manifest } from "../../../support/intents.ts";
 import { numbers } from "../../../support/numbers.ts";
 

@@ -1,0 +1,138 @@
+/**
+ * What an event does to a change: the only place that says so, so that a stored record, a check of the log and a recount
+ * cannot differ. Pure.
+ */
+import { HOUR_MS } from "../../kit/days.ts";
+import { isReviewDue } from "./break_glass.ts";
+import type { Status } from "./change.ts";
+import type { Operation } from "./command.ts";
+import type { ChangeEvent } from "./event.ts";
+import type { Applied, ChangeState, Lifecycle } from "./record.ts";
+import { isFrom, type Step } from "./transitions.ts";
+
+const STEP_OF_DECISION: ReadonlyMap<unknown, Step> = new Map([
+  ["approved", "approve"],
+  ["denied", "deny"],
+  ["withdrawn", "withdraw"],
+  ["expired", "expire"],
+  ["revoked", "revoke"],
+  ["lapsed", "lapse"],
+]);
+
+const OPERATION_OF_EVENT: ReadonlyMap<string, Operation> = new Map([
+  ["change_applied", "apply"],
+  ["change_apply_failed", "apply"],
+  ["change_rolled_back", "rollback"],
+  ["change_rollback_failed", "rollback"],
+  ["change_drifted", "rollback"],
+]);
+
+/** The change after one more event; undefined where the event does not follow from those before it. */
+export function evolve(state: ChangeState | undefined, event: ChangeEvent): ChangeState | undefined {
+  const { id, event_type, change_id, detail } = event;
+  if (!state) return event_type === "change_proposed" ? proposed(event) : undefined;
+  const { change } = state;
+  if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
+  if (event_type === "emergency_reviewed") return reviewed(state, event);
+  const isConsent = event_type === "consent_decision";
+  const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
+  if (!step || !mayFollow(step, change.status, event)) return undefined;
+  const moved = isConsent ? consented(change, event) : operated(event);
+  if (!moved) return undefined;
+  return {
+    change: { ...change, ...moved, revision: change.revision + 1 },
+    audit: [...state.audit, id],
+    applied: event_type === "change_applied" ? appliedBy(event) : state.applied,
+    ...ownerSeen(state, event),
+  };
+}
+
+function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+  const { change } = state;
+  const { verdict, approver = null, note = null } = detail;
+  if (!isReviewDue(change) || !verdict) return undefined;
+  const review = { ...change.review!, verdict, approver, note, at };
+  return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
+}
+
+/** A decision on an approved change says so: no other is one. */
+function mayFollow(step: Step, status: Status, { event_type, detail: { from } }: ChangeEvent): boolean {
+  const isFurther = event_type === "consent_decision" && status === "approved";
+  if (isFurther !== (from !== undefined)) return false;
+  return isFrom(step, status) || (isFurther && step === "approve" && from === status);
+}
+
+function proposed({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {
+  const minor = detail.tier === "minor";
+  const status = minor ? "approved" : "pending_consent";
+  if (detail.status !== status || detail.digest === undefined) return undefined;
+  const change: Lifecycle = {
+    change_id,
+    ...(detail.proposer_kind === undefined ? {} : { proposer_kind: detail.proposer_kind }),
+    ...(detail.asked_by === undefined ? {} : { asked_by: detail.asked_by }),
+    status,
+    resolution: null,
+    created_at: timestamp,
+    approver: detail.approver ?? null,
+    approval_note: null,
+    approvals: [],
+    required_approvers: detail.required_approvers ?? 1,
+    decided_at: minor ? timestamp : null,
+    applied_at: null,
+    rolled_back_at: null,
+    ...(detail.supersedes === undefined ? {} : { supersedes: detail.supersedes }),
+    digest: detail.digest,
+    revision: 1,
+  };
+  return { change, audit: [id], applied: null, ...(minor ? ownerSeen({}, { detail }) : {}) };
+}
+
+/** The intent may have asked for more consents than when the change was proposed; fewer never suffice. */
+function consented(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
+  const { decision, approver = null, note = null } = detail;
+  const last = { approver, approval_note: note };
+  if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
+  const signature = detail.key === undefined ? {} : { key: detail.key };
+  const emergency = detail.emergency ? ({ emergency: true } as const) : {};
+  const approvals = [
+    ...change.approvals,
+    { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
+  ];
+  const ordinary = approvals.filter((approval) => !approval.emergency).length;
+  const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
+  const given = { ...last, approvals, ...reviewBy(change, at, detail) };
+  if (change.status === "approved") return status === "approved" ? given : undefined;
+  if (status !== "approved") return given;
+  if (ordinary < change.required_approvers && !given.review) return undefined;
+  return { ...given, status: "approved", decided_at: at };
+}
+
+/** The review that an emergency's quorum makes due. */
+function reviewBy(
+  { review }: Lifecycle,
+  at: string,
+  { emergency, review_hours }: ChangeEvent["detail"],
+): Pick<Lifecycle, "review"> {
+  if (!emergency || review_hours === undefined || review?.verdict === null) return {};
+  const due_at = new Date(Date.parse(at) + review_hours * HOUR_MS).toISOString();
+  return { review: { due_at, verdict: null, approver: null, note: null, at: null } };
+}
+
+/** Whose change the target held at the last approval, as far as the log says it. */
+function ownerSeen(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
+  const { target_owner = state.target_owner } = detail;
+  return target_owner === undefined ? {} : { target_owner };
+}
+
+function operated({ event_type, timestamp }: ChangeEvent): Partial<Lifecycle> {
+  if (event_type === "change_applied") return { status: "applied", applied_at: timestamp };
+  if (event_type === "change_rolled_back") return { status: "rolled_back", rolled_back_at: timestamp };
+  return {};
+}
+
+const appliedBy = ({ id, timestamp, detail: { kpis, previous_digest } }: ChangeEvent): Applied => ({
+  entry: id,
+  at: timestamp,
+  kpis: kpis ?? null,
+  ...(previous_digest === undefined ? {} : { previous_digest }),
+});

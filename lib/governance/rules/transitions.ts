@@ -1,0 +1,50 @@
+/** The state table of a change: which steps its status allows, and where they lead. */
+import { AppError } from "../../kit/errors.ts";
+import type { Change, Status } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { missingConsents } from "./missing.ts";
+
+/** The state table of the specification, and what takes a consent back. */
+const TABLE = {
+  approve: { from: ["proposed", "pending_consent"], to: "approved" },
+  deny: { from: ["pending_consent"], to: "denied" },
+  withdraw: { from: ["pending_consent"], to: "denied" },
+  expire: { from: ["pending_consent"], to: "denied" },
+  lapse: { from: ["approved"], to: "denied" },
+  apply: { from: ["approved"], to: "applied" },
+  rollback: { from: ["applied"], to: "rolled_back" },
+  revoke: { from: ["pending_consent", "approved"], to: "denied" },
+} as const satisfies Record<string, { from: readonly Status[]; to: Status }>;
+
+/** A step of a change. */
+export type Step = keyof typeof TABLE;
+
+/** What may be asked of a change. */
+export type Action = Exclude<Step, "expire" | "lapse">;
+
+/** Whether the table has a step from a status. */
+export const isFrom = (step: Step, status: Status): boolean => (TABLE[step].from as readonly Status[]).includes(status);
+
+const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
+
+/** What may be asked of a change: what its status allows, and further consents while an approved one lacks some. */
+export function allowedActions(change: Change, intent: Intent): Action[] {
+  const may = (step: Step): boolean => {
+    if (step === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
+    return isFrom(step, change.status) && (step !== "revoke" || change.approvals.length > 0);
+  };
+  return (Object.keys(TABLE) as Step[]).filter(isAction).filter(may);
+}
+
+/** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
+export function transition(change: Change, step: Step, intent: Intent): Status {
+  const { change_id, status } = change;
+  const allowed = allowedActions(change, intent);
+  if (isAction(step) ? allowed.includes(step) : isFrom(step, status)) return TABLE[step].to;
+  const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
+  throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
+    change_id,
+    current_status: status,
+    allowed,
+  });
+}
