@@ -9,83 +9,41 @@ import type { Command } from "../../../../lib/governance/rules/command.ts";
 import { eventOf } from "../../../../lib/governance/rules/event.ts";
 import type { Freeze } from "../../../../lib/governance/rules/freeze.ts";
 import { holdsAt, refuseHeld } from "../../../../lib/governance/rules/hold.ts";
-import type { Intent } from "../../../../lib/governance/rules/intent.ts";
+import type { Intent, LoadedIntent } from "../../../../lib/governance/rules/intent.ts";
 import { missingConsents } from "../../../../lib/governance/rules/missing.ts";
 import { overdueStep } from "../../../../lib/governance/rules/policy.ts";
 import { changeOf, type ChangeRecord, differences } from "../../../../lib/governance/rules/record.ts";
 import { refuseMovedTarget } from "../../../../lib/governance/rules/stale_target.ts";
 import { evolve } from "../../../../lib/governance/rules/evolve.ts";
+import { keysOf, type Presented } from "../../../../lib/governance/rules/signing.ts";
 import { decide, requireOperable } from "../../../../lib/governance/rules/state_machine.ts";
-import { intentOf } from "../../../support/intents.ts";
 import { LONG } from "../../../support/length.ts";
 import { numbers } from "../../../support/numbers.ts";
-import { aged, answer, type Ask, isComplete, type Modelled, type Rules, type World } from "./consent_model.ts";
+import {
+  aged,
+  answer,
+  type Ask,
+  type Idea,
+  isComplete,
+  type Modelled,
+  proposed,
+  type Rules,
+  type World,
+} from "./consent_model.ts";
+import { randomRules, someKey, SPELT, TARGETS } from "./consent_world.ts";
 
-const NAMES = ["ana", "bo", "cy", "dee"];
-const SPELT = ["ana", "Ana ", "bo", "CY", "cy", "dee"];
-const TARGETS = ["a", "b"];
 const ASKS: Ask["what"][] = "approve approve approve approve deny withdraw revoke apply apply rollback review".split(
   " ",
 ) as Ask["what"][];
 const STEPS = 120;
 const CHANGES = 6;
-type Random = ReturnType<typeof numbers>;
-
-const some = (random: Random): string[] => NAMES.filter(() => random(2) === 0);
-
-function randomRules(random: Random, now: number): Rules {
-  const named = some(random);
-  const approvers = random(2) === 0 || named.length === 0 ? undefined : named;
-  const owning = some(random);
-  const urgent = some(random);
-  return {
-    approvers,
-    required: 1 + random(Math.min(3, approvers?.length ?? 3)),
-    self_approval: random(2) === 0,
-    owners:
-      random(2) === 0 || owning.length === 0
-        ? []
-        : [{ target: TARGETS[random(2)]!, approvers: owning, required: 1 + random(owning.length) }],
-    break_glass:
-      random(2) === 0 || urgent.length === 0 ? undefined : { approvers: urgent, required: 1 + random(urgent.length) },
-    forbidden: random(8) === 0 ? TARGETS[random(2)] : undefined,
-    on_stale: random(2) === 0 ? "block" : "report",
-    consent_ttl: random(3) === 0 ? 20 * HOUR_MS : undefined,
-    approval_ttl: random(3) === 0 ? 20 * HOUR_MS : undefined,
-    denied: random(3) === 0 ? [[now, now + (1 + random(5)) * HOUR_MS]] : [],
-  };
-}
-
 const iso = (ms: number): string => new Date(ms).toISOString();
-const hours = (ttl: number | undefined) => (ttl === undefined ? undefined : ttl / HOUR_MS);
-
-/** The same rules as an intent says them. */
-const intentOfRules = (rules: Rules) =>
-  intentOf({
-    policy: {
-      approvers: rules.approvers,
-      required_approvers: { standard: rules.required, major: rules.required },
-      self_approval: rules.self_approval,
-      owners: rules.owners.map(({ target, ...rest }) => ({ ...rest, targets: [target] })),
-      break_glass: rules.break_glass,
-      forbidden_targets: rules.forbidden ? [rules.forbidden] : [],
-      on_stale: rules.on_stale,
-      consent_ttl_hours: hours(rules.consent_ttl),
-      approval_ttl_hours: hours(rules.approval_ttl),
-      windows: { deny: rules.denied.map(([from, to]) => ({ from: iso(from), to: iso(to) })) },
-    },
-  });
 
 /** The pure rules, put together as a request meets them. */
 function machine() {
   const records = new Map<string, ChangeRecord>();
   const entries: Parameters<typeof eventOf>[0][] = [];
-  const enact = (
-    change_id: string,
-    command: Command,
-    { intent, manifest_hash }: ReturnType<typeof intentOf>,
-    at: number,
-  ) => {
+  const enact = (change_id: string, command: Command, { intent, manifest_hash }: LoadedIntent, at: number) => {
     const before = records.get(change_id);
     const actor = { actor: null, authenticated: null };
     const decided = decide(before?.change, command, { intent, manifest_hash, sha256: portableSha256, actor });
@@ -95,12 +53,24 @@ function machine() {
     if (!state) throw new Error(`${command.type} does not follow`);
     records.set(change_id, { ...state, change: changeOf(state, decided.content ?? before?.change) } as ChangeRecord);
   };
-  const commandOf = ({ what, name, emergency }: Ask, target_owner: string | null): Command => {
-    const note = "because";
-    if (what === "approve") return { type: what, name, note, emergency, target_owner };
-    if (what === "review") return { type: what, name, note, verdict: "accepted" };
+  const signatureOf = (name: string, key: string | undefined, { policy }: Intent): Presented | undefined => {
+    if (key === undefined) return undefined;
+    const known = keysOf(name, policy.signing).find(({ id }) => id === key);
+    if (!known) return { refused: "this key does not stand under the name" };
+    return { statement: "", proof: { type: "ssh", signature: "" }, key: known };
+  };
+  const commandOf = ({ what, name, emergency, key }: Ask, target_owner: string | null, intent: Intent): Command => {
+    const decided = { name, note: "because", signature: signatureOf(name, key, intent) };
+    if (what === "approve") return { type: what, ...decided, emergency, target_owner };
+    if (what === "review") return { type: what, ...decided, verdict: "accepted" };
     if (what === "apply" || what === "rollback") return { type: "succeed", operation: what, circumstance: {} };
-    return { type: what, name, note };
+    return { type: what, ...decided };
+  };
+  const proposalOf = ({ target, proposer, minor, key }: Idea, target_owner: string | null, intent: Intent): Command => {
+    const reach = minor ? ({ tier: "minor", affected_users: 0, risk: "low", reversible: true } as const) : {};
+    const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer, ...reach } as const;
+    const signature = signatureOf(proposer, key, intent);
+    return { type: "propose", input, minor_today: 0, target_owner, live: [], signature };
   };
   const admit = (
     change: Change,
@@ -114,52 +84,45 @@ function machine() {
     refuseMovedTarget({ before: target_owner, now: world.holds }, policy);
     if (!isEmergency(change, intent)) refuseHeld(holdsAt(policy, freeze, world.now));
   };
-  return { records, entries, enact, commandOf, admit };
+  return { records, entries, enact, commandOf, proposalOf, admit };
 }
 
 /** One history; gives the codes and statuses that it saw. */
 function live(seed: number, seen: Set<string>): void {
   const random = numbers(seed * 7919);
-  const { records, entries, enact, commandOf, admit } = machine();
+  const { records, entries, enact, commandOf, proposalOf, admit } = machine();
   const model = new Map<string, Modelled>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
   let now = Date.UTC(2026, 0, 2);
-  let rules = randomRules(random, now);
-  let loaded = intentOfRules(rules);
+  let { rules, loaded } = randomRules(random, now);
   let freeze: Freeze | undefined;
   for (let step = 0; step < STEPS; step++) {
     const what = `seed ${seed}, step ${step}`;
     const chance = random(16);
-    if (chance === 0) loaded = intentOfRules((rules = randomRules(random, now)));
+    if (chance === 0) ({ rules, loaded } = randomRules(random, now));
     else if (chance === 1) now += random(12) * HOUR_MS;
     else if (chance === 2) {
       const until = random(2) === 0 ? iso(now + 3 * HOUR_MS) : null;
       freeze = freeze ? undefined : { actor: "ops", note: "", until, at: iso(now), entry: 0 };
     } else if (model.size === 0 || (chance < 5 && model.size < CHANGES)) {
-      const target = TARGETS[random(2)]!;
-      if (target === rules.forbidden) continue;
-      const change_id = `chg_${model.size}`;
       const proposer = SPELT[random(SPELT.length)]!;
-      const input = { tenant_id: "t1", kind: "config", target, summary: "s", proposer } as const;
-      enact(change_id, { type: "propose", input, minor_today: 0, live: [] }, loaded, now);
-      model.set(change_id, {
-        target,
-        proposer,
-        required: rules.required,
-        status: "pending_consent",
-        resolution: null,
-        created: now,
-        approved: 0,
-        given: [],
-        seen: null,
-        review: "none",
-      });
+      const target = TARGETS[random(2)]!;
+      const idea: Idea = { target, proposer, minor: random(3) === 0, key: someKey(proposer, rules, random) };
+      const change_id = `chg_${model.size}`;
+      const holds = applied.get(target)!.at(-1) ?? null;
+      const expected = proposed(idea, { rules, now, frozen: false, holds });
+      const told = refusalOf(() => enact(change_id, proposalOf(idea, holds, loaded.intent), loaded, now));
+      expect(told, `${what}: a proposal by ${proposer}`).toBe(typeof expected === "string" ? expected : undefined);
+      if (typeof expected === "string") seen.add(expected);
+      else model.set(change_id, expected);
     } else {
       const change_id = `chg_${random(model.size)}`;
+      const name = SPELT[random(SPELT.length)]!;
       const ask: Ask = {
         what: ASKS[random(ASKS.length)]!,
-        name: SPELT[random(SPELT.length)]!,
+        name,
         emergency: random(3) === 0,
+        key: someKey(name, rules, random),
       };
       const { target } = model.get(change_id)!;
       const places = applied.get(target)!;
@@ -171,14 +134,10 @@ function live(seed: number, seen: Set<string>): void {
       const before = aged(model.get(change_id)!, world);
       const expected = answer(before, ask, world);
       const { change, target_owner } = records.get(change_id)!;
-      let told: string | undefined;
-      try {
+      const told = refusalOf(() => {
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
-        enact(change_id, commandOf(ask, world.holds), loaded, now);
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        told = error.code;
-      }
+        enact(change_id, commandOf(ask, world.holds, loaded.intent), loaded, now);
+      });
       expect(told, `${what}: ${ask.what} by ${ask.name}`).toBe(typeof expected === "string" ? expected : undefined);
       const after = typeof expected === "string" ? before : expected;
       model.set(change_id, after);
@@ -196,10 +155,19 @@ function live(seed: number, seen: Set<string>): void {
   }
 }
 
+function refusalOf(step: () => void): string | undefined {
+  try {
+    step();
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+}
+
 function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, what: string): void {
   expect([change.status, change.resolution], what).toEqual([model.status, model.resolution]);
-  expect(change.approvals.map(({ approver, emergency = false }) => [approver, emergency])).toEqual(
-    model.given.map(({ name, emergency }) => [name, emergency]),
+  expect(change.approvals.map(({ approver, emergency = false, key }) => [approver, emergency, key])).toEqual(
+    model.given.map(({ name, emergency, key }) => [name, emergency, key]),
   );
   expect(missingConsents(change, intent).length === 0, what).toBe(isComplete(model, rules));
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
@@ -216,6 +184,7 @@ test(`the state machine and the model agree in histories ${FIRST} to ${LAST}`, {
       ...["pending_consent", "approved", "applied", "rolled_back", "denied", "withdrawn", "revoked"],
       ...["expired", "lapsed"],
       ...["illegal_transition", "not_an_approver", "self_approval_forbidden", "already_decided", "not_the_proposer"],
+      ...["proof_required", "proof_invalid", "proposer_unknown"],
       ...["forbidden_target", "consent_incomplete", "target_moved", "frozen", "outside_window"],
     ].sort(),
   );

@@ -8,32 +8,46 @@ export interface Rules {
   owners: { target: string; approvers: string[]; required: number }[];
   break_glass: { approvers: string[]; required: number } | undefined;
   forbidden: string | undefined;
+  /** Whether a change that says it is minor is, where its target has no owners. */
+  minor: boolean;
   on_stale: "report" | "block";
   consent_ttl: number | undefined;
   approval_ttl: number | undefined;
   denied: [from: number, to: number][];
+  /** The key that stands under a name, for those who have one. */
+  keys: Readonly<Record<string, string>>;
+  signed_only: boolean;
 }
 
 /** A change as the model keeps it. */
 export interface Modelled {
   target: string;
   proposer: string;
+  /** Consents of the tier when it was proposed; none: a minor change. */
   required: number;
   status: "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
   resolution: string | null;
   created: number;
   approved: number;
-  given: { name: string; emergency: boolean }[];
+  given: Given[];
   /** Whose change the target held at the last approval. */
   seen: string | null;
   review: "none" | "due" | "given";
 }
 
-/** What is asked, and by whom. */
+/** A consent, and the key it was signed with. */
+interface Given {
+  name: string;
+  emergency: boolean;
+  key: string | undefined;
+}
+
+/** What is asked, by whom, and the key it is signed with. */
 export interface Ask {
   what: "approve" | "deny" | "withdraw" | "revoke" | "apply" | "rollback" | "review";
   name: string;
   emergency?: boolean;
+  key?: string | undefined;
 }
 
 /** What is so beside the change. */
@@ -47,6 +61,22 @@ export interface World {
 
 const plain = (name: string): string => name.trim().toLowerCase();
 
+const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed_only || plain(name) in keys;
+
+/** Whether a consent is signed as it has to be today. */
+const counts = ({ name, key }: Given, rules: Rules): boolean =>
+  !mustSign(name, rules) || (key !== undefined && rules.keys[plain(name)] === key);
+
+/** What is wrong with a signature, or with there being none. */
+function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
+  if (key !== undefined) return rules.keys[plain(name)] === key ? undefined : "proof_invalid";
+  if (what === "withdraw") {
+    if (plain(name) in rules.keys) return "proof_required";
+    return rules.signed_only && !rules.self_approval ? "proposer_unknown" : undefined;
+  }
+  return mustSign(name, rules) ? "proof_required" : undefined;
+}
+
 /** Whether all consents that today's rules ask for are there. */
 export const isComplete = (change: Modelled, rules: Rules): boolean =>
   isUrgent(change, rules) || ordinaryStands(change, rules);
@@ -59,21 +89,23 @@ const ordinaryStands = (change: Modelled, rules: Rules): boolean => lacking(chan
 
 /** How many consents today's rules still ask for, each rule by itself. */
 function lacking(change: Modelled, rules: Rules): number {
-  const names = new Set(change.given.filter(({ emergency }) => !emergency).map(({ name }) => plain(name)));
+  const names = new Set(standing(change, rules, false));
   if (!rules.self_approval) names.delete(plain(change.proposer));
   const quorum = [...names].filter((name) => !rules.approvers || rules.approvers.includes(name));
   const owned = rules.owners
     .filter(({ target }) => target === change.target)
     .map(({ approvers, required }) => required - approvers.filter((name) => names.has(name)).length);
-  return [Math.max(change.required, rules.required) - quorum.length, ...owned].reduce(
-    (sum, count) => sum + Math.max(0, count),
-    0,
-  );
+  const needed = change.required === 0 ? 0 : Math.max(change.required, rules.required);
+  return [needed - quorum.length, ...owned].reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
-function emergencyStands(change: Modelled, { break_glass, self_approval }: Rules): boolean {
+const standing = (change: Modelled, rules: Rules, urgent: boolean): string[] =>
+  change.given.filter((given) => given.emergency === urgent && counts(given, rules)).map(({ name }) => plain(name));
+
+function emergencyStands(change: Modelled, rules: Rules): boolean {
+  const { break_glass, self_approval } = rules;
   if (!break_glass) return false;
-  const names = new Set(change.given.filter(({ emergency }) => emergency).map(({ name }) => plain(name)));
+  const names = new Set(standing(change, rules, true));
   if (!self_approval) names.delete(plain(change.proposer));
   return break_glass.approvers.filter((name) => names.has(name)).length >= break_glass.required;
 }
@@ -83,18 +115,44 @@ const mayDecide = (name: string, { target }: Modelled, rules: Rules): boolean =>
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => owner.target === target && owner.approvers.includes(name));
 
+/** What is proposed, by whom, and the key it is signed with. */
+export interface Idea {
+  target: string;
+  proposer: string;
+  minor: boolean;
+  key?: string | undefined;
+}
+
+/** The code of the refusal, or the new change. */
+export function proposed({ target, proposer, minor, key }: Idea, { rules, now, holds }: World): string | Modelled {
+  const isMinor = minor && rules.minor && !rules.owners.some((owner) => owner.target === target);
+  if (rules.forbidden === target) return "forbidden_target";
+  if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
+  if (key === undefined && !isMinor && rules.signed_only && !rules.self_approval) return "proposer_unknown";
+  return {
+    target,
+    proposer,
+    required: isMinor ? 0 : rules.required,
+    status: isMinor ? "approved" : "pending_consent",
+    resolution: null,
+    created: now,
+    approved: isMinor ? now : 0,
+    given: [],
+    seen: isMinor ? holds : null,
+    review: "none",
+  };
+}
+
 /** The code of the refusal, or what the change is then. */
-export function answer(
-  change: Modelled,
-  { what, name: given, emergency = false }: Ask,
-  world: World,
-): string | Modelled {
+export function answer(change: Modelled, ask: Ask, world: World): string | Modelled {
+  const { what, name: given, emergency = false, key } = ask;
   const { rules, now, holds } = world;
   const name = plain(given);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
   const isLive = change.status === "pending_consent" || change.status === "approved";
   const { status } = change;
-  const close = (resolution: string): Modelled => ({ ...change, status: "denied", resolution });
+  const signed = <T>(done: T): string | T => unsigned(ask, rules) ?? done;
+  const close = (resolution: string) => signed<Modelled>({ ...change, status: "denied", resolution });
   switch (what) {
     case "approve": {
       const lacks = emergency ? !isUrgent(change, rules) : !isComplete(change, rules);
@@ -102,20 +160,22 @@ export function answer(
       if (emergency && !rules.break_glass?.approvers.includes(name)) return "not_an_approver";
       if (!emergency && !mayDecide(name, change, rules)) return "not_an_approver";
       if (isOwn) return "self_approval_forbidden";
-      if (change.given.some((one) => plain(one.name) === name && one.emergency === emergency)) return "already_decided";
-      const after = { ...change, given: [...change.given, { name: given, emergency }] };
-      if (!emergency && lacking(after, rules) === lacking(change, rules)) return "not_an_approver";
+      if (standing(change, rules, emergency).includes(name)) return "already_decided";
+      const last = { name: given, emergency, key };
+      const after = { ...change, given: [...change.given, last] };
+      if (!emergency && counts(last, rules) && lacking(after, rules) === lacking(change, rules))
+        return "not_an_approver";
       const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
-      if (status === "pending_consent" && !reached) return after;
+      if (status === "pending_consent" && !reached) return signed(after);
       const review = emergency && reached && change.review !== "due" ? "due" : change.review;
       const sees = !emergency || reached;
-      return {
+      return signed<Modelled>({
         ...after,
         status: "approved",
         review,
         seen: sees ? holds : change.seen,
         approved: status === "approved" ? change.approved : now,
-      };
+      });
     }
     case "deny":
       if (status !== "pending_consent") return "illegal_transition";
