@@ -280,6 +280,12 @@ SPKI_RSA = bytes.fromhex("300d06092a864886f70d0101010500")
 ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?")
 PRESENT_AND_VERIFIED, BACKUP_ELIGIBLE, BACKED_UP = 5, 8, 16
 DECISIONS = {"approved": "approve", "denied": "deny", "withdrawn": "withdraw", "revoked": "revoke"}
+OTHERS = {
+    "change_proposed": "propose",
+    "emergency_reviewed": "review",
+    "service_frozen": "freeze",
+    "service_unfrozen": "unfreeze",
+}
 
 
 def url_bytes(text):
@@ -403,8 +409,9 @@ def is_signed_by_ssh(blob, signature, signed):
 
 
 def same_name(name):
-    """A name as it is compared: trimmed, NFKC, without case."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
+    """A name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma."""
+    lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
+    return " ".join(lower.split()).replace("\u03c2", "\u03c3")
 
 
 def read_policy(path):
@@ -416,31 +423,40 @@ def read_policy(path):
         raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
 
 
+def decision_of(entry, detail):
+    """Which decision an entry tells of, and whose."""
+    other = OTHERS.get(entry["event_type"])
+    if other:
+        return other, detail.get({"propose": "proposer", "review": "approver"}.get(other, "actor"))
+    emergency = detail.get("emergency") is True
+    return "approve_emergency" if emergency else DECISIONS.get(str(detail.get("decision"))), detail.get("approver")
+
+
 def statement_of(entry, detail):
     """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
-    proposal = entry["event_type"] == "change_proposed"
-    decision = DECISIONS.get(str(detail.get("decision")))
-    if proposal or detail.get("emergency") is True:
-        decision = "propose" if proposal else "approve_emergency"
-    approver = detail.get("proposer" if proposal else "approver")
+    decision, by = decision_of(entry, detail)
     try:
         at = json.loads(detail["statement"])["at"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None, None
-    if decision is None or not isinstance(approver, str):
+    if decision is None or not isinstance(by, str):
         return None, None
     facts = {
-        "approver": approver,
         "at": at,
-        **({} if proposal else {"change_id": entry["change_id"]}),
         "decision": decision,
-        "digest": detail.get("digest"),
         "manifest_hash": detail.get("manifest_hash"),
         "note": detail.get("note", ""),
         "origin": entry["origin"],
         "v": "countersign-consent/1",
     }
-    return json.dumps(facts, ensure_ascii=False, separators=(",", ":")), approver
+    if decision in ("freeze", "unfreeze"):
+        facts["actor"] = by
+        facts.update({} if detail.get("until") is None else {"until": detail["until"]})
+    else:
+        facts.update({"approver": by, "digest": detail.get("digest")})
+        facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
+        facts.update({"verdict": detail.get("verdict")} if decision == "review" else {})
+    return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 
 
 class Proofs:
@@ -448,13 +464,15 @@ class Proofs:
 
     def __init__(self, policy):
         self.policy = policy
-        self.counts = {"verified": 0, "as_named": 0, "not_checked": 0}
+        self.counts = {"verified": 0, "as_named": 0, "not_checked": 0, "unsigned": 0}
         self.named = {}
+        self.any_keys = policy is not None
 
     def check(self, entry, line):
         """What does not hold of an entry's proof, or None."""
         intent = entry["event_type"] == "intent_in_force"
-        if not intent and '"proof":' not in entry["detail"]:
+        may_sign = self.any_keys and (entry["event_type"] == "consent_decision" or entry["event_type"] in OTHERS)
+        if not intent and not may_sign and '"proof":' not in entry["detail"]:
             return None
         try:
             detail = json.loads(entry["detail"])
@@ -464,12 +482,24 @@ class Proofs:
             return None
         if intent and isinstance(detail.get("principals"), dict):
             principals = detail["principals"].items()
-            self.named[detail.get("manifest_hash")] = {same_name(name): one.get("keys", []) for name, one in principals}
-        message = self.judge(entry, detail) if "proof" in detail else None
+            keys = {same_name(name): one.get("keys", []) for name, one in principals}
+            self.named[detail.get("manifest_hash")] = keys
+            self.any_keys = self.any_keys or any(keys.values())
+        message = self.judge(entry, detail) if "proof" in detail else self.judge_unsigned(entry, detail)
         return message and {"line": line, "entry": entry["id"], "rule": "proof", "message": message}
 
+    def judge_unsigned(self, entry, detail):
+        """Why a decision had to be signed that is not; a trusted proxy's word is enough for proposals and withdrawals."""
+        decision, by = decision_of(entry, detail)
+        if decision in (None, "propose", "withdraw") or not isinstance(by, str):
+            return None
+        if self.named.get(detail.get("manifest_hash"), {}).get(same_name(by)):
+            return f"{by} has keys in the intent of this entry, and did not sign it"
+        self.counts["unsigned"] += 1 if self.policy and self.policy.get(same_name(by)) else 0
+        return None
+
     def judge(self, entry, detail):
-        statement, approver = statement_of(entry, detail)
+        statement, by = statement_of(entry, detail)
         if statement is None or detail.get("statement") != statement:
             return "its statement is not of this entry"
         proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
@@ -478,20 +508,20 @@ class Proofs:
         if not (is_assertion_of(statement, proof) if passkey else signer):
             return "its proof is not of its statement"
         if self.policy is not None:
-            keys = self.policy.get(same_name(approver), [])
+            keys = self.policy.get(same_name(by), [])
             if not any(
                 is_signed_by_passkey(proof, key) if passkey else key.get("public_key", "").split(" ")[1:2] == [signer]
                 for key in keys
             ):
-                return f"the policy lists no key of {approver} that made its proof"
+                return f"the policy lists no key of {by} that made its proof"
             self.counts["verified"] += 1
             return None
         identifier = detail.get("key")
         if signer:
             identifier = "SHA256:" + base64.b64encode(sha256(base64.b64decode(signer))).decode().rstrip("=")
-        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(approver), [])
+        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(by), [])
         if identifier != detail.get("key") or identifier not in keys:
-            return f"the log does not name its key as one of {approver}"
+            return f"the log does not name its key as one of {by}"
         self.counts["not_checked" if passkey else "as_named"] += 1
         return None
 
@@ -689,6 +719,7 @@ PROOFS = {
     "verified": "signed decisions that hold, with keys that the policy lists",
     "as_named": "signed decisions that hold, with a key as the log itself names it",
     "not_checked": "signed decisions not checked, since only a policy can tell their keys",
+    "unsigned": "decisions without a signature, by names whose keys the policy lists",
 }
 
 

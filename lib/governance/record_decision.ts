@@ -11,6 +11,7 @@ import { ownerOf } from "./records.ts";
 import { readLease, requireIdle } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
 import { overdueStep } from "./rules/policy.ts";
+import type { Verdict } from "./rules/change.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
@@ -57,20 +58,27 @@ export function recordDecision(
   });
 }
 
+/** What was found of an emergency consent afterwards, and by whom. */
+export interface ReviewInput extends ProofInput {
+  change_id: string;
+  approver: string;
+  verdict: Verdict;
+  note?: string | undefined;
+}
+
 /** Records what was found of an emergency consent afterwards. */
 export function recordReview(
   call: Call<GovernanceDeps>,
-  {
-    change_id,
-    approver,
-    verdict,
-    note = "",
-  }: { change_id: string; approver: string; verdict: "accepted" | "not_accepted"; note?: string | undefined },
+  { change_id, approver, verdict, note = "", proof, at }: ReviewInput,
 ): Promise<Answer> {
   return governed(call, async (transaction) => {
     const before = await transaction.change(change_id);
-    const command = { type: "review", name: approver, note, verdict } as const;
-    const { record, change, entry } = transaction.enact(before, command, actorOf(call, approver));
+    const { digest } = before.change;
+    const decided = { decision: "review", change_id, digest, approver, note, verdict } as const;
+    const signature = await present(transaction, decided, { proof, at });
+    const command = { type: "review", name: approver, note, verdict, signature } as const;
+    const actor = actorBehind(approver, signature, actorOf(call, approver));
+    const { record, change, entry } = transaction.enact(before, command, actor);
     requirePerson(call, "approver", approver);
     requireMatch(call.request, before.change.revision);
     const { status, revision } = record.change;

@@ -34,7 +34,10 @@ export function decide(change: Change | undefined, command: Command, context: Co
       transition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
     case "review":
-      return { event_type: "emergency_reviewed", detail: { ...reviewOf(change, command, intent), ...told } };
+      return {
+        event_type: "emergency_reviewed",
+        detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
+      };
     default:
       return {
         event_type: "consent_decision",
@@ -57,7 +60,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
   });
 }
 
-const signed = (command: Consent, { intent, actor }: Context): object =>
+const signed = (command: Consent | Review, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
@@ -66,6 +69,7 @@ export function requireRehearsable(change: Change, operation: Operation, intent:
   if (operation === "apply") refuseForbiddenTarget(change.target, intent.policy);
 }
 
+type Review = Extract<Command, { type: "review" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, { intent, actor }: Context): object {
@@ -171,11 +175,7 @@ function emergencyApproval(
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
-function reviewOf(
-  change: Change,
-  { name, note, verdict }: Extract<Command, { type: "review" }>,
-  intent: Intent,
-): object {
+function reviewOf(change: Change, { name, note, verdict }: Review, intent: Intent): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {

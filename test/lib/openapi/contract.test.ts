@@ -27,10 +27,12 @@ const APART: Record<string, string[]> = {
   postChat: ["text", "content"],
   // What is not signed is no proof, and a decision is either about a change or about what is proposed.
   ...Object.fromEntries(
-    ["Approve", "Deny", "Withdraw", "Revoke", "Propose"].map((of) => [`postProduct${of}`, ["proof", "at"]]),
+    ["Approve", "Deny", "Withdraw", "Revoke", "Review", "Propose", "ProposeCrmFollowup", "Freeze", "Unfreeze"].map(
+      (of) => [`postProduct${of}`, ["proof", "at"]],
+    ),
   ),
   postProductApprove: ["proof", "at", "emergency"],
-  postProductConsentStatement: ["proposal"],
+  postProductConsentStatement: ["proposal", "followup", "verdict", "until"],
 };
 
 /** The change that an operation is good for. */
