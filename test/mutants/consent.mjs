@@ -10,6 +10,8 @@ const FREEZE = ["test/lib/governance/freeze.test.ts"];
 const WINDOWS = ["test/lib/governance/rules/windows.test.ts"];
 const EMERGENCY = ["test/lib/governance/break_glass.test.ts"];
 const breakGlass = { file: "lib/governance/rules/break_glass.ts", tests: EMERGENCY };
+const WAY_OUT = ["test/lib/governance/way_out.test.ts"];
+const closing = { file: "lib/governance/rules/closing.ts", tests: WAY_OUT };
 const machine = "lib/governance/rules/state_machine.ts";
 
 export const consent = [
@@ -70,8 +72,8 @@ export const consent = [
   {
     ...breakGlass,
     name: "an emergency is reviewed by who called it",
-    find: "if (consented || approvesOwn(change, name, intent.policy))",
-    replace: "if (approvesOwn(change, name, intent.policy))",
+    find: "emergency && sameName(approver) === sameName(name));",
+    replace: "emergency && approver === undefined);",
   },
   {
     ...breakGlass,
@@ -216,11 +218,37 @@ export const consent = [
   },
   {
     name: "anybody takes another's consent back",
-    file: machine,
-    find: "if (!change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
-    replace: "if (false)",
+    ...closing,
+    find: "ableApprovers(change, intent).length === 0)",
+    replace: "ableApprovers(change, intent).length < 99)",
     tests: REVOKE,
     grave: true,
+  },
+  {
+    ...closing,
+    name: "a change whose approvers have all left is nobody's to close",
+    find: "(isDecider(change, approver, intent) ||",
+    replace: "(change !== undefined ||",
+  },
+  {
+    ...closing,
+    name: "one without a key keeps everybody else from closing a change",
+    find: "canSign(approver, signing) &&",
+    replace: "",
+  },
+  {
+    name: "a minor change cannot be closed",
+    file: "lib/governance/rules/transitions.ts",
+    find: 'step === "revoke" && change.status === "pending_consent"',
+    replace: 'step === "revoke"',
+    tests: WAY_OUT,
+  },
+  {
+    name: "a change whose quorum came down behind it is stuck",
+    file: machine,
+    find: "change.status !== approved && lacking === 0",
+    replace: "false",
+    tests: WAY_OUT,
   },
   {
     name: "a consent is taken back while the host is at work on it",
@@ -253,8 +281,8 @@ export const consent = [
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
     file: "lib/governance/operation/begin.ts",
-    find: "refuseMovedTarget(owners, policy);",
-    replace: "void refuseMovedTarget;",
+    find: "refuseMovedTarget(owners, policy, ",
+    replace: "void (owners, policy, ",
     tests: MOVED,
     grave: true,
   },

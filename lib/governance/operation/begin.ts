@@ -9,12 +9,13 @@ import { expireIfDue } from "../record_decision.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
+import type { Intent } from "../rules/intent.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep } from "../rules/policy.ts";
-import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
@@ -69,7 +70,7 @@ export async function begin(
   if (lease && !repeated) throw inProgress(change_id);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
-    refuseEndlessTries(record);
+    refuseEndlessTries(record, product.intent);
     const told = await foldEntries(tx, record.audit);
     if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
@@ -90,7 +91,8 @@ async function refuseHeldBack(
 ): Promise<void> {
   const { policy } = product.intent;
   const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
-  refuseMovedTarget(owners, policy);
+  const { change_id } = change;
+  refuseMovedTarget(owners, policy, { change_id, allowed: allowedInstead(change, product.intent) });
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   if (isEmergency(change, product.intent)) asked.emergency = true;
   else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
@@ -106,12 +108,13 @@ export function done({ record, change, entry }: Enacted, adapter: object | null)
  * Every try that fails is audited, and each further one reads all of them: a program that tries again for ever would fill
  * the log. A rollback is never refused for that.
  */
-function refuseEndlessTries({ change, audit }: ChangeRecord): void {
+function refuseEndlessTries({ change, audit }: ChangeRecord, intent: Intent): void {
   if (audit.length < MOST_ENTRIES) return;
+  const { change_id } = change;
   throw new AppError(
     "too_many_attempts",
-    `${audit.length} audit entries are about ${change.change_id}; find out why it cannot be applied, and propose it again`,
-    { change_id: change.change_id },
+    `${audit.length} audit entries are about ${change_id}; find out why it cannot be applied, revoke it, and propose it again`,
+    { change_id, allowed: allowedInstead(change, intent) },
   );
 }
 
@@ -134,5 +137,7 @@ function refuseStale(
   const { change_id } = record.change;
   const error = "the change's content is not what was approved";
   if (!dryRun) recordFailure(transaction, record, asked, { stage: "consent", error, host: "unknown" });
-  return new AppError("approval_stale", `${change_id} is not what was approved; propose it again`, { change_id });
+  const allowed = allowedInstead(record.change, transaction.product.intent);
+  const message = `${change_id} is not what was approved; revoke it, and propose it again`;
+  return new AppError("approval_stale", message, { change_id, allowed });
 }

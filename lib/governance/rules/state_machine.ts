@@ -3,6 +3,7 @@ import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_EXPIRY } from "./actor.ts";
 import { emergencyOf, isEmergency, isReviewDue, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import type { Change, Status } from "./change.ts";
+import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
@@ -11,7 +12,7 @@ import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprova
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { isSignedAsAsked, type Presented } from "./signing.ts";
-import { allowedActions, transition } from "./transitions.ts";
+import { type Action, allowedActions, transition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
 export function decide(change: Change | undefined, command: Command, context: Context): Decided {
@@ -50,15 +51,22 @@ export function decide(change: Change | undefined, command: Command, context: Co
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   transition(change, operation, intent);
   if (operation === "rollback") return;
-  refuseForbiddenTarget(change.target, intent.policy);
+  const { change_id } = change;
+  const allowed = allowedInstead(change, intent);
+  refuseForbiddenTarget(change.target, intent.policy, { change_id, allowed });
   const missing = missingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
-  throw new AppError("consent_incomplete", `consents are missing under today's intent: ${lacks}`, {
-    change_id: change.change_id,
-    missing,
-  });
+  const instead = missing.some(({ unreachable }) => unreachable)
+    ? `, which nobody is left to give; ${wayOut(change, intent)}`
+    : "";
+  const message = `consents are missing under today's intent: ${lacks}${instead}`;
+  throw new AppError("consent_incomplete", message, { change_id, missing, allowed });
 }
+
+/** What may be asked of a change whose apply is refused. */
+export const allowedInstead = (change: Change, intent: Intent): Action[] =>
+  allowedActions(change, intent).filter((action) => action !== "apply");
 
 const signed = (command: Consent | Review, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
@@ -93,8 +101,7 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     return { decision: "denied", status, approver: name, note };
   }
   if (command.type === "revoke") {
-    if (!change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))
-      throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
+    requireRevoker(change, name, intent);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
   // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
@@ -113,8 +120,11 @@ function approval(
   approved: Status,
   intent: Intent,
 ): object {
+  const lacking = asked(missingOrdinary(change, intent));
+  // Where the rules ask for less than they did, a change may wait that lacks nothing: any further word moves it.
+  const lacksOnlyAWord = change.status !== approved && lacking === 0;
   // A consent that no longer counts does not keep its name from giving another.
-  if (hasConsented(change, name, intent))
+  if (!lacksOnlyAWord && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
@@ -129,13 +139,15 @@ function approval(
     progress: `${given} of ${needed}`,
   };
   const missing = missingOrdinary(after, intent);
-  const isAsked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
   const isSigned = isSignedAsAsked({ approver: name, ...keyOf(signature) }, intent.policy.signing);
-  if (isSigned && isAsked(missing) === isAsked(missingOrdinary(change, intent)))
+  if (isSigned && !lacksOnlyAWord && asked(missing) === lacking)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   const isApproved = change.status === approved || missing.length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
+
+/** How many consents rules still ask for. */
+const asked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
 
 /** The key under which a consent stands, as its approval will say it. */
 const keyOf = (signature: Presented | undefined): { key?: string } =>
@@ -154,7 +166,8 @@ function emergencyApproval(
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
   requireEmergencyApprover(change, name, intent);
-  if (hasConsented(change, name, intent, true))
+  const before = emergencyOf(change, intent)!;
+  if (before.given < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
     });
