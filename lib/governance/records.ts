@@ -19,6 +19,8 @@ declare module "../store/store.ts" {
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     leases: Lease;
+    /** `<target\ntenant\nchange_id>`: the leases of a target. */
+    leases_by_target: true;
     /** Changes whose emergency consent waits for its review. */
     review_due: true;
     /** `<target\ntenant\nchange_id>`: pending and approved changes. */
@@ -52,6 +54,8 @@ export interface Asked extends Actor {
 /** `leases/<change_id>`: the durable intention to run the adapter. */
 export interface Lease extends Asked {
   change_id: string;
+  /** Its place in `leases_by_target`; one of an earlier version has none. */
+  place?: string | undefined;
   /** The process that runs it. */
   owner: string;
   /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */

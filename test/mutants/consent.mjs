@@ -253,13 +253,13 @@ export const consent = [
   {
     name: "a consent is taken back while the host is at work on it",
     file: "lib/governance/record_decision.ts",
-    find: 'if (type === "revoke") await requireIdle(transaction, change_id);',
+    find: "if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);",
     replace: "",
     tests: REVOKE,
   },
   {
     name: "an approved change lapses while the host is at work on it",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/governance/expiry.ts",
     find: '(type === "lapse" && (await readLease(transaction.tx, before.change.change_id)))',
     replace: "false",
     tests: REVOKE,
@@ -303,7 +303,7 @@ export const consent = [
   {
     name: "with a trusted proxy anybody may decide under any name",
     file: "lib/governance/record_decision.ts",
-    find: '    requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);\n',
+    find: '  requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);\n',
     replace: "",
     tests: HTTP,
     only: "bare handlers (access|consent)",
@@ -319,14 +319,14 @@ export const consent = [
   {
     name: "a decision is taken on a revision that nobody saw",
     file: "lib/governance/record_decision.ts",
-    find: "    requireMatch(call.request, before.change.revision);\n    const { status, approvals,",
-    replace: "    const { status, approvals,",
+    find: "  requireMatch(call.request, before.change.revision);\n  const { status, approvals,",
+    replace: "  const { status, approvals,",
     tests: HTTP,
     only: "bare handlers preconditions",
   },
   {
     name: "due changes are not denied by themselves",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/governance/expiry.ts",
     find: "if (due.length > 0) expired += await expireAll(deps, due);",
     replace: "",
     tests: ["test/lib/governance/expire_due.test.ts"],

@@ -5,7 +5,7 @@ import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
-import { expireIfDue } from "../record_decision.ts";
+import { expireIfDue } from "../expiry.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
@@ -17,7 +17,7 @@ import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep } from "../rules/policy.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
-import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
+import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
@@ -35,19 +35,22 @@ export type Begun =
   | Answer
   | { step: "run"; lease: Lease; record: ChangeRecord }
   | { step: "recover"; lease: Lease }
+  /** Of another change on the same target: to be settled first. */
+  | { step: "settle"; lease: Lease }
   | ({ step: "rehearse" } & Rehearsal);
 
 const MOST_ENTRIES = 1000;
 
 /**
  * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
- * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again.
+ * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again. `left`: one of
+ * another change on the target that could not be settled.
  */
 export async function begin(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  repeats?: Lease,
+  { repeats, left }: { repeats?: Lease | undefined; left?: Lease | undefined } = {},
 ): Promise<Begun | AppError> {
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
@@ -68,6 +71,11 @@ export async function begin(
   (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease && !repeated) throw inProgress(change_id);
+  const beside = input.dry_run ? undefined : await leaseBeside(tx, change);
+  const wasLeft = beside?.change_id === left?.change_id && beside?.number === left?.number;
+  if (beside && !wasLeft && isOver(beside, now)) return { step: "settle", lease: beside };
+  // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
+  if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
     refuseEndlessTries(record, product.intent);
@@ -79,7 +87,7 @@ export async function begin(
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
-  return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
+  return { step: "run", lease: takeLease(transaction, change, { ...asked, owner }), record };
 }
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */

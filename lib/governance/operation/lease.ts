@@ -1,7 +1,8 @@
 /** The durable intention to run the adapter: made before it runs, recovered by whoever comes after a crash. */
 import { AppError } from "../../kit/errors.ts";
-import type { Lease } from "../records.ts";
-import type { Tx } from "../../store/store.ts";
+import { type Lease, targetKey } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import type { Reads, Tx } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 
 const LEASE_MS = 60_000;
@@ -10,22 +11,50 @@ const LEASE_MS = 60_000;
 export const readLease = async (tx: Tx, changeId: string): Promise<Lease | undefined> =>
   (await tx.get("leases", changeId))?.value;
 
-/** Takes the lease; it is durable when the transaction is. */
-export function takeLease(transaction: Transaction, asked: Omit<Lease, "number" | "at" | "ends">): Lease {
+/** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
+const LOOKED = 10;
+
+/**
+ * The lease on another change of the same tenant and target: one under which an operation runs, before those that are left.
+ * While there is one, what a change is judged by may not hold when it is done.
+ */
+export async function leaseBeside(reads: Pick<Reads, "list" | "getMany">, change: Change): Promise<Lease | undefined> {
+  const prefix = targetKey(change);
+  const page = await reads.list("leases_by_target", { prefix, limit: LOOKED, keysOnly: true });
+  const ids = page.map(({ id }) => id.slice(prefix.length)).filter((id) => id !== change.change_id);
+  if (ids.length === 0) return undefined;
+  const leases = (await reads.getMany("leases", ids)).flatMap((stored) => (stored ? [stored.value] : []));
+  return leases.find(({ unsettled }) => !unsettled) ?? leases[0];
+}
+
+/** Takes the lease on a change and its target; it is durable when the transaction is. */
+export function takeLease(
+  transaction: Transaction,
+  change: Change,
+  asked: Omit<Lease, "change_id" | "place" | "number" | "at" | "ends">,
+): Lease {
   const { tx, at, now, length } = transaction;
-  const lease: Lease = { ...asked, number: length + 1, at, ends: now + LEASE_MS };
-  tx.put("leases", lease.change_id, lease);
+  const { change_id } = change;
+  const place = targetKey(change) + change_id;
+  const lease: Lease = { ...asked, change_id, place, number: length + 1, at, ends: now + LEASE_MS };
+  tx.put("leases", change_id, lease);
+  tx.put("leases_by_target", place, true);
   return lease;
 }
 
+/** Whether its time is over, or nobody runs under it any more: then anybody may settle it, in its change's turn. */
+export const isOver = ({ unsettled, ends }: Lease, now: number): boolean => unsettled === true || now >= ends;
+
 /** Whether nobody runs under it any more: its time is over, or its owner is the asking process, whose turn it is not. */
 export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
-  lease.unsettled === true || lease.owner === owner || now >= lease.ends;
+  lease.owner === owner || isOver(lease, now);
 
 /** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
+  const { tx } = transaction;
   await requireLease(transaction, lease);
-  transaction.tx.delete("leases", lease.change_id);
+  tx.delete("leases", lease.change_id);
+  if (lease.place !== undefined) tx.delete("leases_by_target", lease.place);
 }
 
 /** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
@@ -43,12 +72,6 @@ export async function renewLease(transaction: Transaction, lease: Lease, owner: 
   return renewed;
 }
 
-/** 409 while an operation runs on the host, or while nobody knows how one left it. */
-export async function requireIdle({ tx }: Transaction, changeId: string): Promise<void> {
-  const lease = await readLease(tx, changeId);
-  if (lease) throw (lease.unsettled ? unsettled : inProgress)(changeId);
-}
-
 /** A lease that was taken over has its number, and ends at another time. */
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
   const current = await readLease(transaction.tx, lease.change_id);
@@ -60,6 +83,16 @@ export const inProgress = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
   });
+
+/** 409 `operation_in_progress`: another change of the same target is worked on. */
+export const targetInUse = (changeId: string, { change_id: other, unsettled }: Lease): AppError =>
+  new AppError(
+    "operation_in_progress",
+    unsettled
+      ? `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and ${other} may be asked for it once more`
+      : `${other}, which is on the same target, is being worked on; try again in a minute`,
+    { change_id: changeId, conflicts: [other] },
+  );
 
 /** 409 `operation_in_progress`: nobody knows what the host holds of the change. */
 export const unsettled = (changeId: string): AppError =>

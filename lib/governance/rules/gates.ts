@@ -37,6 +37,8 @@ export interface Circumstances {
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
   operation?: "running" | "unsettled" | undefined;
+  /** The same of an approved change's target, and the change it is about. */
+  beside?: { change_id: string; unsettled?: true | undefined } | undefined;
   guardrail?: GuardrailEvidence | undefined;
   /** Of an approved change. */
   owners?: TargetOwners | undefined;
@@ -47,7 +49,7 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { intent, conflicts, operation, guardrail, owners, holds }: Circumstances,
+  { intent, conflicts, operation, beside, guardrail, owners, holds }: Circumstances,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
@@ -94,6 +96,14 @@ export function gatesOf(
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
   if (operation === "unsettled")
     add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
+  if (beside)
+    add(
+      "operation",
+      "block",
+      beside.unsettled
+        ? `the host has not said how the last operation left ${beside.change_id}, which is on the same target; it is asked again in each cycle`
+        : `an operation on ${beside.change_id}, which is on the same target, is under way`,
+    );
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;
     const allowed = `the intent allows ${max_regression}`;
