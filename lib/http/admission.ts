@@ -42,6 +42,12 @@ export async function admit(request: Request, deps: HttpDeps, terms: Terms): Pro
   }
 }
 
+/** A refusal that is no judgement of who asks: it must not be a quicker way to guess either. */
+export async function turnAway(request: Request, deps: HttpDeps, error: AppError): Promise<never> {
+  if (carriesWrongToken(request, deps)) await holdBack(deps, request);
+  throw error;
+}
+
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
   const write = terms.method === "POST";
   if (write) requireSameSite(request, deps.allowedHosts);

@@ -8,7 +8,7 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, type Asker, type Terms } from "./admission.ts";
+import { admit, type Asker, type Terms, turnAway } from "./admission.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
@@ -58,7 +58,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
     const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
     return (request) =>
       answering(deps, request, async () => {
-        if (!methods.includes(request.method)) throw methodNotAllowed(methods);
+        if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
         if (declaration.product && !deps.product) throw runtimeDisabled();
         const asker = await admit(request, deps, declaration);
         const write = declaration.method === "POST";

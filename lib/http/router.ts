@@ -1,5 +1,6 @@
 /** One fetch over endpoints. */
 import { IttyRouter } from "itty-router";
+import { turnAway } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
@@ -23,7 +24,7 @@ export function routed<D extends HttpDeps>(
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
   const { measured = (handler: Handler) => handler } = deps;
-  const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
+  const refused = (request: Request, error: AppError) => answering(deps, request, () => turnAway(request, deps, error));
   const router = IttyRouter({ base });
   const plain = new Map<string, Handler>();
   for (const path of new Set(endpoints.map(({ path }) => path))) {
