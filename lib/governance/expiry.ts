@@ -18,8 +18,7 @@ const SLICE = 15;
 export async function expireIfDue(transaction: Transaction, before: ChangeRecord): Promise<AppError | undefined> {
   const { policy } = transaction.product.intent;
   const type = overdueStep(before.change, policy, transaction.now);
-  if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change.change_id))))
-    return undefined;
+  if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change)))) return undefined;
   const { change } = transaction.enact(before, { type }, serviceItself(POLICY_EXPIRY)).record;
   const waited = type === "expire" ? "waited for consent" : "was approved and waited for its apply";
   return new AppError(

@@ -47,7 +47,7 @@ async function record(
   const before = await transaction.change(change_id);
   const expired = await expireIfDue(transaction, before);
   if (expired) return expired;
-  const lease = type === "revoke" ? await readLease(tx, change_id) : undefined;
+  const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
   if (lease && lease.number !== left?.number && isOver(lease, now)) return { over: lease };
   if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);
   const { digest } = before.change;

@@ -1,7 +1,6 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
-import type { EarlierRecord } from "./earlier.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
@@ -18,9 +17,8 @@ declare module "../store/store.ts" {
     claims: Omit<Lease, keyof Actor> & { by?: string };
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
+    /** `<target\ntenant\nchange_id>` */
     leases: Lease;
-    /** `<target\ntenant\nchange_id>`: the leases of a target. */
-    leases_by_target: true;
     /** Changes whose emergency consent waits for its review. */
     review_due: true;
     /** `<target\ntenant\nchange_id>`: pending and approved changes. */
@@ -39,6 +37,14 @@ declare module "../store/store.ts" {
   }
 }
 
+/** A record of versions before 0.2: it does not say what its apply was about. */
+export interface EarlierRecord {
+  change: Change;
+  audit: readonly number[];
+  applied?: undefined;
+  guardrail?: GuardrailEvidence;
+}
+
 /** An operation that was asked for, by whom, and why. */
 export interface Asked extends Actor {
   operation: Operation;
@@ -51,10 +57,10 @@ export interface Asked extends Actor {
   emergency?: true | undefined;
 }
 
-/** `leases/<change_id>`: the durable intention to run the adapter. */
+/** The durable intention to run the adapter. */
 export interface Lease extends Asked {
   change_id: string;
-  /** Its place in `leases_by_target`; one of an earlier version has none. */
+  /** Its id; one of an earlier version lies under its `change_id`. */
   place?: string | undefined;
   /** The process that runs it. */
   owner: string;
@@ -84,6 +90,9 @@ type Place = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
 export const targetKey = ({ target, tenant_id }: Place): string => `${target.toLowerCase()}\n${tenant_id}\n`;
+
+/** The place of a change among those of its target. */
+export const placeOf = (change: Place & Pick<Change, "change_id">): string => targetKey(change) + change.change_id;
 
 const LISTED = 10;
 

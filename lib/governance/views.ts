@@ -4,11 +4,10 @@ import { readHead } from "../audit/chain.ts";
 import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { expireDue } from "./expiry.ts";
-import type { EarlierRecord } from "./earlier.ts";
 import { heldNow } from "./freeze.ts";
-import { leaseBeside } from "./operation/lease.ts";
+import { leaseBeside, readLease } from "./operation/lease.ts";
 import { asProven } from "./proven_consents.ts";
-import { findChange, liveOn, ownerOf } from "./records.ts";
+import { type EarlierRecord, findChange, liveOn, ownerOf } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -76,7 +75,7 @@ export async function gatesNow(
   const isApproved = change.status === "approved";
   const [conflicts, lease, mark, owner, beside] = await Promise.all([
     liveOn(store, change, change_id),
-    store.get("leases", change_id),
+    readLease(store, change),
     store.get("guardrail_marks", change_id),
     isApproved ? ownerOf(store, change) : null,
     isApproved ? leaseBeside(store, change) : undefined,
@@ -86,7 +85,7 @@ export async function gatesNow(
     intent: product!.intent,
     conflicts,
     holds,
-    operation: lease && (lease.value.unsettled ? "unsettled" : "running"),
+    operation: lease && (lease.unsettled ? "unsettled" : "running"),
     beside,
     guardrail,
     owners: isApproved ? { before: targetOwnerOf(record), now: owner } : undefined,

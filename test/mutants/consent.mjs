@@ -260,7 +260,7 @@ export const consent = [
   {
     name: "an approved change lapses while the host is at work on it",
     file: "lib/governance/expiry.ts",
-    find: '(type === "lapse" && (await readLease(transaction.tx, before.change.change_id)))',
+    find: '(type === "lapse" && (await readLease(transaction.tx, before.change)))',
     replace: "false",
     tests: REVOKE,
   },

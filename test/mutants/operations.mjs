@@ -143,13 +143,6 @@ export const operations = [
     grave: true,
   },
   {
-    ...lease,
-    name: "a target stays taken when its operation is done",
-    find: '  if (lease.place !== undefined) tx.delete("leases_by_target", lease.place);\n',
-    replace: "",
-    tests: [...target, "test/lib/governance/records.test.ts"],
-  },
-  {
     file: "lib/governance/operation/begin.ts",
     name: "a silent host of one change holds up the rollback of another",
     find: 'operation === "rollback" && beside.unsettled',

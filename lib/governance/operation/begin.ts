@@ -57,7 +57,7 @@ export async function begin(
   const { owner } = caller.deps;
   const record = await transaction.change(change_id);
   const { change } = record;
-  const lease = await readLease(tx, change_id);
+  const lease = await readLease(tx, change);
   const repeated = lease !== undefined && lease.number === repeats?.number;
   // What only looks neither settles anything, nor ends a change whose time is over.
   if (lease && input.dry_run) throw inProgress(change_id);

@@ -1,15 +1,22 @@
 /** The durable intention to run the adapter: made before it runs, recovered by whoever comes after a crash. */
 import { AppError } from "../../kit/errors.ts";
-import { type Lease, targetKey } from "../records.ts";
+import { type Lease, placeOf, targetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
-import type { Reads, Tx } from "../../store/store.ts";
+import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 
 const LEASE_MS = 60_000;
 
+/** Where a lease lies; one of an earlier version lies under its change alone. */
+const idOf = ({ place, change_id }: Lease): string => place ?? change_id;
+
 /** The lease on a change, if there is one. */
-export const readLease = async (tx: Tx, changeId: string): Promise<Lease | undefined> =>
-  (await tx.get("leases", changeId))?.value;
+export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
+  (await reads.get("leases", placeOf(change)))?.value;
+
+/** A lease as it is now, if it is not ended. */
+export const currentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
+  (await reads.get("leases", idOf(lease)))?.value;
 
 /** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
 const LOOKED = 10;
@@ -18,13 +25,10 @@ const LOOKED = 10;
  * The lease on another change of the same tenant and target: one under which an operation runs, before those that are left.
  * While there is one, what a change is judged by may not hold when it is done.
  */
-export async function leaseBeside(reads: Pick<Reads, "list" | "getMany">, change: Change): Promise<Lease | undefined> {
-  const prefix = targetKey(change);
-  const page = await reads.list("leases_by_target", { prefix, limit: LOOKED, keysOnly: true });
-  const ids = page.map(({ id }) => id.slice(prefix.length)).filter((id) => id !== change.change_id);
-  if (ids.length === 0) return undefined;
-  const leases = (await reads.getMany("leases", ids)).flatMap((stored) => (stored ? [stored.value] : []));
-  return leases.find(({ unsettled }) => !unsettled) ?? leases[0];
+export async function leaseBeside(reads: Pick<Reads, "list">, change: Change): Promise<Lease | undefined> {
+  const page = await reads.list("leases", { prefix: targetKey(change), limit: LOOKED });
+  const others = page.map(({ value }) => value).filter(({ change_id }) => change_id !== change.change_id);
+  return others.find(({ unsettled }) => !unsettled) ?? others[0];
 }
 
 /** Takes the lease on a change and its target; it is durable when the transaction is. */
@@ -35,10 +39,9 @@ export function takeLease(
 ): Lease {
   const { tx, at, now, length } = transaction;
   const { change_id } = change;
-  const place = targetKey(change) + change_id;
+  const place = placeOf(change);
   const lease: Lease = { ...asked, change_id, place, number: length + 1, at, ends: now + LEASE_MS };
-  tx.put("leases", change_id, lease);
-  tx.put("leases_by_target", place, true);
+  tx.put("leases", place, lease);
   return lease;
 }
 
@@ -51,16 +54,14 @@ export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =
 
 /** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
-  const { tx } = transaction;
   await requireLease(transaction, lease);
-  tx.delete("leases", lease.change_id);
-  if (lease.place !== undefined) tx.delete("leases_by_target", lease.place);
+  transaction.tx.delete("leases", idOf(lease));
 }
 
 /** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
 export async function keepUnsettled(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.put("leases", lease.change_id, { ...lease, unsettled: true });
+  transaction.tx.put("leases", idOf(lease), { ...lease, unsettled: true });
 }
 
 /** Takes an abandoned lease over, to do the rest of its work alone; 409 as `endLease`. */
@@ -68,13 +69,13 @@ export async function renewLease(transaction: Transaction, lease: Lease, owner: 
   await requireLease(transaction, lease);
   const { unsettled: _, ...kept } = lease;
   const renewed: Lease = { ...kept, owner, ends: transaction.now + LEASE_MS };
-  transaction.tx.put("leases", lease.change_id, renewed);
+  transaction.tx.put("leases", idOf(lease), renewed);
   return renewed;
 }
 
 /** A lease that was taken over has its number, and ends at another time. */
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
-  const current = await readLease(transaction.tx, lease.change_id);
+  const current = await currentLease(transaction.tx, lease);
   if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgress(lease.change_id);
 }
 

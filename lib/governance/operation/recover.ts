@@ -10,7 +10,7 @@ import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { isAsApproved } from "./begin.ts";
-import { endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
+import { currentLease, endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import { askHost, type HostFailure, isDone, undoOnHost } from "./run_adapter.ts";
 
@@ -147,7 +147,7 @@ export const settleOver = (deps: GovernanceDeps, lease: Lease): Promise<boolean>
 
 const recoverOne = (deps: GovernanceDeps, lease: Lease, all: boolean): Promise<boolean> =>
   deps.mutex(lease.change_id, async () => {
-    const current = (await deps.store.get("leases", lease.change_id))?.value;
+    const current = await currentLease(deps.store, lease);
     if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;
     try {
       return (await recoverLease(deps, current)) === "settled";

@@ -69,37 +69,34 @@ test.each(["deny", "withdraw"] as const)("%s: and the live row goes", async (act
   expect(await written(() => api.must(action, change_id))).toEqual([[...ENTRY, "-live_by_target", "meta"]]);
 });
 
-test("an apply: the lease on change and target; then entry, change, head, and owner in the place of leases and live row", async () => {
+test("an apply: the lease; then entry, change, head, and owner in the place of lease and live row", async () => {
   const change_id = await api.bring("approved");
   expect(await written(() => api.must("apply", change_id))).toEqual([
-    ["leases", "leases_by_target"],
-    ["-leases", "-leases_by_target", ...ENTRY, "-live_by_target", "owners", "meta"],
+    ["leases"],
+    ["-leases", ...ENTRY, "-live_by_target", "owners", "meta"],
   ]);
 });
 
 test("an apply of a change that names a KPI: and the row by which guardrails find it", async () => {
   const change_id = await api.bring("approved", { kpi: "csat" });
   expect(await written(() => api.must("apply", change_id))).toEqual([
-    ["leases", "leases_by_target"],
-    ["-leases", "-leases_by_target", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
+    ["leases"],
+    ["-leases", ...ENTRY, "-live_by_target", "owners", "kpi_applied", "meta"],
   ]);
 });
 
 test("a rollback: the lease; then entry, change, head, and neither lease nor owner", async () => {
   const change_id = await api.bring("applied", { kpi: "csat" });
   expect(await written(() => api.must("rollback", change_id))).toEqual([
-    ["leases", "leases_by_target"],
-    ["-leases", "-leases_by_target", ...ENTRY, "-owners", "meta"],
+    ["leases"],
+    ["-leases", ...ENTRY, "-owners", "meta"],
   ]);
 });
 
 test("an operation that fails: the lease; then entry, change, head", async () => {
   const change_id = await api.bring("approved");
   adapter.on("apply", fails("no"), 1);
-  expect(await written(() => api.act("apply", change_id))).toEqual([
-    ["leases", "leases_by_target"],
-    ["-leases", "-leases_by_target", ...ENTRY, "meta"],
-  ]);
+  expect(await written(() => api.act("apply", change_id))).toEqual([["leases"], ["-leases", ...ENTRY, "meta"]]);
 });
 
 test("without an adapter there is no lease", async () => {
@@ -116,8 +113,8 @@ test("a feed: entry, KPIs, head; one that trips a guardrail marks the change and
     ["kpi", "guardrail_marks", "guardrail_due", "audit", "meta"],
   ]);
   expect(await written(() => rollBackCondemned(api.deps))).toEqual([
-    ["leases", "leases_by_target"],
-    ["-leases", "-leases_by_target", ...ENTRY, "-owners", "-guardrail_due", "meta"],
+    ["leases"],
+    ["-leases", ...ENTRY, "-owners", "-guardrail_due", "meta"],
   ]);
   expect(JSON.parse((await api.audit(`?change_id=${change_id}`)).at(-1).detail)).toMatchObject({
     by: POLICY_GUARDRAIL,
