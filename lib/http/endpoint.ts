@@ -70,7 +70,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
         const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
         const call = { deps, request, ...asker, idempotency };
-        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
+        return handle(parseInput(input, Object.assign(fields, parameters(request))), call);
       });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;

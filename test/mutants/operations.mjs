@@ -257,7 +257,7 @@ export const operations = [
   {
     name: "an apply does not keep what it replaced",
     file: "lib/governance/operation/record_result.ts",
-    find: "return { kpis, previous_digest: sha256(canonicalJson(previous!.value)) };",
+    find: "return { kpis, previous_digest: sha256(canonicalJson(previous.value)) };",
     replace: "void [sha256, canonicalJson]; return { kpis };",
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },
