@@ -40,10 +40,12 @@ export interface CheckpointSigner {
 
 /** Keeps checkpoints where the holder of the store cannot change them. */
 export interface CheckpointAnchor {
+  /** Where it is. One of the same name must not keep less than it did; one of another name begins anew. */
+  name?: string;
   /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
   keep(note: string, signal: AbortSignal): Promise<void>;
-  /** The last one kept; `null` when there is none yet, `undefined` where the anchor cannot be read back. */
-  last(): Promise<string | null | undefined>;
+  /** All that it keeps, oldest first, some at a time, `""` for what cannot be read; `undefined` where it cannot be read back. */
+  kept(): AsyncIterable<readonly string[]> | undefined;
 }
 
 /** What checkpoints need. */

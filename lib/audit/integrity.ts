@@ -25,4 +25,14 @@ export interface Integrity {
   running?: Promise<Verified>;
   /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */
   last?: { verified: Verified; ended: number; took: number };
+  /** Why the log cannot be held against its anchor as it should be, and when that was found. */
+  anchor?: AnchorProblem;
+}
+
+/** What is wrong with an anchor. */
+export interface AnchorProblem {
+  reason: string;
+  /** It keeps less than it did: given more, it would look whole again. */
+  lost: boolean;
+  at: string;
 }

@@ -25,7 +25,9 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
       : capability("audit_chain", "audit", off, intent),
     anchor
-      ? working("audit_anchor", "audit", unanchored ?? null)
+      ? integrity.anchor
+        ? degraded("audit_anchor", "audit", integrity.anchor.reason)
+        : working("audit_anchor", "audit", unanchored ?? null)
       : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
     capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
     capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
@@ -48,7 +50,7 @@ async function following(deps: PulseDeps, follower: Follower, off: string | null
   const { behind, problem } = await standingOf(deps, follower);
   if (problem !== null || behind <= UNSEEN) return working(id, "follow", problem);
   const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
-  return { ...working(id, "follow", reason), status: "degraded" };
+  return degraded(id, "follow", reason);
 }
 
 /** Available, or disabled for a reason and until something switches it on. */
@@ -64,4 +66,10 @@ const working = (id: string, group: string, problem: string | null): Capability 
   status: problem === null ? "available" : "failing",
   reason: problem,
   enable_with: null,
+});
+
+/** Switched on, and of less use than it should be. */
+const degraded = (id: string, group: string, reason: string): Capability => ({
+  ...working(id, group, reason),
+  status: "degraded",
 });

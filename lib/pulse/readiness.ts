@@ -2,8 +2,9 @@ import { readHead } from "../audit/chain.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import type { PulseDeps } from "./deps.ts";
 
-/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given). */
-export async function readiness({ store, integrity: { breach }, product }: PulseDeps) {
+/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), anchor as it was left. */
+export async function readiness({ store, integrity, product, anchor }: PulseDeps) {
+  const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) =>
     held(await run().catch(() => false), "the store cannot be written; see the service's log");
@@ -16,6 +17,7 @@ export async function readiness({ store, integrity: { breach }, product }: Pulse
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
+    ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
     intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };

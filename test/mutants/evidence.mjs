@@ -6,6 +6,7 @@ const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts
 const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
 const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };
 const maintain = { file: "lib/audit/anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
+const held = { file: "lib/audit/hold_against_anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
 
 export const evidence = [
   {
@@ -152,17 +153,50 @@ export const evidence = [
   {
     ...maintain,
     name: "an anchor that failed once is not tried again",
-    find: "before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now)",
+    find: "before.last_error === null ? before.note === note : !again",
     replace: "before.last_error === null ? before.note === note : true",
   },
   {
-    ...maintain,
-    name: "an anchor that lost what it kept is not given it again",
-    find: 'await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));',
+    ...held,
+    name: "the log is held against the last line of its anchor",
+    find: "if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;",
+    replace: "holdings.longest = head; holdings.newest = [];",
+    grave: true,
+  },
+  {
+    ...held,
+    name: "a rewritten log may append a longer checkpoint of its own to its anchor",
+    find: "for (const kept of longest ? [longest, ...newest] : [])",
+    replace: "void newest; for (const kept of longest ? [longest] : [])",
+  },
+  {
+    ...held,
+    name: "an anchor of another name is not given the newest checkpoint",
+    find: 'await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));',
     replace: "",
   },
   {
-    ...maintain,
+    ...held,
+    name: "an anchor that lost what it kept looks whole",
+    find: "if (isSame && length < before.length)",
+    replace: "if (false)",
+  },
+  {
+    ...held,
+    name: "an empty store begins a log anew under the anchor of the one it had",
+    find: "  if (!longest) return;\n",
+    replace: "  if (longest || !longest) return;\n",
+    grave: true,
+  },
+  {
+    ...held,
+    name: "an anchor that cannot be read leaves the service ready",
+    file: "lib/pulse/readiness.ts",
+    find: "held(!integrity.anchor,",
+    replace: "held(true,",
+  },
+  {
+    ...held,
     name: "a log that was set back behind its anchor is served as sound",
     find: "return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
     replace: "return;",
