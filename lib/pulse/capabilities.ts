@@ -38,9 +38,13 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
     ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
-  // The host tells whether a model is configured; the model itself, how it fares.
+  // The host tells what is configured; how that fares, the service itself.
   const wordless = llm?.problem?.() ?? null;
-  return wordless === null ? all : [...all.filter(({ id }) => id !== "llm"), working("llm", "chat", wordless)];
+  const better = [
+    ...(wordless === null ? [] : [working("llm", "chat", wordless)]),
+    ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
+  ];
+  return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];
 }
 
 /** A follower that is behind by more than reads make up for shows old figures. */

@@ -157,6 +157,12 @@ export const evidence = [
     replace: "before.last_error === null ? before.note === note : true",
   },
   {
+    ...checkpoint,
+    name: "two processes with different keys sign every checkpoint in turn",
+    find: "last.key !== null && last.key !== key && integrity.signing?.key === key",
+    replace: "last.key === null && last.key !== key",
+  },
+  {
     ...held,
     name: "the log is held against the last line of its anchor",
     find: "if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;",
@@ -172,8 +178,8 @@ export const evidence = [
   {
     ...held,
     name: "an anchor of another name is not given the newest checkpoint",
-    find: 'await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));',
-    replace: "",
+    find: "if (!isSame && before.note !== holdings.last)",
+    replace: "if (false)",
   },
   {
     ...held,
