@@ -1,9 +1,10 @@
 /** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
-import { step } from "../kit/time_limit.ts";
+import { stoppable } from "../kit/time_limit.ts";
 import { readHead } from "./chain.ts";
-import { type CheckpointAnchor, type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
+import { type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
 import { holdAgainstAnchor } from "./hold_against_anchor.ts";
+import { askWitness, type WitnessDeps } from "./witnessing.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -29,9 +30,10 @@ export interface Anchored {
 
 /** Runs until the signal is closed: while entries come, a checkpoint every second, or every 1,024 of them. */
 export async function keepCheckpoints(
-  deps: CheckpointDeps,
+  deps: WitnessDeps,
   commits: Pick<CommitSignal, "count" | "wait" | "closed">,
 ): Promise<void> {
+  const { witnesses = [] } = deps;
   const stopping = new AbortController();
   const whileOpen = async (run: () => Promise<boolean | void>): Promise<void> => {
     while (!commits.closed) {
@@ -40,18 +42,22 @@ export async function keepCheckpoints(
       await commits.wait(count, isBehind ? LONGEST_BEHIND_MS : IDLE_MS);
     }
   };
-  // Side by side: an anchor takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
+  // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
   await Promise.all([
     whileOpen(() => makeWhenDue(deps)),
     whileOpen(() => tryAnchor(deps, stopping.signal)),
+    ...witnesses.map((witness) => whileOpen(() => askWitness(deps, witness, stopping.signal))),
     whileOpen(async () => {}).then(() => stopping.abort()),
   ]);
 }
 
-/** Makes a checkpoint when one is due, and anchors the newest. It never rejects: what fails is logged and tried again the next time. */
-export async function maintainCheckpoint(deps: CheckpointDeps): Promise<void> {
+/**
+ * Makes a checkpoint when one is due, anchors the newest and has it cosigned. It never rejects: what fails is logged and tried
+ * again the next time.
+ */
+export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   await makeWhenDue(deps);
-  await tryAnchor(deps);
+  await Promise.all([tryAnchor(deps), ...(deps.witnesses ?? []).map((witness) => askWitness(deps, witness))]);
 }
 
 /** Whether the log is ahead of its checkpoint, and none is due yet. */
@@ -96,7 +102,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   const waits = before.last_error === null ? before.note === note : !again;
   if (waits) return;
   const at = new Date(now).toISOString();
-  const problem = await keep(anchor, note, stopping).then(() => null, messageOf);
+  const problem = await stoppable(stopping, (signal) => anchor.keep(note, signal)).then(() => null, messageOf);
   // Given up, not failed: the next start tries it at once.
   if (problem !== null && stopping?.aborted) return;
   if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });
@@ -105,16 +111,6 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
       ? { length, note, ...(anchor.name !== undefined && { where: anchor.name }), at, last_error: null }
       : { ...before, at, last_error: problem };
   await store.transact((tx) => tx.put("meta", "anchor", after));
-}
-
-/** By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it. */
-function keep(anchor: CheckpointAnchor, note: string, stopping: AbortSignal | undefined): Promise<void> {
-  return step((signal) => {
-    const either = new AbortController();
-    const abort = (): void => either.abort();
-    for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
-    return anchor.keep(note, either.signal).finally(() => stopping?.removeEventListener("abort", abort));
-  });
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -50,6 +50,7 @@ test("an unsigned checkpoint says so: origin, length and root, and no signature"
     signed: false,
     key: null,
     at: deps.clock.iso(),
+    witnesses: [],
   });
 });
 
