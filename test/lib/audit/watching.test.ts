@@ -136,6 +136,11 @@ test("signatures of unknown keys are passed over, and not given out; a second ke
   expect(readNote(kept, OTHER.vkey).by).toEqual([{ holds: true }]);
 });
 
+test("a trusted key whose signature fails is not made up for by another that holds", async () => {
+  const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
+  expect((await send(w, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
+});
+
 test("of submissions at once one is cosigned: none sets the size back", async () => {
   const w = await witness();
   const sizes = [3, 150, 7, 90, 200, 64];
