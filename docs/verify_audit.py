@@ -2,12 +2,13 @@
 """Verifies an export of Countersign's audit log offline, with Python's standard library only.
 
   verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX]
-                  [--policy FILE] [--json]
+                  [--witness KEY]... [--quorum N] [--policy FILE] [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
 --checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file),
 with several, as after a change of keys, that of one of them;
 --expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once;
+--witness, a witness that must have cosigned a checkpoint (verifier key, or its file), of several --quorum N or else all;
 --policy, whose keys signed decisions must be signed with: an intent, or any JSON with its principals.
 
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
@@ -560,14 +561,18 @@ def parse_checkpoint(note):
     return {"origin": parts[1], "length": int(parts[2]), "root": parts[3], "text": text, "signatures": signatures}
 
 
-def key_id(name, public_key):
-    return hashlib.sha256(name.encode() + b"\n\x01" + public_key).digest()[:4]
+VKEY = re.compile(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*")
+COSIGNATURE = 4
+
+
+def key_id(name, public_key, kind=1):
+    return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + public_key).digest()[:4]
 
 
 def read_key(file_or_key):
     """(name or None, 32 bytes), from a PEM public key or a verifier key: `name+id+base64`."""
     text = read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key
-    parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*", text)
+    parts = VKEY.fullmatch(text)
     if parts:
         data = from_base64(parts[3])
         if data and data[0] == 1 and key_id(parts[1], data[1:]).hex() == parts[2]:
@@ -591,6 +596,69 @@ def signer_of(checkpoint, key):
     return own[0][0] if own and all(ed25519_verifies(public_key, text, signature) for _, signature in own) else None
 
 
+def read_witness(file_or_key):
+    """(name, 32 bytes), from the verifier key of a witness."""
+    parts = VKEY.fullmatch(read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key)
+    data = from_base64(parts[3]) if parts else None
+    if data and data[0] == COSIGNATURE and key_id(parts[1], data[1:], COSIGNATURE).hex() == parts[2]:
+        return parts[1], data[1:]
+    raise Unreadable(
+        f"{file_or_key} is no verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature"
+    )
+
+
+def cosigned_at(checkpoint, witness):
+    """When a witness cosigned, the latest time; None without a cosignature, False when one in its name does not hold."""
+    name, public_key = witness
+    identifier, latest = key_id(name, public_key, COSIGNATURE), None
+    for signer, identified, signature in checkpoint["signatures"]:
+        if (signer, identified) != (name, identifier):
+            continue
+        time = int.from_bytes(signature[:8], "big")
+        text = f"cosignature/v1\ntime {time}\n{checkpoint['text']}".encode()
+        if len(signature) != 72 or not 0 < time < 2**53 or not ed25519_verifies(public_key, text, signature[8:]):
+            return False
+        latest = max(latest or 0, time)
+    return latest
+
+
+def sightings_of(checkpoints, witnesses, quorum):
+    """What each witness saw of the log, the longest, and what is wrong: `quorum` of them must have cosigned the same."""
+    longest, findings, most = {}, [], 0
+    for what, checkpoint in checkpoints:
+        here = 0
+        for witness in witnesses:
+            time = cosigned_at(checkpoint, witness)
+            if time is False:
+                findings.append(whole("cosignature", f"{what} bears a cosignature of {witness[0]} that does not hold"))
+            elif time is not None:
+                here += 1
+                longest[witness] = max(longest.get(witness, (0, 0)), (checkpoint["length"], time))
+        most = max(most, here)
+    if most < quorum:
+        message = f"no checkpoint is cosigned by {quorum} of {len(witnesses)} witnesses; the most that one is are {most}"
+        findings.append(whole("cosignature", message))
+    seen = [(witness[0], *longest[witness]) for witness in witnesses if witness in longest]
+    return [{"name": name, "length": length, "time": time} for name, length, time in seen], findings
+
+
+def read_sightings(witnesses, quorum, evidence):
+    if not witnesses and quorum is None:
+        return [], []
+    if not witnesses:
+        raise Unreadable("--quorum needs a --witness to count")
+    checkpoints = [one for part in evidence for one in part[3]]
+    if not checkpoints and not any(part[1] for part in evidence):
+        raise Unreadable("--witness needs a --checkpoint that it cosigned")
+    keys = [read_witness(witness) for witness in witnesses]
+    if len({public_key for _, public_key in keys}) < len(keys):
+        raise Unreadable("--witness names one key twice")
+    count = str(len(keys)) if quorum is None else quorum
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", count) or int(count) > len(keys):
+        raise Unreadable(f"--quorum must be a number from 1 to {len(keys)}, the witnesses given")
+    return sightings_of(checkpoints, keys, int(count))
+
+
 # What was kept outside
 
 
@@ -612,9 +680,9 @@ def note_in(line):
 
 
 def read_checkpoints(path, keys):
-    """What is kept, what is wrong with it, and what was passed over."""
+    """What is kept, what is wrong with it, what was passed over, and the checkpoints."""
     text = read_text(path)
-    kept, findings, remarks = [], [], []
+    kept, findings, remarks, checkpoints = [], [], [], []
     single = parse_checkpoint(text)
     places = [(path, single)] if single else []
     for number, line in enumerate([] if single else text.split("\n"), 1):
@@ -632,9 +700,10 @@ def read_checkpoints(path, keys):
             which = "any" if len(keys) > 1 else "the"
             findings.append(whole("signature", f"{what} does not bear the signature of {which} given key"))
             continue
+        checkpoints.append((what, checkpoint))
         trust = f"signed by {signer}" if signer else "signature not checked, no --key was given"
         kept.append({**{k: checkpoint[k] for k in ("length", "root", "origin")}, "what": f"{what} ({trust})"})
-    return kept, findings, remarks
+    return kept, findings, remarks, checkpoints
 
 
 def whole(rule, message):
@@ -669,7 +738,7 @@ def lines_of(file):
         yield line[:-1]
 
 
-def verify_export(file, kept=(), findings=(), remarks=(), policy=None):
+def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=()):
     """Verifies the lines of a binary file and returns the report."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
     with_tree = any("root" in item for item in kept)
@@ -702,6 +771,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None):
         "findings": (found + outside)[:MOST_LISTED],
         "findings_total": total,
         "held_against": [item["what"] for item in kept],
+        "witnessed": list(witnessed),
         "proofs": proofs.counts,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
@@ -734,6 +804,8 @@ def report_text(path, report):
     more = report["findings_total"] - len(report["findings"])
     lines += [f"and {more} more"] if more else []
     lines += [f"held against {what}" for what in report["held_against"]]
+    for seen in report["witnessed"]:
+        lines.append(f"seen by {seen['name']} up to entry {seen['length']}, at {seen['time']} seconds since 1970")
     lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0] + report["remarks"]
     total = report["findings_total"]
     lines.append(VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
@@ -758,6 +830,8 @@ def main(argv):
     parser.add_argument("file")
     parser.add_argument("--key", action="append", default=[])
     parser.add_argument("--checkpoint", action="append", default=[])
+    parser.add_argument("--witness", action="append", default=[])
+    parser.add_argument("--quorum")
     parser.add_argument("--expected-length")
     parser.add_argument("--expected-head")
     parser.add_argument("--policy")
@@ -769,11 +843,12 @@ def main(argv):
         keys = [read_key(key) for key in given.key]
         evidence = [read_checkpoints(path, keys) for path in given.checkpoint]
         kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
-        findings = [finding for part in evidence for finding in part[1]]
+        witnessed, unseen = read_sightings(given.witness, given.quorum, evidence)
+        findings = [finding for part in evidence for finding in part[1]] + unseen
         remarks = [remark for part in evidence for remark in part[2]]
         policy = None if given.policy is None else read_policy(given.policy)
         with open(given.file, "rb") as file:
-            report = verify_export(file, kept, findings, remarks, policy)
+            report = verify_export(file, kept, findings, remarks, policy, witnessed)
     except (Unreadable, OSError) as error:
         print(f"verify_audit.py: {error}", file=sys.stderr)
         return 3

@@ -56,7 +56,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
     if (write && !terms.agents) throw agentMayNot(agent);
     return { agent, person: undefined };
   }
-  if (write) refuseAnonymousWrites(deps);
+  if (write && !terms.open) refuseAnonymousWrites(deps);
   // What chat answers, it has read.
   if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);

@@ -24,6 +24,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: D) => I);
+  /** The field that the whole body is, as plain text. */
+  text?: string;
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body. */
@@ -64,7 +66,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         const write = declaration.method === "POST";
         if (write && declaration.product) refuseQuery(request);
         const { text, fields } = write
-          ? await readFields(request, declaration.jsonFields)
+          ? await readFields(request, declaration.jsonFields, declaration.text)
           : { text: "", fields: query(request) };
         const known = asker.agent ?? asker.person?.trim();
         if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;

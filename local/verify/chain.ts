@@ -12,6 +12,7 @@ export type Rule =
   | "tail_truncation"
   | "full_rewrite"
   | "signature"
+  | "cosignature"
   | "proof";
 
 /** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */

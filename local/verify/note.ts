@@ -18,6 +18,9 @@ export interface Key {
   key: KeyObject;
 }
 
+/** The signature type of a log. */
+const SIGNATURE = 1;
+const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u;
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 
 /** Reads a checkpoint; undefined when it is none. The empty line may be missing where there are no signatures. */
@@ -46,12 +49,15 @@ function parseSignature(line: string) {
 }
 
 /** Reads a public key: a verifier key (`name+id+base64`) or PEM; undefined when it is neither, or not Ed25519. */
-export function parseKey(text: string): Key | undefined {
-  const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u.exec(text) ?? [];
-  if (name === undefined) return pemKey(text);
-  const bytes = Buffer.from(encoded!, "base64");
+export const parseKey = (text: string): Key | undefined =>
+  VERIFIER_KEY.test(text) ? parseVerifierKey(text, SIGNATURE) : pemKey(text);
+
+/** Reads a verifier key of this signature type; undefined when it is none. */
+export function parseVerifierKey(text: string, type: number): (Key & { name: string }) | undefined {
+  const [, name, id, encoded] = VERIFIER_KEY.exec(text) ?? [];
+  const bytes = Buffer.from(encoded ?? "", "base64");
   const raw = bytes.subarray(1);
-  if (bytes[0] !== 1 || keyIdOf(name, raw) !== id) return undefined;
+  if (name === undefined || bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
   return { name, raw, key };
 }
@@ -66,8 +72,9 @@ function pemKey(text: string): Key | undefined {
   }
 }
 
-const keyIdOf = (name: string, raw: Buffer): string =>
-  hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(1), raw]), "hex").slice(0, 8);
+/** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */
+export const keyIdOf = (name: string, raw: Buffer, type = SIGNATURE): string =>
+  hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]), "hex").slice(0, 8);
 
 /** The name under which the key signed a checkpoint; undefined when it did not, or when such a signature does not hold. */
 export function signerOf({ text, signatures }: Checkpoint, { name, raw, key }: Key): string | undefined {

@@ -10,6 +10,9 @@ export function reportText(file: string, report: Report): string {
     ...findings.map(({ line, entry, rule, message }) => `${place(line, entry)}${rule}: ${message}`),
     ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
     ...report.held_against.map((what) => `held against ${what}`),
+    ...report.witnessed.map(
+      ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
+    ),
     ...proofLines(report.proofs),
     ...report.remarks,
     verdictLine(report),

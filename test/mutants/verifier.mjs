@@ -112,8 +112,22 @@ export const verifier = [
   {
     ...note,
     name: "a verifier key whose id is not its own is taken",
-    find: "if (bytes[0] !== 1 || keyIdOf(name, raw) !== id) return undefined;",
-    replace: "if (bytes[0] !== 1) return undefined;",
+    find: "bytes[0] !== type || keyIdOf(name, raw, type) !== id",
+    replace: "bytes[0] !== type || !id",
+  },
+  {
+    ...note,
+    name: "a cosignature counts whatever it signs",
+    file: "local/verify/witness.ts",
+    find: "time < 2n ** 53n && verify(null, message, key, signature.subarray(TIME_BYTES))",
+    replace: "void [verify, message, key] === undefined",
+  },
+  {
+    ...note,
+    name: "a quorum may be made up of several checkpoints",
+    file: "local/verify/witness.ts",
+    find: "most = Math.max(most, here);",
+    replace: "most += here;",
   },
   {
     name: "a bad log ends with the exit code of a good one",
