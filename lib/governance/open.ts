@@ -47,7 +47,7 @@ export async function openProduct(
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
-  if (!(await isBegun(deps.store))) await requireNoneAnchored(deps);
+  if (deps.anchor && !(await isBegun(deps.store))) await requireNoneAnchored(deps);
   const isKnown = await deps.store.transact(async (tx) => {
     const kept = (await tx.get("meta", "identity"))?.value;
     if (kept && kept.product_id !== product.identity.product_id)

@@ -13,7 +13,7 @@ import { READS } from "../../support/reads.ts";
 import { form } from "../../support/requests.ts";
 import { service } from "../../support/service.ts";
 
-const WRITES = endpoints.filter(({ method }) => method === "POST").map(({ path }) => path);
+const WRITES = endpoints.filter(({ method, open }) => method === "POST" && !open).map(({ path }) => path);
 const TOKEN = "correct horse battery staple";
 const unauthorized = { status: 401, body: { code: "unauthorized" } };
 
