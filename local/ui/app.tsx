@@ -16,6 +16,7 @@ const ChatPage = lazy(() => import("./pages/chat.tsx").then((page) => page.ChatP
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
 const SystemPage = lazy(() => import("./pages/system.tsx").then((page) => page.SystemPage));
+const YouPage = lazy(() => import("./pages/you.tsx").then((page) => page.YouPage));
 const TasksPage = lazy(() => import("./pages/tasks.tsx").then((page) => page.TasksPage));
 
 /** The console. */
@@ -58,6 +59,8 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
       return <ChatPage />;
     case "system":
       return <SystemPage />;
+    case "you":
+      return <YouPage onYou={onYou} />;
     default:
       return (
         <>

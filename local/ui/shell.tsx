@@ -7,7 +7,7 @@ import { useKeyboard } from "./core/keyboard.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
-import { useIntent, useServiceState } from "./core/shared.ts";
+import { useIntent, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
@@ -134,6 +134,12 @@ function Waiting() {
 
 function You({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
+  const { data: me } = useWhoami();
+  const named = me?.authenticated === "proxy" ? me.name : null;
+  // Under another name than the proxy's nothing would be taken.
+  useEffect(() => {
+    if (named !== null) personName.set(named);
+  }, [named, name]);
   return (
     <button type="button" class="you" onClick={onYou}>
       <small class="quiet">You</small>

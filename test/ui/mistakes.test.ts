@@ -111,7 +111,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     const say = async (shown: string, name: string) => {
       await page.getByRole("button", { name: shown }).click();
       await page.getByLabel("Your name").fill(name);
-      await button(page, "Keep for this tab").click();
+      await button(page, "Keep").click();
     };
     await say("Say who you are", "ana");
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name="proposer"]')?.value === "ana");

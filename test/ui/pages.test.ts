@@ -265,7 +265,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("button", { name: "You Say who you are" }).click();
     await page.getByLabel("Your name").fill("ana");
     await page.getByLabel("Admin token").fill(TOKEN);
-    await button(page, "Keep for this tab").click();
+    await button(page, "Keep").click();
     await page.getByText("pat asks to set limits.uploads for tenant t1").first().waitFor();
   });
 

@@ -27,6 +27,17 @@ export class Unreachable extends Error {
 /** Whether the service answered last, and when (milliseconds). */
 export const contact = value<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
 
+/** How far the service's clock is before this one, in milliseconds, as its last answer said. */
+let ahead = 0;
+
+/** The time at the service, as far as it is known here. */
+export const serviceTime = (): number => Date.now() + ahead;
+
+/** What could not be done here, in words for whoever wanted it; nothing was sent. */
+export class NotDone extends Error {
+  override readonly name = "NotDone";
+}
+
 const READ_MS = 20_000;
 /** An apply may ask the host product four times, ten seconds each. */
 const WRITE_MS = 60_000;
@@ -126,6 +137,8 @@ async function request(url: string, init: RequestInit): Promise<Response> {
     );
   }
   contact.set({ reached: true, at: Date.now() });
+  const told = Date.parse(response.headers.get("date") ?? "");
+  if (!Number.isNaN(told)) ahead = told - Date.now();
   if (response.ok) return response;
   throw new Refused(await refusalOf(response));
 }

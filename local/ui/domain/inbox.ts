@@ -7,13 +7,12 @@ import type {
   Drift,
   IntentView,
   Outcome,
-  Policy,
   State,
 } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { counted, figure } from "../core/format.ts";
 import { detailsOf } from "./details.ts";
-import { mayApprove } from "./offers.ts";
+import { mayApprove, type Rules } from "./offers.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown; the rest is behind a link. */
@@ -79,10 +78,10 @@ export async function readInbox(signal: AbortSignal): Promise<Inbox> {
 export function splitByName(
   waiting: readonly ChangeDetail[],
   name: string,
-  policy: Policy | undefined,
+  rules: Rules,
 ): { mine: ChangeDetail[]; others: ChangeDetail[] } {
   if (name === "") return { mine: [...waiting], others: [] };
-  const mine = waiting.filter((change) => mayApprove(change, name, policy));
+  const mine = waiting.filter((change) => mayApprove(change, name, rules));
   return { mine, others: waiting.filter((change) => !mine.includes(change)) };
 }
 

@@ -31,7 +31,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
       </>
     );
   const { waiting, approved, outcomes, outcomesOpen, concerns, intent, more } = data;
-  const { mine, others } = splitByName(waiting, name, intent.policy);
+  const { mine, others } = splitByName(waiting, name, intent);
   const nothing = waiting.length + approved.length + outcomes.length + concerns.length === 0;
   return (
     <>
