@@ -2,17 +2,21 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { dateTime } from "./core/format.ts";
-import { useValue } from "./core/hooks.tsx";
+import { useNow, useValue } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
+import { lazy } from "./core/lazy.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
 import { useIntent, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
+import { frozenBy, inForce } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { Given } from "./parts/text.tsx";
+import { Given, Sentence } from "./parts/text.tsx";
+
+const ActDialog = lazy(() => import("./parts/freeze.tsx").then((part) => part.ActDialog));
 
 /** A page by its place in the address. */
 export const PAGES: readonly (readonly [string, string])[] = [
@@ -85,6 +89,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
       </header>
       <main id="page">
         <Upgraded />
+        <Frozen />
         {children}
       </main>
       {open === "help" && <HelpDialog onClose={close} />}
@@ -110,6 +115,31 @@ function Upgraded() {
         </button>
       </p>
     </Notice>
+  );
+}
+
+/** Says on every page that nothing is applied now, and lets whoever may lift that. */
+function Frozen() {
+  const { data } = useServiceState();
+  const [lifting, setLifting] = useState(false);
+  const freeze = inForce(data?.freeze, useNow());
+  return (
+    <>
+      {freeze && (
+        <Notice tone="warn">
+          <p>
+            <Sentence parts={frozenBy(freeze)} />
+          </p>
+          <p>
+            Nothing is applied meanwhile; a rollback always is.{" "}
+            <button type="button" class="link" onClick={() => setLifting(true)}>
+              Lift the freeze…
+            </button>
+          </p>
+        </Notice>
+      )}
+      {lifting && <ActDialog act="unfreeze" onClose={() => setLifting(false)} />}
+    </>
   );
 }
 

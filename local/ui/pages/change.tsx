@@ -12,9 +12,9 @@ import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
 import { keysOf } from "../domain/keys.ts";
-import { offersOf } from "../domain/offers.ts";
+import { isReviewDue, offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
-import { statusMark } from "../domain/statuses.ts";
+import { REVIEW_DUE, statusMark } from "../domain/statuses.ts";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
@@ -108,6 +108,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       <header class="page-head change-head">
         <p class="row-meta">
           <Mark of={statusMark(change)} />
+          {isReviewDue(change) && <Mark of={REVIEW_DUE} />}
           {expiry && <span>{expiry.text}</span>}
         </p>
         <Heading>

@@ -1,8 +1,9 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
+import { dateTime } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { type Deed, DEEDS } from "../../domain/deeds.ts";
-import { type Offer, offersOf, type Rules } from "../../domain/offers.ts";
+import { isReviewDue, type Offer, offersOf, type Rules } from "../../domain/offers.ts";
 import { Sign } from "../../parts/mark.tsx";
 import { Given } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
@@ -33,6 +34,12 @@ export function DecisionBar({
   return (
     <section class="decision-bar" aria-label="Decision">
       {tap}
+      {isReviewDue(change) && (
+        <p class="whole">
+          It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}. Was
+          it right?
+        </p>
+      )}
       {open.length > 0 && (
         <div class="buttons">
           {open.map(({ deed, label }) => {
