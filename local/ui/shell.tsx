@@ -16,6 +16,7 @@ import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Given, Sentence } from "./parts/text.tsx";
 
+const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
 const ActDialog = lazy(() => import("./parts/freeze.tsx").then((part) => part.ActDialog));
 
 /** A page by its place in the address. */
@@ -38,6 +39,8 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   useKeyboard({ help: () => setOpen("help"), find: () => setOpen("find") });
   useEffect(() => setMenu(false), [route]);
   const close = () => setOpen(undefined);
+  const { data: me } = useWhoami();
+  const closed = me !== undefined && !me.may.includes("read");
   return (
     <>
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
@@ -89,8 +92,14 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
       </header>
       <main id="page">
         <Upgraded />
-        <Frozen />
-        {children}
+        {closed ? (
+          <Gate />
+        ) : (
+          <>
+            <Frozen />
+            {children}
+          </>
+        )}
       </main>
       {open === "help" && <HelpDialog onClose={close} />}
       {open === "find" && (
