@@ -21,12 +21,13 @@ import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
 import { AuditSlice } from "./change/audit_slice.tsx";
-import { DecideDialog } from "./change/decide.tsx";
 import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import type { Decided } from "./change/use_decision.tsx";
 import { BlastRadius, Raw, Timeline, WhatChanges } from "./change/sections.tsx";
 
+/** Loaded behind the page, so that it is there when it is wanted. */
+const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
 /** Only those who have passkeys need it. */
 const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
 
@@ -75,6 +76,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const [deciding, setDeciding] = useState<{ deed: Deed; change: ChangeDetail } | undefined>();
   const [decided, setDecided] = useState<Decided | undefined>();
   const [refusals, setRefusals] = useState<Refusals>({});
+  useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
   const decide = (deed: Deed) => {
     setDecided(undefined);
     setDeciding({ deed, change });
