@@ -229,6 +229,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       const id = await before.propose();
       await visit(page, named(before), `changes/${id}`);
       await button(page, "Approve with a note…").click();
+      await page.getByRole("dialog").getByText("What you sign").waitFor();
       // The page hears nothing of the restart.
       for (const heard of ["**/api/events", "**/api/product/identity"])
         await page.route(heard, (route) => route.abort());
@@ -314,6 +315,19 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your consent is recorded.").waitFor();
     expect(await decisionsOn(service, id)).toMatchObject([{ authenticated: "signature_unattended", statement }]);
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
+  });
+
+  inLong(test)("an emergency consent is signed as one, with its note", async () => {
+    const { service, page } = await enrolled({ break_glass: { approvers: ["ana"], required: 1, review_hours: 72 } });
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await button(page, "Approve as an emergency…").click();
+    await page.getByLabel("Note").fill("Uploads fail.");
+    await page.getByText("ana approves as an emergency: set limits.uploads for t1, with your note.").waitFor();
+    await button(page, "Approve as an emergency with your key").click();
+    await page.getByText("Your emergency consent is recorded").waitFor();
+    const [{ statement }] = await decisionsOn(service, id);
+    expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
   });
 
   inLong(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {

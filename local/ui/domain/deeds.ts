@@ -9,6 +9,8 @@ export type Deed = Action | "approve_emergency" | "accept_emergency" | "reject_e
 /** What a console must know of it. */
 interface Facts {
   label: string;
+  /** The title of its dialog, where that is not the label with "this change?". */
+  asks?: string;
   path: string;
   /** The field that names the person. */
   person?: "approver" | "proposer";
@@ -63,6 +65,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   },
   revoke: {
     label: "Take consent back",
+    asks: "Take your consent back?",
     path: "api/product/revoke",
     person: "approver",
     decision: "revoke",
@@ -89,6 +92,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   },
   approve_emergency: {
     label: "Approve as an emergency",
+    asks: "Approve this change as an emergency?",
     path: "api/product/approve",
     person: "approver",
     decision: "approve_emergency",
@@ -102,6 +106,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   },
   accept_emergency: {
     label: "Accepted",
+    asks: "Was the emergency consent right?",
     path: "api/product/review",
     person: "approver",
     fields: { verdict: "accepted" },
@@ -113,6 +118,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   },
   reject_emergency: {
     label: "Not accepted",
+    asks: "Was the emergency consent wrong?",
     path: "api/product/review",
     person: "approver",
     fields: { verdict: "not_accepted" },

@@ -11,30 +11,43 @@ export interface Statement {
   challenge: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Who decides what, under which intent, and when. */
-export interface Said {
-  decision: Decision;
-  name: string;
-  note: string;
-  manifest_hash: string;
-  at: string;
+/** Something that can be signed. */
+export interface Matter {
+  /** Another one where anything that is stated is another. */
+  key: string;
+  /** Its statement under an intent at a time. Errors: `NotDone`. */
+  stated(manifest_hash: string, at: string): Promise<Statement>;
 }
 
-/** The statement of a decision on a change. Errors: `NotDone` where the digest is not that of the content that is shown. */
-export async function statementOf(
-  change: ChangeDetail,
-  { decision, name, note, manifest_hash, at }: Said,
-): Promise<Statement> {
-  const { change_id, digest } = change;
-  const origin = change.audit_entries[0]?.origin;
-  if (origin === undefined) throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
-  if (canCheck() && hexOf(await sha256(canonicalContent(change))) !== digest)
-    throw new NotDone(
-      "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
-    );
-  const text = statementText({ origin, change_id, digest, decision, approver: name, note, manifest_hash, at });
-  return { text, challenge: canCheck() ? await sha256(text) : undefined };
+/** What is decided on a change, and by whom. */
+export interface Decided {
+  decision: Decision;
+  approver: string;
+  note: string;
 }
+
+/** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
+export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
+  const { change_id, digest } = change;
+  return {
+    key: JSON.stringify([change_id, digest, decided]),
+    async stated(manifest_hash, at) {
+      const origin = change.audit_entries[0]?.origin;
+      if (origin === undefined)
+        throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
+      if (canCheck() && hexOf(await sha256(canonicalContent(change))) !== digest)
+        throw new NotDone(
+          "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
+        );
+      return challenging(statementText({ origin, change_id, digest, ...decided, manifest_hash, at }));
+    },
+  };
+}
+
+const challenging = async (text: string): Promise<Statement> => ({
+  text,
+  challenge: canCheck() ? await sha256(text) : undefined,
+});
 
 const sha256 = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
 import { useValue } from "../../core/hooks.tsx";
-import { lazy } from "../../core/lazy.tsx";
 import { adminToken, personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
 import { DEEDS, type Deed, fieldsOf } from "../../domain/deeds.ts";
@@ -16,16 +15,23 @@ import { Given, Sentence } from "../../parts/text.tsx";
 import { ChangedSince, useChangedSince } from "./changed_since.tsx";
 import { DryRun } from "./dry_run.tsx";
 import { SendFailure } from "./send_failure.tsx";
+import { SignDecision } from "./sign_decision.tsx";
 import { type Deciding, useDecision } from "./use_decision.tsx";
-import type { Prove } from "./use_signature.tsx";
-
-/** Only those who have keys need it. */
-const Signing = lazy(() => import("./signing.tsx").then((part) => part.Signing));
+import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Decides on a change, under the revision that is shown. */
 export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale"> & { onClose: () => void }) {
   const { change, deed } = deciding;
-  const { label, person, decision, explained, noteHint, noteRequired = false, look } = DEEDS[deed];
+  const {
+    label,
+    asks = `${label} this change?`,
+    person,
+    decision,
+    explained,
+    noteHint,
+    noteRequired = false,
+    look,
+  } = DEEDS[deed];
   const kept = useValue(personName);
   const token = useValue(adminToken);
   const { data: intent } = useIntent();
@@ -56,7 +62,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   };
 
   return (
-    <Dialog title={`${label} this change?`} onClose={onClose} busy={busy} wide={deed === "apply"}>
+    <Dialog title={asks} onClose={onClose} busy={busy} wide={deed === "apply"}>
       <form ref={form} onSubmit={send}>
         <p class="lead">
           <Sentence parts={requestOf(change)} />
@@ -91,13 +97,13 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
           />
         )}
         {signs && (
-          <Signing
+          <SignDecision
             deed={deed}
             change={change}
             name={asSent(name)}
             note={note}
             error={error}
-            onProve={(given: Prove | undefined) => setProve(() => given)}
+            onProve={(given) => setProve(() => given)}
           />
         )}
         {asksToken && (

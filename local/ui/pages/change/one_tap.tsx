@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { fieldsOf } from "../../domain/deeds.ts";
 import { asSent } from "../../domain/keys.ts";
 import { SendFailure } from "./send_failure.tsx";
-import { Signing } from "./signing.tsx";
+import { SignDecision } from "./sign_decision.tsx";
 import { type Deciding, useDecision } from "./use_decision.tsx";
-import type { Prove } from "./use_signature.tsx";
+import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Approves with a key of the person whose name this is. */
 export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: string }) {
@@ -17,7 +17,7 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: s
     void decide(async () => ({ ...fieldsOf("approve", change.change_id, asSent(name), ""), ...(await prove()) }));
   return (
     <div class="one-tap">
-      <Signing
+      <SignDecision
         deed="approve"
         change={change}
         name={name}

@@ -1,23 +1,12 @@
-/** The statement of a decision as it is being made, and its proof when it is asked for. */
+/** The statement of something as it stands now, and its proof when it is asked for. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
-import { type Fields, NotDone, Refused, serviceTime } from "../../core/api.ts";
-import { useNow } from "../../core/hooks.tsx";
-import type { Resource } from "../../core/resource.tsx";
-import { asSent, type Passkey } from "../../domain/keys.ts";
-import { signWith } from "../../domain/passkeys.ts";
-import { type Statement, statementOf } from "../../domain/statement.ts";
-import type { Decision } from "../../../../lib/governance/rules/statement.ts";
-
-/** What is signed, and by whom. */
-export interface Signable {
-  change: ChangeDetail;
-  decision: Decision;
-  name: string;
-  note: string;
-  /** Why the last one was refused. */
-  error: unknown;
-}
+import type { IntentView } from "../core/api_types.ts";
+import { type Fields, NotDone, Refused, serviceTime } from "../core/api.ts";
+import { useNow } from "../core/hooks.tsx";
+import type { Resource } from "../core/resource.tsx";
+import type { Passkey } from "../domain/keys.ts";
+import { signWith } from "../domain/passkeys.ts";
+import type { Matter, Statement } from "../domain/statement.ts";
 
 /** A statement is made anew after this, so that whoever reads it has time left; the service takes one for ten minutes. */
 const FRESH_MS = 4 * 60_000;
@@ -28,11 +17,11 @@ const timeNow = (): string => new Date(serviceTime()).toISOString();
 /** Gives the fields that prove a decision: `proof` and `at`. */
 export type Prove = () => Promise<Fields>;
 
-/** Makes the statement; `held` keeps its time, as somebody signs it elsewhere. */
+/** Makes the statement; `held` keeps its time, as somebody signs it elsewhere. `error` is why the last proof was refused. */
 export function useSignature(
-  { change, decision, name, note, error }: Signable,
+  matter: Matter,
   { data: intent, reload }: Resource<IntentView>,
-  held: boolean,
+  { held, error }: { held: boolean; error: unknown },
 ) {
   const now = useNow();
   const [at, setAt] = useState(timeNow);
@@ -41,9 +30,8 @@ export function useSignature(
   const signed = useRef<{ text: string; proof: string }>();
   const hash = useRef<string>();
   const manifest_hash = intent?.manifest_hash;
-  const said = { decision, name: asSent(name), note, manifest_hash: manifest_hash ?? "", at };
-  const latest = useRef({ change, said });
-  latest.current = { change, said };
+  const latest = useRef({ matter, manifest_hash, at });
+  latest.current = { matter, manifest_hash, at };
   const age = now + (serviceTime() - Date.now()) - Date.parse(at);
   const over = age > TAKEN_MS;
   const renew = () => {
@@ -68,17 +56,17 @@ export function useSignature(
     let gone = false;
     const show = (next: typeof made) => gone || setMade(next);
     if (manifest_hash !== undefined)
-      statementOf(change, said).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
+      matter.stated(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
     return () => void (gone = true);
-  }, [change.digest, decision, said.name, note, manifest_hash, at]);
+  }, [matter.key, manifest_hash, at]);
 
   /** Signed once, a statement is sent with that proof again and again. */
   const prove = async (sign: (statement: Statement) => Promise<object>): Promise<Fields> => {
-    const { said: now } = latest.current;
-    const statement = await statementOf(latest.current.change, now);
+    const stated = latest.current;
+    const statement = await stated.matter.stated(stated.manifest_hash!, stated.at);
     if (signed.current?.text !== statement.text)
       signed.current = { text: statement.text, proof: JSON.stringify(await sign(statement)) };
-    return { proof: signed.current.proof, at: now.at };
+    return { proof: signed.current.proof, at: stated.at };
   };
   return { at, ...made, moved, over, renew, prove };
 }

@@ -1,27 +1,40 @@
-/** What a decision is signed with: the statement in words, and the passkey or the SSH key that signs it. */
+/** What somebody signs: the statement in words, and the passkey or the SSH key that signs it. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { brief, dateTime } from "../../core/format.ts";
-import { useIntent } from "../../core/shared.ts";
-import { quoted } from "../../domain/curl.ts";
-import { type Deed, DEEDS } from "../../domain/deeds.ts";
-import { keysOf, passkeyPlaces, passkeysHere } from "../../domain/keys.ts";
-import { hasPasskeys } from "../../domain/passkeys.ts";
-import { shortly } from "../../domain/sentences.ts";
-import { CopyBlock } from "../../parts/copy.tsx";
-import { Lines } from "../../parts/field.tsx";
-import { Failure, Notice } from "../../parts/notice.tsx";
-import { Facts } from "../../parts/panel.tsx";
-import { Code, Given, Sentence } from "../../parts/text.tsx";
-import { type Prove, type Signable, useSignature, withPasskey } from "./use_signature.tsx";
+import { dateTime } from "../core/format.ts";
+import { useIntent } from "../core/shared.ts";
+import { quoted } from "../domain/curl.ts";
+import { keysOf, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
+import { hasPasskeys } from "../domain/passkeys.ts";
+import type { Matter } from "../domain/statement.ts";
+import { CopyBlock } from "./copy.tsx";
+import { Lines } from "./field.tsx";
+import { Failure, Notice } from "./notice.tsx";
+import { Facts } from "./panel.tsx";
+import { Code, Given } from "./text.tsx";
+import { type Prove, useSignature, withPasskey } from "./use_signature.tsx";
 
-/** A decision to sign, and who takes its proof: `undefined` while there is none to be had. */
-export interface SigningProps extends Omit<Signable, "decision"> {
-  deed: Deed;
+/** Whose signature of what is wanted, and who takes its proof: `undefined` while there is none to be had. */
+export interface SigningProps {
+  name: string;
+  /** Why the last one was refused. */
+  error: unknown;
   onProve: (prove: Prove | undefined) => void;
 }
 
-/** Shows what is signed, and says how. */
-export function Signing({ deed, onProve, change, name, note, error }: SigningProps) {
+/** Shows what is signed – the children are its words, `facts` stand in it too – and says how. */
+export function Signing({
+  name,
+  matter,
+  facts,
+  error,
+  onProve,
+  children,
+}: SigningProps & {
+  matter: Matter;
+  facts: readonly (readonly [string, ComponentChildren])[];
+  children: ComponentChildren;
+}) {
   const [prefersSsh, preferSsh] = useState(false);
   const [signature, setSignature] = useState("");
   const intent = useIntent();
@@ -29,9 +42,7 @@ export function Signing({ deed, onProve, change, name, note, error }: SigningPro
   const passkeys = hasPasskeys() ? passkeysHere(keys, location.origin) : [];
   const hasSsh = keys.some(({ type }) => type === "ssh");
   const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);
-  const { says, decision } = DEEDS[deed];
-  const signable = { change, decision: decision!, name, note, error };
-  const { statement, problem, at, moved, over, renew, prove } = useSignature(signable, intent, bySsh);
+  const { statement, problem, at, moved, over, renew, prove } = useSignature(matter, intent, { held: bySsh, error });
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
@@ -45,16 +56,9 @@ export function Signing({ deed, onProve, change, name, note, error }: SigningPro
     <section class="signing" aria-label="What you sign">
       <h3>What you sign</h3>
       <p>
-        <Given text={name} /> {says}: <Sentence parts={shortly(change)} />
-        {note === "" ? "." : ", with your note."}
+        <Given text={name} /> {children}
       </p>
-      <Facts
-        of={[
-          ["Content", <code title={change.digest}>{brief(change.digest)}</code>],
-          ["Intent", <Given text={intent.data?.version ?? "…"} />],
-          ["Time", dateTime(at)],
-        ]}
-      />
+      <Facts of={[...facts, ["Intent", <Given text={intent.data?.version ?? "…"} />], ["Time", dateTime(at)]]} />
       {statement && (
         <details>
           <summary>Show what is signed</summary>
@@ -64,7 +68,7 @@ export function Signing({ deed, onProve, change, name, note, error }: SigningPro
       <Failure error={problem} />
       {moved && (
         <Notice tone="warn" alert>
-          The intent was changed meanwhile. What you sign names the new one now; look at the change again first.
+          The intent was changed meanwhile. What you sign names the new one now; look again first.
         </Notice>
       )}
       {bySsh && (
