@@ -106,12 +106,16 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   /** A service whose intent lists a passkey of Ana's, and her window with the device that holds it. */
   async function enrolled(
     policy: object = {},
-    { args = [], headers = {} }: { args?: string[]; headers?: Record<string, string> } = {},
+    {
+      args = [],
+      headers = {},
+      others = {},
+    }: { args?: string[]; headers?: Record<string, string>; others?: object } = {},
   ): Promise<{ service: Service; page: Page; device: Authenticator; principals: object }> {
     const before = await startService({ intent: NOBODY, args });
     const page = await open({ ...ANA, extraHTTPHeaders: headers });
     const device = await authenticator(page);
-    const principals = await enrol(page, before);
+    const principals = { ...(await enrol(page, before)), ...others };
     const service = await restart(before, { intent: signedBy(principals, policy), args });
     return { service, page, device, principals };
   }
@@ -318,7 +322,9 @@ describe.skipIf(!browser)("signed consent in the console", () => {
   });
 
   inLong(test)("an emergency consent is signed as one, with its note", async () => {
-    const { service, page } = await enrolled({ break_glass: { approvers: ["ana"], required: 1, review_hours: 72 } });
+    const others = { bo: { kind: "person", keys: [sshPen().key] } };
+    const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
+    const { service, page } = await enrolled({ approvers: ["ana", "bo"], break_glass }, { others });
     const id = await service.propose();
     await visit(page, named(service), `changes/${id}`);
     await button(page, "Approve as an emergency…").click();
@@ -328,6 +334,46 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Your emergency consent is recorded").waitFor();
     const [{ statement }] = await decisionsOn(service, id);
     expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
+  });
+
+  inLong(test)("a freeze, what lifts it, and a review are signed too", async () => {
+    const pen = sshPen("ssh-ed25519");
+    const bo = { kind: "person", keys: [pen.key] };
+    const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
+    const { service, page } = await enrolled({ break_glass }, { others: { bo } });
+    const said = async (query: string) =>
+      JSON.parse((await service.get(`api/product/audit?${query}`)).entries.at(-1).detail);
+
+    await visit(page, named(service), "system");
+    await button(page, "Freeze…").click();
+    await page.getByLabel("Note").fill("The ledger is audited.");
+    await page.getByLabel("Until").fill("2099-01-01T08:00");
+    await page.getByText("ana freezes the service, with your note.").waitFor();
+    expect(await seriousOn(page, "signed freeze")).toEqual([]);
+    await button(page, "Freeze with your key").click();
+    await button(page, "Lift the freeze…").click();
+    const frozen = await said("event_type=service_frozen");
+    expect(frozen).toMatchObject({ actor: "ana", authenticated: "signature" });
+    expect(JSON.parse(frozen.statement)).toMatchObject({ decision: "freeze", until: "2099-01-01T08:00:00.000Z" });
+    await button(page, "Lift it with your key").click();
+    await button(page, "Lift the freeze…").waitFor({ state: "detached" });
+    expect(await said("event_type=service_unfrozen")).toMatchObject({ actor: "ana", authenticated: "signature" });
+
+    const change_id = await service.propose();
+    const decided = { change_id, approver: "bo", note: "Uploads fail." };
+    const asked = { ...decided, decision: "approve_emergency" };
+    const { statement } = await service.post("api/product/consent-statement", asked);
+    const proof = JSON.stringify(pen.sign(statement));
+    const { at } = JSON.parse(statement);
+    await service.post("api/product/approve", { ...decided, emergency: "true", proof, at });
+    await visit(page, named(service), `changes/${change_id}`);
+    await button(page, "Not accepted…").click();
+    await page.getByText("ana does not accept the emergency consent: set limits.uploads for t1.").waitFor();
+    await button(page, "Not accepted with your key").click();
+    await page.getByText("Your review is recorded: not accepted.").waitFor();
+    const reviewed = await said(`change_id=${change_id}`);
+    expect(reviewed).toMatchObject({ approver: "ana", authenticated: "signature", verdict: "not_accepted" });
+    expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
   });
 
   inLong(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {

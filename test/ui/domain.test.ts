@@ -206,6 +206,21 @@ test("the proposer may withdraw, and a warning gate blocks nothing", () => {
   expect(offersOf(change, "bo", { policy }).find(({ deed }) => deed === "apply")?.refused).toBeNull();
 });
 
+test("where nobody who approved it can decide any more, whoever may decide closes it", () => {
+  const approvals = [{ approver: "gone", note: "", at: "" }];
+  const change = { ...CHANGE, status: "approved" as const, approvals, allowed_actions: ["apply", "revoke"] };
+  const revoke = (over: Partial<ChangeDetail>, name: string, rules: object = {}) =>
+    offersOf({ ...change, ...over }, name, { policy, ...rules }).find(({ deed }) => deed === "revoke")?.refused;
+  expect(revoke({}, "bo")).toBeNull();
+  expect(revoke({ approvals: [] }, "bo"), "a minor one, which the intent approved").toBeNull();
+  expect(revoke({}, "eve")).toBe("You have not approved it.");
+  const standing = [{ approver: "cy", note: "", at: "" }];
+  expect(revoke({ approvals: standing }, "bo")).toBe("You have not approved it.");
+  const keys = { bo: [{ id: "SHA256:1", type: "ssh" as const, unattended: true }] };
+  const signed = { policy: { ...policy, signed_only: true }, keys };
+  expect(revoke({ approvals: standing }, "bo", signed), "cy has no key").toBeNull();
+});
+
 test("a diff tells what went and what came", () => {
   expect(diffLines("a\nb\nc", "a\nx\nc\nd").map(({ side, text }) => side[0] + text)).toEqual([
     "sa",

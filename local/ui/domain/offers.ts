@@ -54,11 +54,11 @@ function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offe
       ? "You had a part in this change, and somebody else reviews it."
       : isOutsider(change, name, policy)
         ? "You are not among the intent's approvers."
-        : null;
+        : unsignable(name, rules);
     return [offer("accept_emergency", refused), offer("reject_emergency", refused)];
   }
   const open = change.status === "pending_consent" || (change.status === "approved" && change.review === undefined);
-  if (!open || !policy?.break_glass?.approvers.some((one) => sameName(one, name))) return [];
+  if (!open || !mayInEmergency(name, rules)) return [];
   const refused = consented
     ? "You have approved this emergency already."
     : own
@@ -86,7 +86,8 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
         ? `Only ${change.proposer}, who proposed it, may withdraw it.`
         : null;
     case "revoke":
-      return named && !hasApproved(change, name) ? "You have not approved it." : unsignable(name, rules);
+      if (named && !hasApproved(change, name) && !isClosable(change, name, rules)) return "You have not approved it.";
+      return unsignable(name, rules);
     case "apply":
     case "rollback": {
       const blocking = change.gates.filter(
@@ -96,6 +97,19 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
     }
   }
 }
+
+/** Whether it is approved, and nobody who approved it can decide today: then whoever may decide closes it. */
+const isClosable = (change: ChangeDetail, name: string, rules: Rules): boolean =>
+  change.status === "approved" &&
+  !isOutsider(change, name, rules.policy) &&
+  change.approvals.every(
+    ({ approver, emergency }) =>
+      unsignable(approver, rules) !== null ||
+      (isOutsider(change, approver, rules.policy) && !(emergency && mayInEmergency(approver, rules))),
+  );
+
+const mayInEmergency = (name: string, { policy }: Rules): boolean =>
+  policy?.break_glass?.approvers.some((one) => sameName(one, name)) ?? false;
 
 /** Why a consent of this person could not count: it would have to be signed, and they have nothing to sign with. */
 const unsignable = (name: string, { policy, keys }: Rules): string | null =>

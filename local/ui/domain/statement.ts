@@ -1,8 +1,8 @@
 /** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
 import { canonicalContent } from "../../../lib/governance/rules/content.ts";
-import { type Decision, statementText } from "../../../lib/governance/rules/statement.ts";
-import type { ChangeDetail } from "../core/api_types.ts";
-import { NotDone } from "../core/api.ts";
+import { type Act, type Decision, statementText } from "../../../lib/governance/rules/statement.ts";
+import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
+import { get, NotDone } from "../core/api.ts";
 import { canCheck } from "./audit_check.ts";
 
 /** What is signed, and what a passkey is asked to sign of it; without the latter where a page may not compute hashes. */
@@ -24,6 +24,8 @@ export interface Decided {
   decision: Decision;
   approver: string;
   note: string;
+  /** Of a review. */
+  verdict?: string | undefined;
 }
 
 /** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
@@ -43,6 +45,23 @@ export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
     },
   };
 }
+
+/** What is done to the service itself, and by whom. */
+export interface Done {
+  decision: Act;
+  actor: string;
+  note: string;
+  until?: string | undefined;
+}
+
+/** An act on the service itself, whose log is asked for its name. */
+export const actOf = (done: Done): Matter => ({
+  key: JSON.stringify(done),
+  async stated(manifest_hash, at) {
+    const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
+    return challenging(statementText({ origin, ...done, manifest_hash, at }));
+  },
+});
 
 const challenging = async (text: string): Promise<Statement> => ({
   text,

@@ -2,25 +2,33 @@
 import { useState } from "preact/hooks";
 import type { AuditEntry } from "../core/api_types.ts";
 import { post } from "../core/api.ts";
+import { dateTime } from "../core/format.ts";
 import { useValue } from "../core/hooks.tsx";
 import { adminToken, personName } from "../core/session.ts";
+import { useIntent } from "../core/shared.ts";
+import { asSent, keysOf } from "../domain/keys.ts";
 import { keepReceipt } from "../domain/receipts.ts";
+import { actOf } from "../domain/statement.ts";
 import { Dialog } from "./dialog.tsx";
 import { Line, Lines } from "./field.tsx";
 import { Failure, tokenHint } from "./notice.tsx";
-import { DialogEnd, useSending } from "./sending.tsx";
+import { DialogEnd, useKeys, useSending } from "./sending.tsx";
+import { Signing } from "./signing.tsx";
+import type { Prove } from "./use_signature.tsx";
 
 const ACTS = {
   freeze: {
     title: "Freeze the service?",
-    verb: "Freeze now",
+    verb: "Freeze",
+    says: "freezes the service",
     explained:
       "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback always is.",
     hint: "Why? Everybody who wants to apply something will read it.",
   },
   unfreeze: {
     title: "Lift the freeze?",
-    verb: "Lift it now",
+    verb: "Lift it",
+    says: "lifts the freeze",
     explained: "What is approved can be applied again.",
     hint: "Why now? It stays on record.",
   },
@@ -28,7 +36,8 @@ const ACTS = {
 
 /** Asks for what an act on the service itself needs. */
 export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: () => void }) {
-  const { title, verb, explained, hint } = ACTS[act];
+  const { title, verb, says, explained, hint } = ACTS[act];
+  const { data: intent } = useIntent();
   const kept = useValue(personName);
   const token = useValue(adminToken);
   const [asksToken] = useState(token === "");
@@ -36,14 +45,19 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
   const [name, setName] = useState(kept);
   const [note, setNote] = useState("");
   const [until, setUntil] = useState("");
+  const [prove, setProve] = useState<Prove | undefined>();
+  const signs = keysOf(name, intent?.keys).length > 0;
+  const fields = {
+    actor: asSent(name),
+    note: note === "" ? undefined : note,
+    until: until === "" ? undefined : new Date(until).toISOString(),
+  };
+  const key = useKeys();
   const request = async () => {
     personName.set(name.trim());
-    const fields = {
-      actor: name.trim(),
-      note: note === "" ? undefined : note,
-      until: until === "" ? undefined : new Date(until).toISOString(),
-    };
-    keepReceipt((await post<{ audit_entry: AuditEntry }>(`api/product/${act}`, fields)).audit_entry);
+    const sent = { ...fields, ...(signs && (await prove?.())) };
+    const answer = await post<{ audit_entry: AuditEntry }>(`api/product/${act}`, sent, { key: key(sent) });
+    keepReceipt(answer.audit_entry);
   };
   const { send, busy, error, faultOf } = useSending(request, onClose);
   return (
@@ -72,6 +86,18 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
             error={faultOf("until")}
           />
         )}
+        {signs && (
+          <Signing
+            name={fields.actor}
+            matter={actOf({ ...fields, decision: act, note })}
+            facts={fields.until === undefined ? [] : [["Until", dateTime(fields.until)]]}
+            error={error}
+            onProve={(given) => setProve(() => given)}
+          >
+            {says}
+            {note === "" ? "." : ", with your note."}
+          </Signing>
+        )}
         {asksToken && error !== undefined && (
           <Line
             label="Admin token"
@@ -84,7 +110,12 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
         )}
         <Failure error={error} alert tokenHint={tokenHint(asksToken ? "above" : "under “You”")} />
         <p class="quiet">{explained}</p>
-        <DialogEnd verb={verb} busy={busy} onClose={onClose} />
+        <DialogEnd
+          verb={`${verb} ${signs ? "with your key" : "now"}`}
+          busy={busy}
+          disabled={signs && !prove && !busy}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -50,7 +50,7 @@ export function Signing({
   useEffect(() => {
     const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : withPasskey(passkeys);
     onProve(able ? () => prove(sign) : undefined);
-  }, [able, bySsh, signature, passkeys.length]);
+  }, [able, bySsh, signature, name, passkeys.length]);
 
   return (
     <section class="signing" aria-label="What you sign">

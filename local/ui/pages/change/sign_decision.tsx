@@ -14,11 +14,12 @@ export function SignDecision({
   note,
   ...signing
 }: SigningProps & { change: ChangeDetail; deed: Deed; note: string }) {
-  const { says, decision } = DEEDS[deed];
+  const { says, decision, fields } = DEEDS[deed];
+  const decided = { decision: decision!, approver: signing.name, note, verdict: fields?.["verdict"] };
   return (
     <Signing
       {...signing}
-      matter={decisionOn(change, { decision: decision!, approver: signing.name, note })}
+      matter={decisionOn(change, decided)}
       facts={[["Content", <code title={change.digest}>{brief(change.digest)}</code>]]}
     >
       {says}: <Sentence parts={shortly(change)} />
