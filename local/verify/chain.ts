@@ -12,7 +12,11 @@ export type Rule =
   | "tail_truncation"
   | "full_rewrite"
   | "signature"
-  | "proof";
+  | "proof"
+  | "inclusion"
+  | "content"
+  | "intent"
+  | "quorum";
 
 /** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */
 export interface Finding {
