@@ -114,8 +114,8 @@ export const verifier = [
   {
     ...note,
     name: "a verifier key whose id is not its own is taken",
-    find: "if (bytes[0] !== 1 || keyIdOf(name, raw) !== id) return undefined;",
-    replace: "if (bytes[0] !== 1) return undefined;",
+    find: "if (bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;",
+    replace: "if (bytes[0] !== type) return undefined;",
   },
   {
     name: "a bad log ends with the exit code of a good one",
