@@ -2,13 +2,14 @@
 """Verifies an export of Countersign's audit log offline, with Python's standard library only.
 
   verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX]
-                  [--policy FILE] [--json]
+                  [--witness KEY]... [--quorum N] [--policy FILE] [--json]
   verify_audit.py certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]... [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
 --checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file),
 with several, as after a change of keys, that of one of them;
 --expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once;
+--witness, a witness that must have cosigned a checkpoint (verifier key, or its file), of several --quorum N or else all;
 --policy, whose keys signed decisions must be signed with: an intent, or any JSON with its principals.
 
 A certificate (GET /api/product/changes/<id>/certificate) is held against --policy, a C2SP tlog-policy of the logs and
@@ -276,6 +277,12 @@ SPKI_RSA = bytes.fromhex("300d06092a864886f70d0101010500")
 ARMOUR = re.compile(r"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?")
 PRESENT_AND_VERIFIED, BACKUP_ELIGIBLE, BACKED_UP = 5, 8, 16
 DECISIONS = {"approved": "approve", "denied": "deny", "withdrawn": "withdraw", "revoked": "revoke"}
+OTHERS = {
+    "change_proposed": "propose",
+    "emergency_reviewed": "review",
+    "service_frozen": "freeze",
+    "service_unfrozen": "unfreeze",
+}
 
 
 def url_bytes(text):
@@ -399,8 +406,9 @@ def is_signed_by_ssh(blob, signature, signed):
 
 
 def same_name(name):
-    """A name as it is compared: trimmed, NFKC, without case."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
+    """A name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma."""
+    lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
+    return " ".join(lower.split()).replace("\u03c2", "\u03c3")
 
 
 def keys_of(principals):
@@ -416,31 +424,40 @@ def read_policy(path):
         raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
 
 
+def decision_of(entry, detail):
+    """Which decision an entry tells of, and whose."""
+    other = OTHERS.get(entry["event_type"])
+    if other:
+        return other, detail.get({"propose": "proposer", "review": "approver"}.get(other, "actor"))
+    emergency = detail.get("emergency") is True
+    return "approve_emergency" if emergency else DECISIONS.get(str(detail.get("decision"))), detail.get("approver")
+
+
 def statement_of(entry, detail):
     """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
-    proposal = entry["event_type"] == "change_proposed"
-    decision = DECISIONS.get(str(detail.get("decision")))
-    if proposal or detail.get("emergency") is True:
-        decision = "propose" if proposal else "approve_emergency"
-    approver = detail.get("proposer" if proposal else "approver")
+    decision, by = decision_of(entry, detail)
     try:
         at = json.loads(detail["statement"])["at"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None, None
-    if decision is None or not isinstance(approver, str):
+    if decision is None or not isinstance(by, str):
         return None, None
     facts = {
-        "approver": approver,
         "at": at,
-        **({} if proposal else {"change_id": entry["change_id"]}),
         "decision": decision,
-        "digest": detail.get("digest"),
         "manifest_hash": detail.get("manifest_hash"),
         "note": detail.get("note", ""),
         "origin": entry["origin"],
         "v": "countersign-consent/1",
     }
-    return json.dumps(facts, ensure_ascii=False, separators=(",", ":")), approver
+    if decision in ("freeze", "unfreeze"):
+        facts["actor"] = by
+        facts.update({} if detail.get("until") is None else {"until": detail["until"]})
+    else:
+        facts.update({"approver": by, "digest": detail.get("digest")})
+        facts.update({} if decision == "propose" else {"change_id": entry["change_id"]})
+        facts.update({"verdict": detail.get("verdict")} if decision == "review" else {})
+    return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 
 
 class Proofs:
@@ -448,13 +465,15 @@ class Proofs:
 
     def __init__(self, policy):
         self.policy = policy
-        self.counts = {"verified": 0, "as_named": 0, "not_checked": 0}
+        self.counts = {"verified": 0, "as_named": 0, "not_checked": 0, "unsigned": 0}
         self.named = {}
+        self.any_keys = policy is not None
 
     def check(self, entry, line):
         """What does not hold of an entry's proof, or None."""
         intent = entry["event_type"] == "intent_in_force"
-        if not intent and '"proof":' not in entry["detail"]:
+        may_sign = self.any_keys and (entry["event_type"] == "consent_decision" or entry["event_type"] in OTHERS)
+        if not intent and not may_sign and '"proof":' not in entry["detail"]:
             return None
         try:
             detail = json.loads(entry["detail"])
@@ -464,12 +483,24 @@ class Proofs:
             return None
         if intent and isinstance(detail.get("principals"), dict):
             principals = detail["principals"].items()
-            self.named[detail.get("manifest_hash")] = {same_name(name): one.get("keys", []) for name, one in principals}
-        message = self.judge(entry, detail) if "proof" in detail else None
+            keys = {same_name(name): one.get("keys", []) for name, one in principals}
+            self.named[detail.get("manifest_hash")] = keys
+            self.any_keys = self.any_keys or any(keys.values())
+        message = self.judge(entry, detail) if "proof" in detail else self.judge_unsigned(entry, detail)
         return message and {"line": line, "entry": entry["id"], "rule": "proof", "message": message}
 
+    def judge_unsigned(self, entry, detail):
+        """Why a decision had to be signed that is not; a trusted proxy's word is enough for proposals and withdrawals."""
+        decision, by = decision_of(entry, detail)
+        if decision in (None, "propose", "withdraw") or not isinstance(by, str):
+            return None
+        if self.named.get(detail.get("manifest_hash"), {}).get(same_name(by)):
+            return f"{by} has keys in the intent of this entry, and did not sign it"
+        self.counts["unsigned"] += 1 if self.policy and self.policy.get(same_name(by)) else 0
+        return None
+
     def judge(self, entry, detail):
-        statement, approver = statement_of(entry, detail)
+        statement, by = statement_of(entry, detail)
         if statement is None or detail.get("statement") != statement:
             return "its statement is not of this entry"
         proof = detail["proof"] if isinstance(detail["proof"], dict) else {}
@@ -478,20 +509,20 @@ class Proofs:
         if not (is_assertion_of(statement, proof) if passkey else signer):
             return "its proof is not of its statement"
         if self.policy is not None:
-            keys = self.policy.get(same_name(approver), [])
+            keys = self.policy.get(same_name(by), [])
             if not any(
                 is_signed_by_passkey(proof, key) if passkey else key.get("public_key", "").split(" ")[1:2] == [signer]
                 for key in keys
             ):
-                return f"the policy lists no key of {approver} that made its proof"
+                return f"the policy lists no key of {by} that made its proof"
             self.counts["verified"] += 1
             return None
         identifier = detail.get("key")
         if signer:
             identifier = "SHA256:" + base64.b64encode(sha256(base64.b64decode(signer))).decode().rstrip("=")
-        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(approver), [])
+        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(by), [])
         if identifier != detail.get("key") or identifier not in keys:
-            return f"the log does not name its key as one of {approver}"
+            return f"the log does not name its key as one of {by}"
         self.counts["not_checked" if passkey else "as_named"] += 1
         return None
 
@@ -530,14 +561,15 @@ def parse_checkpoint(note):
     return {"origin": parts[1], "length": int(parts[2]), "root": parts[3], "text": text, "signatures": signatures}
 
 
-LOG, WITNESS = 1, 4
+SIGNATURE, COSIGNATURE = 1, 4
+LATEST = 253402300799
 
 
-def key_id(name, public_key, kind=LOG):
+def key_id(name, public_key, kind=SIGNATURE):
     return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + public_key).digest()[:4]
 
 
-def verifier_key(text, kind=LOG):
+def verifier_key(text, kind=SIGNATURE):
     """(name, 32 bytes) of a verifier key, `name+id+base64`, or None."""
     parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*", text)
     data = from_base64(parts[3]) if parts else None
@@ -569,6 +601,68 @@ def signer_of(checkpoint, key):
     return own[0][0] if own and all(ed25519_verifies(public_key, text, signature) for _, signature in own) else None
 
 
+def read_witness(file_or_key):
+    """(name, 32 bytes), from the verifier key of a witness."""
+    key = verifier_key(read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key, COSIGNATURE)
+    if key:
+        return key
+    raise Unreadable(
+        f"{file_or_key} is no verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature"
+    )
+
+
+def cosigned_at(checkpoint, witness):
+    """When a witness cosigned, the latest time; None without a cosignature, False when one in its name does not hold."""
+    name, public_key = witness
+    identifier, latest = key_id(name, public_key, COSIGNATURE), None
+    for signer, identified, signature in checkpoint["signatures"]:
+        if (signer, identified) != (name, identifier):
+            continue
+        time = int.from_bytes(signature[:8], "big")
+        text = f"cosignature/v1\ntime {time}\n{checkpoint['text']}".encode()
+        if len(signature) != 72 or not 0 < time <= LATEST or not ed25519_verifies(public_key, text, signature[8:]):
+            return False
+        latest = max(latest or 0, time)
+    return latest
+
+
+def sightings_of(checkpoints, witnesses, quorum):
+    """What each witness saw of the log, the longest, and what is wrong: `quorum` of them must have cosigned the same."""
+    longest, findings, most = {}, [], 0
+    for what, checkpoint in checkpoints:
+        here = 0
+        for witness in witnesses:
+            time = cosigned_at(checkpoint, witness)
+            if time is False:
+                findings.append(whole("cosignature", f"{what} bears a cosignature of {witness[0]} that does not hold"))
+            elif time is not None:
+                here += 1
+                longest[witness] = max(longest.get(witness, (0, 0)), (checkpoint["length"], time))
+        most = max(most, here)
+    if most < quorum:
+        message = f"no checkpoint is cosigned by {quorum} of {len(witnesses)} witnesses; the most that one is are {most}"
+        findings.append(whole("cosignature", message))
+    seen = [(witness[0], *longest[witness]) for witness in witnesses if witness in longest]
+    return [{"name": name, "length": length, "time": time} for name, length, time in seen], findings
+
+
+def read_sightings(witnesses, quorum, evidence):
+    if not witnesses and quorum is None:
+        return [], []
+    if not witnesses:
+        raise Unreadable("--quorum needs a --witness to count")
+    checkpoints = [one for part in evidence for one in part[3]]
+    if not checkpoints and not any(part[1] for part in evidence):
+        raise Unreadable("--witness needs a --checkpoint that it cosigned")
+    keys = [read_witness(witness) for witness in witnesses]
+    if len({public_key for _, public_key in keys}) < len(keys):
+        raise Unreadable("--witness names one key twice")
+    count = str(len(keys)) if quorum is None else quorum
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", count) or int(count) > len(keys):
+        raise Unreadable(f"--quorum must be a number from 1 to {len(keys)}, the witnesses given")
+    return sightings_of(checkpoints, keys, int(count))
+
+
 # What was kept outside
 
 
@@ -590,9 +684,9 @@ def note_in(line):
 
 
 def read_checkpoints(path, keys):
-    """What is kept, what is wrong with it, and what was passed over."""
+    """What is kept, what is wrong with it, what was passed over, and the checkpoints."""
     text = read_text(path)
-    kept, findings, remarks = [], [], []
+    kept, findings, remarks, checkpoints = [], [], [], []
     single = parse_checkpoint(text)
     places = [(path, single)] if single else []
     for number, line in enumerate([] if single else text.split("\n"), 1):
@@ -610,9 +704,10 @@ def read_checkpoints(path, keys):
             which = "any" if len(keys) > 1 else "the"
             findings.append(whole("signature", f"{what} does not bear the signature of {which} given key"))
             continue
+        checkpoints.append((what, checkpoint))
         trust = f"signed by {signer}" if signer else "signature not checked, no --key was given"
         kept.append({**{k: checkpoint[k] for k in ("length", "root", "origin")}, "what": f"{what} ({trust})"})
-    return kept, findings, remarks
+    return kept, findings, remarks, checkpoints
 
 
 def whole(rule, message):
@@ -647,7 +742,7 @@ def lines_of(file):
         yield line[:-1]
 
 
-def verify_export(file, kept=(), findings=(), remarks=(), policy=None):
+def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=()):
     """Verifies the lines of a binary file and returns the report."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
     with_tree = any("root" in item for item in kept)
@@ -680,6 +775,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None):
         "findings": (found + outside)[:MOST_LISTED],
         "findings_total": total,
         "held_against": [item["what"] for item in kept],
+        "witnessed": list(witnessed),
         "proofs": proofs.counts,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
@@ -792,7 +888,7 @@ def parse_tlog_policy(text):
             need(all(key[1] != other[1] for other in logs), "this log is listed already")
             logs.append(key)
         elif word == "witness":
-            key = verifier_key(rest[1] if len(rest) > 1 else "", WITNESS)
+            key = verifier_key(rest[1] if len(rest) > 1 else "", COSIGNATURE)
             need(key, "a verifier key is needed")
             need(all(key[1] != other[1] for other in witnesses.values()), "this witness is listed already")
             need(rest[0] not in judges and rest[0] != "none", "a new name is needed")
@@ -822,18 +918,6 @@ def read_tlog_policy(path):
         return parse_tlog_policy(read_text(path))
     except ValueError as error:
         raise Unreadable(f"{path} is no tlog-policy: {error}") from error
-
-
-def cosigned_at(checkpoint, key):
-    """When a witness cosigned a checkpoint, in seconds since the epoch, or None."""
-    for name, identifier, signature in checkpoint["signatures"]:
-        if name != key[0] or identifier != key_id(*key, WITNESS) or len(signature) != 72:
-            continue
-        at = int.from_bytes(signature[:8], "big")
-        text = f"cosignature/v1\ntime {at}\n{checkpoint['text']}".encode()
-        if 0 < at <= 253402300799 and ed25519_verifies(key[1], text, signature[8:]):
-            return at
-    return None
 
 
 def is_met(judge, seen):
@@ -972,15 +1056,18 @@ class Certificate:
         own = [key for key in self.policy["logs"] if key[0] == checkpoint["origin"]]
         log = next(filter(None, (signer_of(checkpoint, key) for key in own)), None)
         cosigned = [(name, key, cosigned_at(checkpoint, key)) for name, key in self.policy["witnesses"].items()]
-        seen = [key for _, key, at in cosigned if at is not None]
+        doubtful = [name for name, _, at in cosigned if at is False]
+        met = is_met(self.policy["quorum"], [key for _, key, at in cosigned if at])
+        if doubtful:
+            self.found(None, "cosignature", f"the cosignature of the witness {doubtful[0]} does not hold")
         if log is None:
             self.found(None, "signature", "its checkpoint is not signed by a log of the policy")
-        elif not is_met(self.policy["quorum"], seen):
-            self.found(None, "signature", "its checkpoint lacks the witnesses that the policy asks for")
-        else:
-            witnessed = [{"name": name, "at": iso_time(at)} for name, _, at in cosigned if at is not None]
-            return {"length": checkpoint["length"], "signed_by": log, "witnessed_by": witnessed}
-        return None
+        elif not met:
+            self.found(None, "cosignature", "its checkpoint lacks the witnesses that the policy asks for")
+        if doubtful or log is None or not met:
+            return None
+        witnessed = [{"name": name, "at": iso_time(at)} for name, _, at in cosigned if at]
+        return {"length": checkpoint["length"], "signed_by": log, "witnessed_by": witnessed}
 
 
 def iso_time(seconds):
@@ -1059,6 +1146,7 @@ PROOFS = {
     "verified": "signed decisions that hold, with keys that the policy lists",
     "as_named": "signed decisions that hold, with a key as the log itself names it",
     "not_checked": "signed decisions not checked, since only a policy can tell their keys",
+    "unsigned": "decisions without a signature, by names whose keys the policy lists",
 }
 
 
@@ -1073,6 +1161,8 @@ def report_text(path, report):
     more = report["findings_total"] - len(report["findings"])
     lines += [f"and {more} more"] if more else []
     lines += [f"held against {what}" for what in report["held_against"]]
+    for seen in report["witnessed"]:
+        lines.append(f"seen by {seen['name']} up to entry {seen['length']}, at {seen['time']} seconds since 1970")
     lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0] + report["remarks"]
     total = report["findings_total"]
     lines.append(VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
@@ -1125,6 +1215,8 @@ def main_export(argv):
     parser.add_argument("file")
     parser.add_argument("--key", action="append", default=[])
     parser.add_argument("--checkpoint", action="append", default=[])
+    parser.add_argument("--witness", action="append", default=[])
+    parser.add_argument("--quorum")
     parser.add_argument("--expected-length")
     parser.add_argument("--expected-head")
     parser.add_argument("--policy")
@@ -1136,11 +1228,12 @@ def main_export(argv):
         keys = [read_key(key) for key in given.key]
         evidence = [read_checkpoints(path, keys) for path in given.checkpoint]
         kept = [item for part in evidence for item in part[0]] + read_receipt(given.expected_length, given.expected_head)
-        findings = [finding for part in evidence for finding in part[1]]
+        witnessed, unseen = read_sightings(given.witness, given.quorum, evidence)
+        findings = [finding for part in evidence for finding in part[1]] + unseen
         remarks = [remark for part in evidence for remark in part[2]]
         policy = None if given.policy is None else read_policy(given.policy)
         with open(given.file, "rb") as file:
-            report = verify_export(file, kept, findings, remarks, policy)
+            report = verify_export(file, kept, findings, remarks, policy, witnessed)
     except (Unreadable, OSError) as error:
         print(f"verify_audit.py: {error}", file=sys.stderr)
         return 3

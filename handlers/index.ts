@@ -5,6 +5,7 @@ import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
 import { routed, type RouteOptions } from "../lib/http/router.ts";
 import { actionList } from "./action_list.ts";
 import { actionRunNow } from "./action_run_now.ts";
+import { addCheckpoint } from "./add_checkpoint.ts";
 import { capabilities } from "./capabilities.ts";
 import { chat } from "./chat.ts";
 import { chatHistory } from "./chat_history.ts";
@@ -50,6 +51,7 @@ import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
 import { taskFeedback } from "./task_feedback.ts";
 import { submit, tasks } from "./tasks.ts";
+import { watchedCheckpoint } from "./watched_checkpoint.ts";
 import { whoami } from "./whoami.ts";
 
 /** The whole API; the two that describe it look it up when they are asked. */
@@ -64,6 +66,7 @@ export const endpoints: readonly Endpoint<Deps>[] = [
   tasks, submit, taskFeedback,
   evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,
   peers, peerQuery,
+  addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];
 

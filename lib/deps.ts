@@ -1,7 +1,7 @@
 /** What the rooms declare that they need, joined, with the best default that each platform has. */
 import type { ProductAdapter } from "./governance/adapters/port.ts";
 import { identityOf } from "./governance/open.ts";
-import { loadIntent } from "./governance/rules/intent.ts";
+import { IntentInvalid, loadIntent } from "./governance/rules/intent.ts";
 import { agentsOf } from "./governance/rules/principals.ts";
 import type { Identity } from "./governance/runtime.ts";
 import { createKeyedMutex } from "./kit/keyed_mutex.ts";
@@ -41,6 +41,20 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);
   const carrier = typeof adapter === "function" ? adapter(identity) : adapter;
   deps.agents = agentsOf(manifest.intent);
+  refuseSharedSecret(deps);
   deps.product = { ...manifest, identity, ...(carrier && { adapter: carrier }) };
   return deps;
+}
+
+/** Whoever came with a secret that stands for two could be either. */
+function refuseSharedSecret({ agents = [], adminToken, readToken, sha256 }: Deps): void {
+  for (const [token, what] of [
+    [adminToken, "admin"],
+    [readToken, "read"],
+  ] as const) {
+    const agent = token && agents.find(({ token_sha256 }) => token_sha256 === sha256(token));
+    if (!agent) continue;
+    const message = `is the hash of the ${what} token: who comes with that could be either; give the agent a secret of its own`;
+    throw new IntentInvalid(`principals.${agent.name}.token_sha256 ${message}`);
+  }
 }

@@ -1,9 +1,12 @@
 /** Where `--audit-anchor` keeps checkpoints: appended to a file as JSON lines, or posted to a URL as text. */
+import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
 import type { Clock } from "../lib/kit/platform.ts";
 
-const LAST_READ = 64 * 1024;
+const PIECE = 64 * 1024;
+const LONGEST_LINE = 1024 * 1024;
+const BEGINNING = '{"at":"';
 
 /** An anchor at a URL or in a file; throws with one line for people when neither can be used. */
 export async function openAnchor(target: string, clock: Clock): Promise<CheckpointAnchor> {
@@ -18,21 +21,33 @@ export async function openAnchor(target: string, clock: Clock): Promise<Checkpoi
 
 /** Lines of `{"at", "checkpoint"}`. The file is best on another machine's disk, append-only. */
 function fileAnchor(path: string, clock: Clock): CheckpointAnchor {
+  let known = 0;
   return {
+    name: path,
     async keep(note) {
       const line = `${JSON.stringify({ at: new Date(clock.now()).toISOString(), checkpoint: note })}\n`;
       await using(path, async (file) => {
+        if ((await file.stat()).size < known) throw new Error(`the anchor ${path} is shorter than it was`);
         // A line that a crash cut short must not swallow this one.
         const end = await readEnd(file, 1);
         await file.appendFile(end === "" || end === "\n" ? line : `\n${line}`);
         await file.datasync();
+        known = (await file.stat()).size;
       });
     },
-    last: () =>
-      using(path, async (file) => {
-        const lines = (await readEnd(file, LAST_READ)).split("\n").reverse();
-        return lines.map(checkpointOf).find((checkpoint) => checkpoint !== undefined) ?? null;
-      }),
+    async *kept() {
+      let rest = "";
+      known = 0;
+      for await (const piece of createReadStream(path, { highWaterMark: PIECE }) as AsyncIterable<Buffer>) {
+        known += piece.length;
+        // Latin-1 keeps characters whole that a piece divides; a line becomes UTF-8 again as one.
+        const lines = (rest + piece.toString("latin1")).split("\n");
+        rest = lines.pop()!;
+        if (rest.length > LONGEST_LINE) throw new Error(`${path} has a line over ${LONGEST_LINE} bytes`);
+        yield lines.map(checkpointOf).filter((note) => note !== undefined);
+      }
+      yield [checkpointOf(rest)].filter((note) => note !== undefined);
+    },
   };
 }
 
@@ -51,12 +66,14 @@ async function readEnd(file: FileHandle, length: number): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
+/** The note of a line, `""` when it holds none; undefined for a line that a crash cut short, which the next one ended. */
 function checkpointOf(line: string): string | undefined {
   try {
-    const { checkpoint } = JSON.parse(line) as { checkpoint?: unknown };
-    return typeof checkpoint === "string" ? checkpoint : undefined;
+    const { checkpoint } = JSON.parse(Buffer.from(line, "latin1").toString()) as { checkpoint?: unknown };
+    return typeof checkpoint === "string" ? checkpoint : "";
   } catch {
-    return undefined;
+    const beginsAsOurs = BEGINNING.startsWith(line.slice(0, BEGINNING.length));
+    return beginsAsOurs ? undefined : "";
   }
 }
 
@@ -67,6 +84,7 @@ function urlAnchor(target: string): CheckpointAnchor {
   if (username !== "" || password !== "")
     throw new Error("--audit-anchor must not carry a user name or password in its URL");
   return {
+    name: target,
     async keep(note, signal) {
       const response = await fetch(target, {
         method: "POST",
@@ -80,7 +98,7 @@ function urlAnchor(target: string): CheckpointAnchor {
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the anchor answered ${response.status}`);
     },
-    last: async () => undefined,
+    kept: () => undefined,
   };
 }
 

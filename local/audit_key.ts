@@ -1,15 +1,15 @@
-/** The Ed25519 private key that signs checkpoints, from the PEM file that `openssl genpkey -algorithm ed25519` writes. */
+/** The Ed25519 private key that signs or cosigns checkpoints, from the PEM file that `openssl genpkey -algorithm ed25519` writes. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { CheckpointSigner } from "../lib/audit/checkpoint.ts";
 
 /** Loads the key; throws with one line for people when the file cannot be read or holds no such key. */
-export function loadAuditKey(path: string, warn: (message: string) => void): CheckpointSigner {
-  const key = readKey(path);
+export function loadAuditKey(path: string, warn: (message: string) => void, option = "--audit-key"): CheckpointSigner {
+  const key = readKey(path, option);
   if (key.asymmetricKeyType !== "ed25519")
-    throw new Error(`--audit-key ${path}: the key is ${key.asymmetricKeyType}, Ed25519 is needed`);
+    throw new Error(`${option} ${path}: the key is ${key.asymmetricKeyType}, Ed25519 is needed`);
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
-    warn(`--audit-key ${path} can be read by other users; set its mode to 600`);
+    warn(`${option} ${path} can be read by other users; set its mode to 600`);
   const { x } = createPublicKey(key).export({ format: "jwk" });
   return {
     publicKey: new Uint8Array(Buffer.from(x!, "base64url")),
@@ -17,18 +17,16 @@ export function loadAuditKey(path: string, warn: (message: string) => void): Che
   };
 }
 
-function readKey(path: string): KeyObject {
+function readKey(path: string, option: string): KeyObject {
   let pem: Buffer;
   try {
     pem = readFileSync(path);
   } catch (error) {
-    throw new Error(`--audit-key ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    throw new Error(`${option} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
   try {
     return createPrivateKey(pem);
   } catch {
-    throw new Error(
-      `--audit-key ${path} holds no private key in PEM; make one with openssl genpkey -algorithm ed25519`,
-    );
+    throw new Error(`${option} ${path} holds no private key in PEM; make one with openssl genpkey -algorithm ed25519`);
   }
 }

@@ -1,10 +1,11 @@
 /** Serves a fetch handler over HTTP with bounded headers, times and bodies, and stops without cutting answers off. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
 import { inFlight, type InFlight } from "./in_flight.ts";
+import { sendResponse } from "./send_response.ts";
 
 /** Times in milliseconds, sizes in bytes. */
 export interface HttpLimits {
@@ -65,7 +66,7 @@ export async function serveHttp(
       const problem = problemWith(req);
       if (problem) return refuseRequest(res, problem, newId());
       const request = new NodeRequest({ req, res, maxRequestBodySize: limits.maxBodySize });
-      await sendNodeResponse(res, await fetch(request));
+      await sendResponse(res, await fetch(request));
     } catch (error) {
       if (res.destroyed) return; // the client has gone; nobody is left to answer
       const requestId = newId();

@@ -1,5 +1,7 @@
 /** How the text of an option is read. Each reader throws an Error whose message is the rule: "must be …". */
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { COSIGNATURE, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
+import { sha256 } from "./node_ports.ts";
 
 /** A peer of the cross-host link. */
 export interface PeerAddress {
@@ -117,4 +119,17 @@ export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 0) return host.toLowerCase() === "localhost";
   return loopback.check(host, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** The verifier key of a witness, of the type of Ed25519 cosignatures. */
+export function witnessKey(value: string): VerifierKey {
+  const key = parseVerifierKey(value, sha256, COSIGNATURE);
+  if (key) return key;
+  throw new Error("must be verifier keys of Ed25519 cosignatures, <name>+<key id>+<base64>, separated by commas");
+}
+
+/** The name of a key in signed notes. */
+export function keyName(value: string): string {
+  if (/^[^\s+\p{C}]{1,200}$/u.test(value)) return value;
+  throw new Error("must be a name without spaces and +, best an address such as witness.example/w1");
 }

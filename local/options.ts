@@ -163,6 +163,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     throw new OptionError("--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent", 1);
   checkAdapter(options);
   checkLink(options);
+  checkWitnesses(options);
   return options;
 }
 
@@ -225,6 +226,22 @@ function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkH
   if (!ends.every(isLoopback))
     throw new OptionError(`${short}; that is accepted only where the link stays on loopback addresses`, 1);
   warnings.push(`${short}; use a longer one before the link leaves this machine`);
+}
+
+function checkWitnesses(options: Options): void {
+  const { auditWitnesses, auditWitnessKeys, auditKey, productIntent, warnings } = options;
+  if (auditWitnesses.length !== auditWitnessKeys.length)
+    throw new OptionError("--audit-witness and --audit-witness-key go together: as many keys as URLs", 1);
+  if (new Set(auditWitnessKeys.map(({ name }) => name)).size < auditWitnessKeys.length)
+    throw new OptionError("--audit-witness-key names a witness twice", 1);
+  if (auditWitnesses.length > 0 && !auditKey)
+    throw new OptionError("--audit-witness needs --audit-key: a witness cosigns what the log has signed", 1);
+  if (auditWitnesses.length > 0 && !productIntent)
+    warnings.push("--audit-witness has no effect without --product-intent");
+  const { witnessFor, witnessKey, witnessName } = options;
+  const given = [witnessFor, witnessKey, witnessName].filter((value) => value !== undefined).length;
+  if (given !== 0 && given !== 3)
+    throw new OptionError("--witness-for, --witness-key and --witness-name go together", 1);
 }
 
 function token(name: string, env: Environment): string | undefined {

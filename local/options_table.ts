@@ -30,6 +30,8 @@ const port = read.wholeNumber(0, 65535);
 const names = read.listOf(read.hostName);
 const peers = read.listOf(read.peerAddress);
 const secrets = read.listOf(read.secret);
+const addresses = read.listOf(read.address);
+const witnessKeys = read.listOf(read.witnessKey);
 
 /** In the order of the help text. */
 export const TABLE = {
@@ -109,6 +111,16 @@ export const TABLE = {
     undefined,
     "where checkpoints are kept outside the service",
   ),
+  auditWitnesses: option("audit-witness URL,…", addresses, [], "witnesses that cosign checkpoints; needs --audit-key"),
+  auditWitnessKeys: option("audit-witness-key KEY,…", witnessKeys, [], "the verifier key of each, in the same order"),
+  witnessFor: option("witness-for FILE", read.text, undefined, "be a witness of these logs: a verifier key a line"),
+  witnessKey: option(
+    "witness-key PATH",
+    read.text,
+    undefined,
+    "Ed25519 private key that cosigns for them; not that of --audit-key",
+  ),
+  witnessName: option("witness-name NAME", read.keyName, undefined, "name of this witness, as witness.example/w1"),
   llm: option(
     "llm PROVIDER",
     read.text,

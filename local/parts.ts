@@ -19,6 +19,7 @@ import { fileAdapter } from "./file_adapter.ts";
 import { startLink } from "./link/start_link.ts";
 import { processMetrics } from "./metrics.ts";
 import type { Options } from "./options.ts";
+import { watchOf, witnessesOf } from "./watch.ts";
 
 /** What handlers are given beside the store and the product. */
 export async function openParts(options: Options, log: Log) {
@@ -34,6 +35,8 @@ export async function openParts(options: Options, log: Log) {
         ? await openLlm({ provider: llm, model: llmModel, key: llmKey })
         : undefined,
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
+    witnesses: witnessesOf(options),
+    watch: watchOf(options, log.warn),
     anchor: auditAnchor === undefined ? undefined : await openAnchor(auditAnchor, systemClock),
   } satisfies Partial<Deps>;
 }

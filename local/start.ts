@@ -21,6 +21,7 @@ import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { adapterOf, openParts, startParts } from "./parts.ts";
 import { openUi, withUi } from "./ui.ts";
+import { watching } from "./watch.ts";
 
 /** A started program. */
 export interface Running {
@@ -85,6 +86,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     log.warn(
       "the intent names agents, and whoever leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
     );
+  if (deps.watch) log.info("watching", watching(deps.watch));
   if (deps.product) log.info("rules in force", { rules: rulesInForce(deps.product.intent) });
   undo.push(...(await startParts(deps, options, options.protectReads ? forPeers(deps) : service.fetch)));
   const fetch = hostGuard(deps)(withUi(ui.files, service.fetch));

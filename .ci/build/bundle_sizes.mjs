@@ -8,11 +8,11 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 136_000 },
-  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 54_000 },
-  { of: /^edge\/product\//, bytes: 60_500 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 86_500 },
-  { of: /^lambda\/product\//, bytes: 92_000 },
+  { of: /^edge\/worker\.js$/, bytes: 145_500 },
+  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 56_500 },
+  { of: /^edge\/product\//, bytes: 62_500 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 89_500 },
+  { of: /^lambda\/product\//, bytes: 95_500 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -1,38 +1,19 @@
 import * as z from "zod";
+import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/governance/decision_declaration.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
-import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, freeText, personName } from "../../lib/http/form.ts";
-import { decisionAnswer } from "../../lib/governance/answers.ts";
-import { proofFields } from "../../lib/governance/proof_input.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { personName } from "../../lib/http/form.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
 export const deny = endpoint(
   {
-    method: "POST",
+    ...decisionTerms,
     path: "/api/product/deny",
     summary: "Refuse consent to a pending change",
-    product: true,
-    token: true,
     names: "approver",
-    input: z.strictObject({
-      change_id: changeId,
-      approver: personName,
-      note: freeText(4000).optional(),
-      ...proofFields,
-    }),
-    jsonFields: ["proof"],
-    output: decisionAnswer,
-    errors: [
-      "change_not_found",
-      "illegal_transition",
-      "not_an_approver",
-      "proof_required",
-      "proof_invalid",
-      "identity_mismatch",
-      "version_mismatch",
-      "idempotency_key_reused",
-    ],
+    input: z.strictObject({ approver: personName, ...decisionFields }),
+    errors: [...DECISION_ERRORS, "not_an_approver"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>
     recordDecision(call, { type: "deny", name: approver, ...input }),

@@ -1,30 +1,18 @@
 import * as z from "zod";
-import { entrySchema } from "../../lib/audit/entry.ts";
+import { ACT_ERRORS, actFields, actTerms } from "../../lib/governance/decision_declaration.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { freezeService } from "../../lib/governance/freeze.ts";
-import { freezeSchema } from "../../lib/governance/rules/freeze.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { freeText, personName, time } from "../../lib/http/form.ts";
+import { time } from "../../lib/http/form.ts";
 
 /** POST /api/product/freeze: nothing is applied until it is lifted or over. */
 export const freeze = endpoint(
   {
-    method: "POST",
+    ...actTerms,
     path: "/api/product/freeze",
     summary: "Hold every apply back",
-    product: true,
-    token: true,
-    input: z.strictObject({
-      actor: personName.optional(),
-      note: freeText(4000).optional(),
-      until: time.optional(),
-    }),
-    output: z.object({
-      frozen: z.boolean(),
-      freeze: freezeSchema.nullable(),
-      audit_entry: entrySchema,
-    }),
-    errors: ["identity_mismatch", "idempotency_key_reused"],
+    input: z.strictObject({ ...actFields, until: time.optional() }),
+    errors: ACT_ERRORS,
   },
   (input, call: Call<GovernanceDeps>) => freezeService(call, input),
 );

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { finiteNumber, line, personName, wholeNumber } from "../../lib/http/form.ts";
 import { submitProposal } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
+import { proofFields } from "../../lib/governance/proof_input.ts";
+import { followupFields } from "../../lib/governance/proposal_fields.ts";
 import { crmFollowup } from "../../lib/governance/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
@@ -14,15 +15,18 @@ export const proposeCrmFollowup = endpoint(
     summary: "Propose a CRM follow-up",
     product: true,
     token: true,
-    input: z.strictObject({
-      tenant_id: line(200),
-      affected_users: wholeNumber(0),
-      expected_delta_k: finiteNumber,
-      proposer: personName.optional(),
-    }),
+    input: z.strictObject({ ...followupFields, ...proofFields }),
+    jsonFields: ["proof"],
     output: proposalAnswer,
     success: 201,
-    errors: ["forbidden_target", "proposer_unknown", "identity_mismatch", "target_conflict", "idempotency_key_reused"],
+    errors: [
+      "forbidden_target",
+      "proof_invalid",
+      "proposer_unknown",
+      "identity_mismatch",
+      "target_conflict",
+      "idempotency_key_reused",
+    ],
   },
-  (input, call: Call<GovernanceDeps>) => submitProposal(call, crmFollowup(input)),
+  ({ proof, at, ...input }, call: Call<GovernanceDeps>) => submitProposal(call, { ...crmFollowup(input), proof, at }),
 );

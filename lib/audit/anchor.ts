@@ -1,17 +1,10 @@
 /** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
-import { step } from "../kit/time_limit.ts";
+import { stoppable } from "../kit/time_limit.ts";
 import { readHead } from "./chain.ts";
-import {
-  type CheckpointAnchor,
-  type CheckpointDeps,
-  continuedHead,
-  currentCheckpoint,
-  lastCheckpoint,
-  parseCheckpoint,
-} from "./checkpoint.ts";
-import { LogBroken } from "./tree.ts";
-import { reportBreach } from "./verify.ts";
+import { type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
+import { holdAgainstAnchor } from "./hold_against_anchor.ts";
+import { askWitness, type WitnessDeps } from "./witnessing.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -28,6 +21,8 @@ const ANCHOR_AGAIN_MS = 60_000;
 export interface Anchored {
   length: number;
   note: string;
+  /** The anchor's name, if it has one. */
+  where?: string;
   /** When the anchor was last tried. */
   at: string;
   last_error: string | null;
@@ -35,9 +30,10 @@ export interface Anchored {
 
 /** Runs until the signal is closed: while entries come, a checkpoint every second, or every 1,024 of them. */
 export async function keepCheckpoints(
-  deps: CheckpointDeps,
+  deps: WitnessDeps,
   commits: Pick<CommitSignal, "count" | "wait" | "closed">,
 ): Promise<void> {
+  const { witnesses = [] } = deps;
   const stopping = new AbortController();
   const whileOpen = async (run: () => Promise<boolean | void>): Promise<void> => {
     while (!commits.closed) {
@@ -46,18 +42,22 @@ export async function keepCheckpoints(
       await commits.wait(count, isBehind ? LONGEST_BEHIND_MS : IDLE_MS);
     }
   };
-  // Side by side: an anchor takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
+  // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
   await Promise.all([
     whileOpen(() => makeWhenDue(deps)),
     whileOpen(() => tryAnchor(deps, stopping.signal)),
+    ...witnesses.map((witness) => whileOpen(() => askWitness(deps, witness, stopping.signal))),
     whileOpen(async () => {}).then(() => stopping.abort()),
   ]);
 }
 
-/** Makes a checkpoint when one is due, and anchors the newest. It never rejects: what fails is logged and tried again the next time. */
-export async function maintainCheckpoint(deps: CheckpointDeps): Promise<void> {
+/**
+ * Makes a checkpoint when one is due, anchors the newest and has it cosigned. It never rejects: what fails is logged and tried
+ * again the next time.
+ */
+export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   await makeWhenDue(deps);
-  await tryAnchor(deps);
+  await Promise.all([tryAnchor(deps), ...(deps.witnesses ?? []).map((witness) => askWitness(deps, witness))]);
 }
 
 /** Whether the log is ahead of its checkpoint, and none is due yet. */
@@ -85,67 +85,32 @@ function isPast(at: string, milliseconds: number, now: number): boolean {
   return age < 0 || age >= milliseconds;
 }
 
-async function anchorNewest(
-  { store, clock, log, anchor, integrity }: CheckpointDeps,
-  stopping?: AbortSignal,
-): Promise<void> {
+async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> {
+  const { store, clock, log, anchor, integrity } = deps;
+  const now = clock.now();
+  const before = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
+  const again = isPast(before.at, ANCHOR_AGAIN_MS, now);
+  // Whatever failed may have replaced what was kept.
+  const found = integrity.anchor?.at;
+  const isUnsure = before.last_error !== null ? again : found !== undefined && isPast(found, ANCHOR_AGAIN_MS, now);
+  if (isUnsure) await holdAgainstAnchor(deps);
+  if (integrity.anchor?.lost) return;
   // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
   const checkpoint = anchor && !integrity.breach && (await lastCheckpoint({ store }));
   if (!checkpoint) return;
-  const before = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
   const { note, length } = checkpoint;
-  const now = clock.now();
-  const waits = before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now);
+  const waits = before.last_error === null ? before.note === note : !again;
   if (waits) return;
   const at = new Date(now).toISOString();
-  const problem = await keep(anchor, note, stopping).then(() => null, messageOf);
+  const problem = await stoppable(stopping, (signal) => anchor.keep(note, signal)).then(() => null, messageOf);
   // Given up, not failed: the next start tries it at once.
   if (problem !== null && stopping?.aborted) return;
   if (problem !== null) log.warn("the checkpoint could not be anchored; it is tried again", { length, error: problem });
   const after: Anchored =
-    problem === null ? { length, note, at, last_error: null } : { ...before, at, last_error: problem };
+    problem === null
+      ? { length, note, ...(anchor.name !== undefined && { where: anchor.name }), at, last_error: null }
+      : { ...before, at, last_error: problem };
   await store.transact((tx) => tx.put("meta", "anchor", after));
 }
 
-/** By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it. */
-function keep(anchor: CheckpointAnchor, note: string, stopping: AbortSignal | undefined): Promise<void> {
-  return step((signal) => {
-    const either = new AbortController();
-    const abort = (): void => either.abort();
-    for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
-    return anchor.keep(note, either.signal).finally(() => stopping?.removeEventListener("abort", abort));
-  });
-}
-
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/**
- * Holds the log against the checkpoint its anchor kept last, before anything is served: a store that was rewritten or
- * set back to an older copy shows here. What does not hold is reported as a breach, so that writes are refused.
- */
-export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
-  const { anchor, store, integrity, log } = deps;
-  const head = await readHead(store);
-  if (!anchor || !head || integrity.breach) return;
-  const note = await step(() => anchor.last()).catch((error: unknown) => {
-    log.warn("the anchor cannot be read; the log was not held against it", { error: String(error) });
-  });
-  if (note === undefined) return;
-  const kept = note === null ? undefined : parseCheckpoint(note);
-  if (note !== null && !kept)
-    log.warn("the last line of the anchor is not a checkpoint; the log was not held against it");
-  try {
-    if (kept) await continuedHead(deps, head, kept);
-  } catch (error) {
-    if (!(error instanceof LogBroken)) throw error;
-    return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
-  }
-  await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));
-}
-
-/** Another anchor than before, or one that lost what it kept, is given the newest checkpoint again. */
-async function forgetAnchored(store: CheckpointDeps["store"], note: string | null): Promise<void> {
-  const before = (await store.get("meta", "anchor"))?.value;
-  if (!before || before.note === "" || before.note === note) return;
-  await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));
-}

@@ -40,10 +40,12 @@ export interface CheckpointSigner {
 
 /** Keeps checkpoints where the holder of the store cannot change them. */
 export interface CheckpointAnchor {
+  /** Where it is. One of the same name must not keep less than it did; one of another name begins anew. */
+  name?: string;
   /** Adds a checkpoint; rejects when it could not be kept, with a message for people. `signal` aborts after 10 s. */
   keep(note: string, signal: AbortSignal): Promise<void>;
-  /** The last one kept; `null` when there is none yet, `undefined` where the anchor cannot be read back. */
-  last(): Promise<string | null | undefined>;
+  /** All that it keeps, oldest first, some at a time, `""` for what cannot be read; `undefined` where it cannot be read back. */
+  kept(): AsyncIterable<readonly string[]> | undefined;
 }
 
 /** What checkpoints need. */
@@ -111,12 +113,13 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
     const key = signer && { name: keyName(signer.name ?? log.origin), publicKey: signer.publicKey };
     const stored = await store.get("meta", "checkpoint");
     const last = opened(stored);
+    const keyLine = key ? formatVerifierKey(key, sha256) : null;
+    if (last && isDisplaced(deps, last, keyLine)) return last;
     const next = await nextHead(deps, log, stored, key).catch((error: unknown) => {
       if (!(error instanceof LogBroken)) throw error;
       reportBreach(deps, error.breach);
     });
     if (!next) return lastBeforeBreach(deps, last);
-    const keyLine = key ? formatVerifierKey(key, sha256) : null;
     if (last?.length === next.length && last.key === keyLine) return last;
     const note = await formCheckpoint(deps, next, key);
     const kept: KeptCheckpoint = { note, key: keyLine, at: new Date(clock.now()).toISOString() };
@@ -126,8 +129,24 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
       tx.put("meta", "checkpoint", kept);
       return true;
     });
-    if (isKept) return { ...kept, ...next };
+    if (!isKept) continue;
+    deps.integrity.signing = { key: keyLine };
+    return { ...kept, ...next };
   }
+}
+
+/**
+ * Whether another process signs with a key of its own since this one did: whoever started last goes on, or the two would
+ * sign every checkpoint in turn. One without a key displaces nobody.
+ */
+function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: string | null): boolean {
+  const displaced = last.key !== null && last.key !== key && integrity.signing?.key === key;
+  if (!displaced) delete integrity.displaced;
+  else if (!integrity.displaced) {
+    integrity.displaced = `another process signs checkpoints, with the key ${last.key}: this one makes none until it is started anew; give both the same key`;
+    log.warn(integrity.displaced);
+  }
+  return displaced;
 }
 
 /** The tree head to sign next. Errors: `LogBroken`. */

@@ -25,4 +25,18 @@ export interface Integrity {
   running?: Promise<Verified>;
   /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */
   last?: { verified: Verified; ended: number; took: number };
+  /** The verifier key under which this process made a checkpoint last, `null` for none. */
+  signing?: { key: string | null };
+  /** Why this process makes no checkpoints: another one signs them with another key. */
+  displaced?: string;
+  /** Why the log cannot be held against its anchor as it should be, and when that was found. */
+  anchor?: AnchorProblem;
+}
+
+/** What is wrong with an anchor. */
+export interface AnchorProblem {
+  reason: string;
+  /** It keeps less than it did: given more, it would look whole again. */
+  lost: boolean;
+  at: string;
 }

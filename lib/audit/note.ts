@@ -24,8 +24,9 @@ export interface VerifierKey {
   publicKey: Uint8Array<ArrayBuffer>;
 }
 
-/** The signature type of C2SP. */
-const ED25519 = 1;
+/** Signature types of C2SP: of a log, and of whoever cosigns its checkpoints. */
+export const ED25519 = 1;
+export const COSIGNATURE = 4;
 const MOST_SIGNATURES = 100;
 const SIGNATURE_LINE = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
@@ -35,15 +36,24 @@ export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encod
 /** Text as a key name: spaces and plus signs are percent-encoded too. */
 export const keyName = (text: string): string => noteLine(text).replace(/[\s+]/gu, encodeURIComponent);
 
-/** The first four bytes of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key), as hex. */
-export function keyIdOf({ name, publicKey }: VerifierKey, sha256: Sha256): string {
+/** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ public key), as hex. */
+export function keyIdOf({ name, publicKey }: VerifierKey, sha256: Sha256, type = ED25519): string {
   const named = new TextEncoder().encode(`${name}\n`);
-  return sha256(new Uint8Array([...named, ED25519, ...publicKey])).slice(0, 8);
+  return sha256(new Uint8Array([...named, type, ...publicKey])).slice(0, 8);
 }
 
-/** `<name>+<key id>+<base64(0x01 ‖ public key)>`: the key in one line, as verifiers take it. */
-export const formatVerifierKey = (key: VerifierKey, sha256: Sha256): string =>
-  `${key.name}+${keyIdOf(key, sha256)}+${base64Of(new Uint8Array([ED25519, ...key.publicKey]))}`;
+/** `<name>+<key id>+<base64(type ‖ public key)>`: the key in one line, as verifiers take it. */
+export const formatVerifierKey = (key: VerifierKey, sha256: Sha256, type = ED25519): string =>
+  `${key.name}+${keyIdOf(key, sha256, type)}+${base64Of(new Uint8Array([type, ...key.publicKey]))}`;
+
+/** Reads a verifier key of this type; undefined when it is none, or of another type. */
+export function parseVerifierKey(text: string, sha256: Sha256, type = ED25519): VerifierKey | undefined {
+  const [, name, keyId, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/u.exec(text) ?? [];
+  const bytes = encoded === undefined ? undefined : base64Bytes(encoded);
+  if (name === undefined || bytes?.[0] !== type) return undefined;
+  const key = { name, publicKey: bytes.slice(1) };
+  return keyIdOf(key, sha256, type) === keyId ? key : undefined;
+}
 
 /** A note; without signatures it ends with the empty line that signatures would follow. */
 export function formatNote({ text, signatures }: Note): string {
@@ -71,13 +81,32 @@ export function parseNote(note: string): Note | undefined {
 }
 
 /** Whether a note carries the key's signature: one at least, and none under its name and id that does not verify. */
-export async function isSignedBy(note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> {
-  const keyId = keyIdOf(key, sha256);
-  const own = note.signatures.filter((signature) => signature.name === key.name && signature.keyId === keyId);
-  const publicKey = await crypto.subtle.importKey("raw", key.publicKey, "Ed25519", false, ["verify"]);
+export const isSignedBy = async (note: Note, key: VerifierKey, sha256: Sha256): Promise<boolean> =>
+  (await signatureBy(note, key, sha256)) === "valid";
+
+/** What a note shows of a key: its signature, nothing, or one under its name and id that does not verify. */
+export async function signatureBy(
+  note: Note,
+  key: VerifierKey,
+  sha256: Sha256,
+): Promise<"valid" | "absent" | "invalid"> {
+  const own = signaturesOf(note, key, keyIdOf(key, sha256));
   const text = new TextEncoder().encode(note.text);
-  const verified = await Promise.all(
-    own.map(({ signature }) => crypto.subtle.verify("Ed25519", publicKey, signature, text)),
-  );
-  return verified.length > 0 && verified.every(Boolean);
+  const verified = await Promise.all(own.map(({ signature }) => isEd25519(key, signature, text)));
+  if (verified.length === 0) return "absent";
+  return verified.every(Boolean) ? "valid" : "invalid";
+}
+
+/** The signatures of a note under a key's name and id. */
+export const signaturesOf = (note: Note, { name }: VerifierKey, keyId: string): NoteSignature[] =>
+  note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId);
+
+/** Whether 64 bytes sign others under a key. */
+export async function isEd25519(
+  key: VerifierKey,
+  signature: Uint8Array<ArrayBuffer>,
+  text: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const publicKey = await crypto.subtle.importKey("raw", key.publicKey, "Ed25519", false, ["verify"]);
+  return crypto.subtle.verify("Ed25519", publicKey, signature, text);
 }

@@ -3,6 +3,7 @@
  * complete subtrees of 64 leaves, of 64 × 64 and so on, 64 to a tile, and the frontier from which the tree grows on.
  */
 import type { AuditDeps } from "./deps.ts";
+import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
@@ -21,6 +22,8 @@ declare module "../store/store.ts" {
 const TILE_HEIGHT = 6;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const SLICE = 1024;
+/** Entries between two turns of the event loop: some milliseconds. */
+const STRETCH = 256;
 
 /** `meta/merkle`: how far the tree has grown. */
 interface StoredTree extends Frontier {
@@ -71,7 +74,7 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
       tx.put("meta", "merkle", grown.tree);
       for (const [key, tile] of grown.tiles) tx.put("merkle", key, tile);
     });
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
   }
 }
 
@@ -107,6 +110,7 @@ async function growSlice(
         completed.push({ level: height / TILE_HEIGHT, place: entry.id / 2 ** height - 1, root });
     });
     tree = { ...grown, head: entry.current_hash };
+    if (tree.length % STRETCH === 0) await turn();
   }
   if (slice.length < limit) throw broken(tree.length + 1, "the entry is missing or cannot be read");
   return { tree, tiles: await withRoots(store, completed) };

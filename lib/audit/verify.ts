@@ -1,5 +1,6 @@
 /** Checking the chain: in slices, so that requests go on meanwhile, and never twice at once. */
 import type { AuditDeps } from "./deps.ts";
+import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
@@ -8,7 +9,8 @@ import type { Breach, Link, Verified } from "./integrity.ts";
 /** What the hash does not cover must not pass for a part of the record. */
 const strictEntry = entrySchema.strict();
 
-const SLICE = 1000;
+/** Entries between two turns of the event loop: some ten milliseconds. */
+const SLICE = 250;
 /** A pass that ended this recently is extended by what came since; an older one is made anew. */
 const FRESH_MS = 5000;
 
@@ -70,7 +72,7 @@ async function verifyFrom(store: Store, sha256: AuditDeps["sha256"], from: Link,
       if (link.length === known?.length && link.head !== known.head)
         return broken(link.length, "it is not the entry that stood here before: the log was rewritten");
     }
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
   }
   if (link.length === head.length && link.head !== head.head)
     return broken(head.length, "the last entry is not the one the head was made for");

@@ -30,6 +30,8 @@ export const nothing: Reads = {
 interface Own {
   byId: Map<string, Written>;
   ids: string[];
+  /** Whatever lies below up to this id was written over. */
+  covered: string;
 }
 
 /** Lays writes over what lies below, further ones over those of another overlay; what lies below stays as it is. */
@@ -37,7 +39,7 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
   const kept = new Map<Collection, Own>();
   const write = (one: Written): void => {
     let own = kept.get(one.collection);
-    if (!own) kept.set(one.collection, (own = { byId: new Map(), ids: [] }));
+    if (!own) kept.set(one.collection, (own = { byId: new Map(), ids: [], covered: "" }));
     const { byId, ids } = own;
     // Mostly ids rise. What is deleted above nothing is gone.
     if (!byId.has(one.id))
@@ -59,13 +61,17 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
 
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
     const own = kept.get(collection);
-    const { limit, reverse = false } = options;
+    const { limit, reverse = false, after = "", prefix = "" } = options;
     if (!own || limit === 0) return below.list(collection, options);
     const rows = pageOf(own, options);
+    // A ring that is full has its oldest deleted one by one: none of them is to be passed over more than once.
+    const fromFirst = !reverse && prefix === "" && after <= own.covered;
     // Mostly what was written covers nothing that lies below: then one page is enough.
-    for (let last = options, missing = limit; missing > 0;) {
+    let last = fromFirst && own.covered ? { ...options, after: own.covered } : options;
+    for (let missing = limit; missing > 0;) {
       const page: Row[] = await below.list(collection, last);
       const uncovered = page.filter(({ id }) => !own.byId.has(id));
+      if (fromFirst && missing === limit && uncovered.length === 0) own.covered = page.at(-1)?.id ?? own.covered;
       rows.push(...uncovered);
       missing -= uncovered.length;
       if (page.length < last.limit) break;

@@ -5,10 +5,11 @@ import { type EntryReader, entryReader } from "./entries.ts";
 import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
 import { nothing, overlay, type Written } from "./overlay.ts";
+import { turn } from "../kit/turn.ts";
 
 /** A read folds no more entries than this. */
 export const UNSEEN = 1000;
-const AT_ONCE = 128;
+const AT_ONCE = 64;
 const TRIES = 3;
 
 /** A follower's records and state as of an entry; `behind`: how many entries the log has after that. */
@@ -86,6 +87,8 @@ export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries 
       const next = await fold(deps, follower, cursor, tx, bounds, read);
       if (!(await isBelow(cursor.entry))) return undefined;
       ({ cursor } = next);
+      // Folded in one go, a thousand entries would hold up everybody else.
+      if (cursor.entry < end) await turn();
     }
     return { reading: readingOf(tx, cursor, length), below, since: begun, sighting, cursor, written: tx.written() };
   };

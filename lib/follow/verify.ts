@@ -1,5 +1,6 @@
 /** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
 import { canonicalJson } from "../kit/canonical_json.ts";
+import { turn } from "../kit/turn.ts";
 import { scratch } from "./overlay.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { storeSlice } from "./catch_up.ts";
@@ -34,8 +35,7 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
 async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
   const { name, collections } = follower;
   const made = scratch();
-  while (await storeSlice(deps, follower, made, { head: kept.entry }))
-    await new Promise((resolve) => setTimeout(resolve));
+  while (await storeSlice(deps, follower, made, { head: kept.entry })) await turn();
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);
   for (const collection of collections) {

@@ -3,10 +3,11 @@
  * service. Its parts are whole by themselves: the content, each intent that a decision was made under, and each deciding
  * entry in a C2SP `tlog-proof`.
  */
-import { type CheckpointDeps, currentCheckpoint } from "../audit/checkpoint.ts";
+import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { proveInclusion, withWholeTree } from "../audit/prove.ts";
+import { newestCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
@@ -27,7 +28,7 @@ const DECIDING: readonly string[] = [
  * The certificate of a change as it stands now; every entry is proven to be under one checkpoint. Errors: 404
  * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed.
  */
-export async function certificateOf(deps: CheckpointDeps, changeId: string): Promise<string> {
+export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
   const { store, sha256 } = deps;
   // The record before the checkpoint, which then covers all its entries.
   const { change, audit } = await findChange(store, changeId);
@@ -37,7 +38,7 @@ export async function certificateOf(deps: CheckpointDeps, changeId: string): Pro
       "approval_stale",
       `the content of ${changeId} is not what was proposed; no certificate is made of it`,
     );
-  const { length, note } = await currentCheckpoint(deps);
+  const { length, note } = await checkpointOver(deps, entries.at(-1)!.id);
   const proofs = await withWholeTree(deps, () =>
     Promise.all(
       entries.map(async (entry) => proofOf(entry, (await proveInclusion(deps, entry.id, length)).proof, note)),
@@ -50,6 +51,13 @@ export async function certificateOf(deps: CheckpointDeps, changeId: string): Pro
     ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
     ...proofs.map((proof) => part("proof", proof)),
   ].join("");
+}
+
+/** The newest checkpoint that a witness saw, where it covers an entry, else the log's own; with the cosignatures it has. */
+async function checkpointOver(deps: WitnessDeps, entry: number): Promise<Checkpoint> {
+  const cosigned = await newestCosigned(deps);
+  const checkpoint = cosigned && cosigned.length >= entry ? cosigned : await currentCheckpoint(deps);
+  return { ...checkpoint, note: withCosignatures(checkpoint.note, await witnessed(deps)) };
 }
 
 /** A part behind its name and its length in bytes of UTF-8. */

@@ -9,8 +9,9 @@ import type { GovernanceDeps } from "./deps.ts";
 import { findChange } from "./records.ts";
 import { digestOf } from "./rules/content.ts";
 import type { ProposeInput } from "./rules/command.ts";
-import { proposedContent } from "./rules/propose.ts";
-import { challengeOf, type Decision, statementText } from "./rules/statement.ts";
+import type { Verdict } from "./rules/change.ts";
+import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
+import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
 import { minorToday } from "./submit_proposal.ts";
 
 /** What is answered. */
@@ -21,50 +22,73 @@ export const statementAnswer = z.object({
   challenge: z.string(),
 });
 
-/** Which decision, and whose. */
+/** Which decision or act, and whose. */
 export interface StatementInput {
-  decision: Exclude<Decision, "review">;
+  decision: Decision | Act;
   approver: string;
   change_id?: string | undefined;
   note?: string | undefined;
+  verdict?: Verdict | undefined;
+  until?: string | undefined;
   at?: string | undefined;
   proposal?: ProposeInput | undefined;
+  followup?: Followup | undefined;
 }
 
 /** Answers what would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong to the decision. */
 export async function consentStatement(call: Call<GovernanceDeps>, input: StatementInput): Promise<Answer> {
   const { deps } = call;
-  const { decision, approver, note = "", at = new Date(deps.clock.now()).toISOString() } = input;
+  const { decision, approver, note = "", until, at = new Date(deps.clock.now()).toISOString() } = input;
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
-  const content = await contentOf(call, input);
+  refuseStrayFields(input);
+  const about = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
   requirePerson(call, "approver", approver);
-  const { manifest_hash } = deps.product!;
-  const statement = statementText({ origin: head.origin, ...content, decision, approver, note, manifest_hash, at });
+  const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
+  const statement = about
+    ? statementText({ ...shared, ...about, approver })
+    : statementText({ ...shared, decision: decision as Act, actor: approver, until });
   return answer({ statement, challenge: challengeOf(statement, deps.sha256) });
 }
 
-async function contentOf(
-  call: Call<GovernanceDeps>,
-  { decision, approver, change_id, note, proposal }: StatementInput,
-) {
+const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly string[]).includes(decision);
+
+/** What belongs to some of the decisions only. */
+const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> = {
+  change_id: (decision) => decision !== "propose" && !isAct(decision),
+  note: (decision) => decision !== "propose",
+  verdict: (decision) => decision === "review",
+  until: (decision) => decision === "freeze",
+  proposal: (decision) => decision === "propose",
+  followup: (decision) => decision === "propose",
+};
+
+function refuseStrayFields(input: StatementInput): void {
+  for (const [field, belongs] of Object.entries(BELONGS))
+    if (input[field as keyof StatementInput] && !belongs(input.decision))
+      throw invalidField(field, `does not belong to the decision ${input.decision}`);
+}
+
+/** Which decision, about which content. */
+async function contentOf(call: Call<GovernanceDeps>, input: StatementInput & { decision: Decision }) {
   const { store, clock, product, sha256 } = call.deps;
-  const refuse = (field: string, message: string) => {
-    throw invalidField(field, message);
-  };
+  const { decision, approver, change_id, verdict } = input;
+  if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision !== "propose") {
-    if (proposal !== undefined) refuse("proposal", "belongs to the decision propose");
     if (change_id === undefined) throw invalidField("change_id", "is required");
-    return { change_id, digest: (await findChange(store, change_id)).change.digest };
+    return { decision, change_id, verdict, digest: (await findChange(store, change_id)).change.digest };
   }
-  if (change_id !== undefined) refuse("change_id", "does not belong to a proposal, which has none yet");
-  if (note) refuse("note", "does not belong to a proposal");
-  if (proposal === undefined) throw invalidField("proposal", "is required");
-  const input = { ...proposal, proposer: proposal.proposer ?? approver };
-  if (input.proposer !== approver) refuse("proposal", "must have the approver as its proposer");
+  const stated = proposalIn(input);
+  const proposal = { ...stated, proposer: stated.proposer ?? approver };
+  if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const minor_today = await minorToday(store, new Date(clock.now()).toISOString());
-  const { intent } = product!;
-  return {
-    digest: digestOf(proposedContent({ input, minor_today }, { intent, actor: actorOf(call, approver) }), sha256),
-  };
+  const context = { intent: product!.intent, actor: actorOf(call, approver) };
+  return { decision, digest: digestOf(proposedContent({ input: proposal, minor_today }, context), sha256) };
+}
+
+function proposalIn({ proposal, followup }: StatementInput): ProposeInput {
+  if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not beside it");
+  if (followup) return crmFollowup(followup);
+  if (!proposal) throw invalidField("proposal", "is required");
+  return proposal;
 }

@@ -87,7 +87,7 @@ async function nextOwner(
  */
 async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
   const record = (await deps.store.get("changes", changeId))?.value;
-  if (record?.change.status !== "applied" || (await deps.store.get("leases", changeId))) return;
+  if (record?.change.status !== "applied" || (await readLease(deps.store, record.change))) return;
   const host = await askHost(deps, record.change);
   if (host === undefined) return;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
@@ -97,7 +97,7 @@ async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
     const { tx, at } = transaction;
     const current = await transaction.change(changeId);
     const { revision, target, tenant_id } = current.change;
-    if (revision !== record.change.revision || (await readLease(tx, changeId))) return;
+    if (revision !== record.change.revision || (await readLease(tx, record.change))) return;
     if (state === undefined) return tx.delete("drift", changeId);
     const known = (await tx.get("drift", changeId))?.value;
     tx.put("drift", changeId, { change_id: changeId, target, tenant_id, state, host, since: known?.since ?? at });

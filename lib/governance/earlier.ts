@@ -1,20 +1,11 @@
 /** What versions before 0.2 left in a store, and how it is taken up. */
 import type { Store, Tx } from "../store/store.ts";
 import { foldEntries } from "./history.ts";
-import type { Change } from "./rules/change.ts";
-import type { GuardrailEvidence } from "./rules/guardrail.ts";
+import { type EarlierRecord, placeOf } from "./records.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
 /** Two writes each, within what a transaction may hold. */
 const SLICE = 20;
-
-/** A record that does not say what its apply was about. */
-export interface EarlierRecord {
-  change: Change;
-  audit: readonly number[];
-  applied?: undefined;
-  guardrail?: GuardrailEvidence;
-}
 
 /** A record as it is kept now: what it lacks is told by its entries. */
 export async function upgraded(tx: Tx, record: ChangeRecord | EarlierRecord): Promise<ChangeRecord> {
@@ -32,7 +23,9 @@ export async function takeUpClaims(store: Store): Promise<void> {
       for (const { id, value } of await tx.list("claims", { limit: SLICE })) {
         const { by = null, ...claim } = value;
         const authenticated = by === null || by.startsWith("policy:") ? null : "proxy";
-        tx.put("leases", id, { ...claim, actor: by, authenticated });
+        const change = (await tx.get("changes", id))?.value.change;
+        const place = change && placeOf(change);
+        tx.put("leases", place ?? id, { ...claim, place, actor: by, authenticated });
         tx.delete("claims", id);
       }
     });

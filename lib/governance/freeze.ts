@@ -4,9 +4,12 @@ import type { Call } from "../http/endpoint.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { type Freeze, freezeSchema, inForce } from "./rules/freeze.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
-import { governed } from "./transaction.ts";
+import { signatureFacts } from "./rules/require_signature.ts";
+import type { Act } from "./rules/statement.ts";
+import { governed, type Transaction } from "./transaction.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -15,48 +18,62 @@ declare module "../store/store.ts" {
 }
 
 /** Who acts on the service, and why. */
-export interface FreezeInput {
+export interface FreezeInput extends ProofInput {
   actor?: string | undefined;
   note?: string | undefined;
   until?: string | undefined;
 }
 
 /** Freezes the service, or tells a freeze that is in force anew. */
-export function freezeService(call: Call<GovernanceDeps>, { actor, note = "", until }: FreezeInput): Promise<Answer> {
-  return governed(call, async ({ tx, at, now, product, append }) => {
-    const by = namedActor(call, actor);
+export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): Promise<Answer> {
+  const { note = "", until } = input;
+  return governed(call, async (transaction) => {
+    const { tx, at, now, append } = transaction;
+    const told = await toldBy(transaction, call, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
     const standing = inForce((await tx.get("meta", "freeze"))?.value, now);
     if (standing && until !== undefined && (standing.until === null || Date.parse(until) < Date.parse(standing.until)))
       throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
-    const freeze = { actor: by.actor, note, until: until ?? null, at };
-    const { manifest_hash } = product;
-    const detail = { ...by, note, until: freeze.until, manifest_hash };
-    const entry = append({ event_type: "service_frozen", detail });
+    const freeze = { actor: told.actor, note, until: until ?? null, at };
+    const entry = append({ event_type: "service_frozen", detail: { ...told, until: freeze.until } });
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return answer({ frozen: true, freeze, audit_entry: entry });
   });
 }
 
 /** Lifts a freeze; 400 `illegal_transition` where none is in force. */
-export function unfreezeService(call: Call<GovernanceDeps>, { actor, note = "" }: FreezeInput): Promise<Answer> {
-  return governed(call, async ({ tx, now, product, append }) => {
-    const by = namedActor(call, actor);
+export function unfreezeService(call: Call<GovernanceDeps>, input: FreezeInput): Promise<Answer> {
+  return governed(call, async (transaction) => {
+    const { tx, now, append } = transaction;
+    const detail = await toldBy(transaction, call, "unfreeze", input);
     if (!inForce((await tx.get("meta", "freeze"))?.value, now))
       throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
-    const { manifest_hash } = product;
-    const entry = append({ event_type: "service_unfrozen", detail: { ...by, note, manifest_hash } });
+    const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");
     return answer({ frozen: false, freeze: null, audit_entry: entry });
   });
 }
 
-/** A freeze has a name under it: the one given, or the one that the proxy gives. */
-function namedActor(call: Call<GovernanceDeps>, stated: string | undefined) {
-  requirePerson(call, "actor", stated);
-  const { actor, authenticated } = actorOf(call, stated);
+/**
+ * What the entry says of an act: whose it is, and with which key they signed it. It has a name under it: the one given, or the
+ * one that the proxy gives.
+ */
+async function toldBy(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: FreezeInput) {
+  const { note = "", until, proof, at } = input;
+  requirePerson(call, "actor", input.actor);
+  const claimed = actorOf(call, input.actor);
+  const { actor } = claimed;
   if (actor === null) throw invalidField("actor", "is required");
-  return { actor, authenticated };
+  const { manifest_hash, intent } = transaction.product;
+  const signature = await present(transaction, { decision: act, actor, note, until }, { proof, at });
+  const by = actorBehind(actor, signature, claimed);
+  return {
+    actor,
+    authenticated: by.authenticated,
+    note,
+    manifest_hash,
+    ...signatureFacts({ type: act, name: actor, signature }, intent.policy, by),
+  };
 }
 
 /** What holds every apply back now. */

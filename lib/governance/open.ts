@@ -1,8 +1,9 @@
 /** Opens the product runtime on a store: is it this product's, and does what was left behind hold? */
-import { holdAgainstAnchor } from "../audit/anchor.ts";
 import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
+import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
 import { verifyTail } from "../audit/verify.ts";
+import type { Reads } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { takeUpClaims } from "./earlier.ts";
 import { recoverAbandoned } from "./operation/recover.ts";
@@ -31,9 +32,14 @@ export function identityOf(productId: string, nodeId: string, instanceId?: strin
   };
 }
 
+/** A log that lost the record of its end is damaged: a new one begun over it would hide that. */
+const isBegun = async (reads: Reads): Promise<boolean> =>
+  (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
+
 /**
  * Checks the identity, makes the chain once, holds it against its anchor, checks its tail, and settles what a crash
- * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`.
+ * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`, and `LogMissing` for an empty store
+ * whose anchor keeps a log.
  */
 export async function openProduct(
   deps: GovernanceDeps & CheckpointDeps,
@@ -41,16 +47,15 @@ export async function openProduct(
 ): Promise<void> {
   const { product } = deps;
   if (!product) return;
+  if (!(await isBegun(deps.store))) await requireNoneAnchored(deps);
   const isKnown = await deps.store.transact(async (tx) => {
-    const head = await readHead(tx);
     const kept = (await tx.get("meta", "identity"))?.value;
     if (kept && kept.product_id !== product.identity.product_id)
       throw new IdentityMismatch(
         `the state belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product.identity.product_id)}: product_id must match`,
       );
     if (JSON.stringify(kept) !== JSON.stringify(product.identity)) tx.put("meta", "identity", product.identity);
-    // A log that lost the record of its end is damaged: a new one begun over it would hide that.
-    const begun = head !== undefined || (await tx.list("audit", { limit: 1 })).length > 0;
+    const begun = await isBegun(tx);
     if (!begun) createChain(tx, product.identity.product_id, deps, deps.clock.now());
     return begun;
   });

@@ -5,8 +5,9 @@ import { verifyProof } from "./proof/verify.ts";
 import type { Actor } from "./rules/actor.ts";
 import { type Proof, proofSchema } from "./rules/proof.ts";
 import { authenticatedBy, keysOf, type Presented } from "./rules/signing.ts";
-import { type StatementFacts, statementText } from "./rules/statement.ts";
+import { type ActFacts, statedBy, type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
+import { isForOneUse, noteUse } from "./used_statements.ts";
 
 /** When a statement was made. */
 export const statementTime = z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
@@ -23,13 +24,17 @@ export interface ProofInput {
 /** How far a statement's time may be from the service's clock: a person reads, and touches a key. */
 const WINDOW_MS = 10 * 60 * 1000;
 
+/** What the client leaves to the service to say. */
+type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
+
 /**
  * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
  * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
+ * One that is good for one use is noted as used.
  */
 export async function present(
-  { origin, product, now }: Pick<Transaction, "origin" | "product" | "now">,
-  decided: Omit<StatementFacts, "origin" | "manifest_hash" | "at">,
+  { tx, origin, product, now, sha256 }: Transaction,
+  decided: Said<StatementFacts> | Said<ActFacts>,
   { proof, at }: ProofInput,
 ): Promise<Presented | undefined> {
   if (proof === undefined && at === undefined) return undefined;
@@ -39,8 +44,12 @@ export async function present(
     return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
   const { manifest_hash, intent } = product;
   const statement = statementText({ origin, ...decided, manifest_hash, at });
-  const verified = await verifyProof(proof, statement, keysOf(decided.approver, intent.policy.signing));
-  return "refused" in verified ? verified : { statement, proof, key: verified.key };
+  const verified = await verifyProof(proof, statement, keysOf(statedBy(decided), intent.policy.signing));
+  if ("refused" in verified) return verified;
+  const use = { at: Date.parse(at), over: now - WINDOW_MS };
+  if (isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
+    return { refused: "it was used already; sign it anew, with another at" };
+  return { statement, proof, key: verified.key };
 }
 
 /** Who acts: whoever signed, else as the request says. */

@@ -22,3 +22,11 @@ export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => 
   proposer: personName.optional(),
   supersedes: changeId.optional(),
 });
+
+/** Those of the follow-up for the customers of one tenant, as the specification has them. */
+export const followupFields = {
+  tenant_id: line(200),
+  affected_users: wholeNumber(0),
+  expected_delta_k: finiteNumber,
+  proposer: personName.optional(),
+};

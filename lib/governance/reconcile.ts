@@ -2,6 +2,7 @@
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { turn } from "../kit/turn.ts";
 import { foldOf } from "./history.ts";
 import type { Freeze } from "./rules/freeze.ts";
 import { differences, isWhole, type StoredRecord } from "./rules/record.ts";
@@ -70,7 +71,7 @@ async function pass(deps: Reconciling): Promise<StateReport> {
   const log = census(deps);
   await log.catchUp();
   const unseen = new Set(log.counts.keys());
-  for (let after = "", more = true; more; await pause()) {
+  for (let after = "", more = true; more; await turn()) {
     const page = await deps.store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
     const judged = await judge(deps, page);
     for (const [index, { id, value }] of page.entries()) {
@@ -150,7 +151,7 @@ function census({ store }: Reconciling) {
   /** Reads on to the log's end. */
   const catchUp = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
-    for (; length < end; await pause()) {
+    for (; length < end; await turn()) {
       const limit = Math.min(SLICE, end - length);
       const slice = await store.list("audit", { after: entryKey(length), limit, uncached: true });
       const gap = slice.findIndex(({ value }, index) => value.id !== length + index + 1);
@@ -166,5 +167,3 @@ function census({ store }: Reconciling) {
   };
   return { counts, catchUp, freeze: () => frozen };
 }
-
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

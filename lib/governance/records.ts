@@ -1,7 +1,6 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
-import type { EarlierRecord } from "./earlier.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
@@ -18,6 +17,7 @@ declare module "../store/store.ts" {
     claims: Omit<Lease, keyof Actor> & { by?: string };
     counts: Singles<{ minor: DayCount; refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
+    /** `<target\ntenant\nchange_id>` */
     leases: Lease;
     /** Changes whose emergency consent waits for its review. */
     review_due: true;
@@ -37,6 +37,14 @@ declare module "../store/store.ts" {
   }
 }
 
+/** A record of versions before 0.2: it does not say what its apply was about. */
+export interface EarlierRecord {
+  change: Change;
+  audit: readonly number[];
+  applied?: undefined;
+  guardrail?: GuardrailEvidence;
+}
+
 /** An operation that was asked for, by whom, and why. */
 export interface Asked extends Actor {
   operation: Operation;
@@ -49,9 +57,11 @@ export interface Asked extends Actor {
   emergency?: true | undefined;
 }
 
-/** `leases/<change_id>`: the durable intention to run the adapter. */
+/** The durable intention to run the adapter. */
 export interface Lease extends Asked {
   change_id: string;
+  /** Its id; one of an earlier version lies under its `change_id`. */
+  place?: string | undefined;
   /** The process that runs it. */
   owner: string;
   /** The log's length and 1 when it was taken. Every lease ends with an entry, so it rises; a result counts under its own. */
@@ -80,6 +90,9 @@ type Place = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
 export const targetKey = ({ target, tenant_id }: Place): string => `${target.toLowerCase()}\n${tenant_id}\n`;
+
+/** The place of a change among those of its target. */
+export const placeOf = (change: Place & Pick<Change, "change_id">): string => targetKey(change) + change.change_id;
 
 const LISTED = 10;
 

@@ -10,7 +10,7 @@ import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
-import { findChange, targetKey } from "./records.ts";
+import { findChange, placeOf } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isReviewDue } from "./rules/break_glass.ts";
 import type { Change } from "./rules/change.ts";
@@ -143,7 +143,7 @@ const isLive = (change: Change | undefined): boolean =>
 
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
 function moveLive(tx: Tx, change: Change): void {
-  const place = targetKey(change) + change.change_id;
+  const place = placeOf(change);
   if (isLive(change)) tx.put("live_by_target", place, true);
   else tx.delete("live_by_target", place);
 }

@@ -3,11 +3,11 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { readHead } from "../audit/chain.ts";
 import { auditPage, type AuditQuery, type AuditText, entriesOf } from "../audit/page.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { expireDue } from "./record_decision.ts";
-import type { EarlierRecord } from "./earlier.ts";
+import { expireDue } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
+import { leaseBeside, readLease } from "./operation/lease.ts";
 import { asProven } from "./proven_consents.ts";
-import { findChange, liveOn, ownerOf } from "./records.ts";
+import { type EarlierRecord, findChange, liveOn, ownerOf } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
@@ -72,20 +72,23 @@ export async function gatesNow(
   const { store, product } = deps;
   const change = await judgedChange(deps, record);
   const { change_id } = change;
-  const [conflicts, lease, mark, owner] = await Promise.all([
+  const isApproved = change.status === "approved";
+  const [conflicts, lease, mark, owner, beside] = await Promise.all([
     liveOn(store, change, change_id),
-    store.get("leases", change_id),
+    readLease(store, change),
     store.get("guardrail_marks", change_id),
-    change.status === "approved" ? ownerOf(store, change) : null,
+    isApproved ? ownerOf(store, change) : null,
+    isApproved ? leaseBeside(store, change) : undefined,
   ]);
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return gatesOf(change, {
     intent: product!.intent,
     conflicts,
     holds,
-    operation: lease && (lease.value.unsettled ? "unsettled" : "running"),
+    operation: lease && (lease.unsettled ? "unsettled" : "running"),
+    beside,
     guardrail,
-    owners: change.status === "approved" ? { before: targetOwnerOf(record), now: owner } : undefined,
+    owners: isApproved ? { before: targetOwnerOf(record), now: owner } : undefined,
   });
 }
 

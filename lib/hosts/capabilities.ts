@@ -50,6 +50,8 @@ export function workerCapabilities(env: Told, adapter: boolean): Capability[] {
     row("evolved_files", "learning", "this host keeps no files"),
     row("audit_key", "audit", unless(env["SVC_AUDIT_KEY_PEM"], "not configured"), "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "this host has none; fetch checkpoints and keep them elsewhere"),
+    row("audit_witness", "audit", "this host asks none"),
+    row("witness", "audit", "this host watches no other log"),
   ];
 }
 
@@ -69,6 +71,8 @@ export function functionCapabilities(env: Told): Capability[] {
     row("ui", "host", "this host serves the API only"),
     row("audit_key", "audit", key, "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "checkpoints are kept in the table only"),
+    row("audit_witness", "audit", "this host asks none"),
+    row("witness", "audit", "this host watches no other log"),
   ];
 }
 

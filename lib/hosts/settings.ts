@@ -37,6 +37,9 @@ export function settingsOf(
     if (!["0", "1", "false", "true"].includes(value)) throw new SettingRefused(`${name} must be 1 or 0`);
     return value === "1" || value === "true";
   };
+  const [adminToken, readToken] = [text("SVC_ADMIN_TOKEN"), text("SVC_READ_TOKEN")];
+  if (readToken !== undefined && readToken === adminToken)
+    throw new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write");
   const url = text("SVC_PRODUCT_ADAPTER");
   const secret = text("SVC_ADAPTER_SECRET");
   return {
@@ -44,12 +47,12 @@ export function settingsOf(
     node_id: text("SVC_NODE_ID") ?? text("SVC_AGENT_ID"),
     instance_id: text("SVC_INSTANCE_ID"),
     adapter: adapter ?? ((identity) => webhookOf(url, secret, identity, clock)),
-    adminToken: longEnough("SVC_ADMIN_TOKEN", text("SVC_ADMIN_TOKEN")),
+    adminToken: longEnough("SVC_ADMIN_TOKEN", adminToken),
     allowAnonymousWrites: flag("SVC_ALLOW_ANONYMOUS_WRITES", "0"),
     // Strangers reach these hosts: what is open is open to all of them.
     protectAll: flag("SVC_PROTECT_ALL", "1"),
     protectReads: flag("SVC_PROTECT_READS", "1"),
-    readToken: longEnough("SVC_READ_TOKEN", text("SVC_READ_TOKEN")),
+    readToken: longEnough("SVC_READ_TOKEN", readToken),
     identityHeader: text("SVC_IDENTITY_HEADER")?.toLowerCase(),
     allowedHosts: (text("SVC_ALLOWED_HOSTS") ?? "")
       .split(",")

@@ -42,6 +42,12 @@ export async function admit(request: Request, deps: HttpDeps, terms: Terms): Pro
   }
 }
 
+/** A refusal that is no judgement of who asks: it must not be a quicker way to guess either. */
+export async function turnAway(request: Request, deps: HttpDeps, error: AppError): Promise<never> {
+  if (carriesWrongToken(request, deps)) await holdBack(deps, request);
+  throw error;
+}
+
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
   const write = terms.method === "POST";
   if (write) requireSameSite(request, deps.allowedHosts);
@@ -50,7 +56,7 @@ async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<As
     if (write && !terms.agents) throw agentMayNot(agent);
     return { agent, person: undefined };
   }
-  if (write) refuseAnonymousWrites(deps);
+  if (write && !terms.open) refuseAnonymousWrites(deps);
   // What chat answers, it has read.
   if (!terms.open && (!write || terms.token === "protect_all")) requireReader(request, deps);
   if (terms.token === true || (terms.token && deps.protectAll)) requireToken(request, deps);

@@ -22,8 +22,10 @@ export const textAnswer = (text: string, status = 200, headers: Record<string, s
 
 /** The JSON text of an object, members of which may be text already; with `base` they follow the members of that object. */
 export function splice(object: object, base?: Json<object>): string {
+  const own = Object.entries(object);
+  if (!base && !own.some(([, member]) => member instanceof Json)) return JSON.stringify(object);
   let members = base ? base.text.slice(1, -1) : "";
-  for (const [name, member] of Object.entries(object)) {
+  for (const [name, member] of own) {
     const text = member instanceof Json ? member.text : JSON.stringify(member);
     if (text !== undefined) members += `${members && ","}${JSON.stringify(name)}:${text}`;
   }

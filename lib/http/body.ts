@@ -53,11 +53,19 @@ function formatOf(request: Request): "form" | "json" {
   );
 }
 
-/** The body and the fields in it; `jsonFields` are those whose form text is itself JSON. */
+/**
+ * The body and the fields in it; `jsonFields` are those whose form text is itself JSON, `whole` the one that is the body as it
+ * is, whatever type it says.
+ */
 export async function readFields(
   request: Request,
   jsonFields: readonly string[] = [],
+  whole?: string,
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
+  if (whole !== undefined) {
+    const text = await readBody(request);
+    return { text, fields: { [whole]: text } };
+  }
   const format = formatOf(request);
   const text = await readBody(request);
   if (format === "json") return { text, fields: parseJsonObject(text) };

@@ -8,7 +8,7 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, type Asker, type Terms } from "./admission.ts";
+import { admit, type Asker, type Terms, turnAway } from "./admission.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
@@ -24,6 +24,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: D) => I);
+  /** The field that the whole body is, as plain text. */
+  text?: string;
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body. */
@@ -58,19 +60,19 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
     const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
     return (request) =>
       answering(deps, request, async () => {
-        if (!methods.includes(request.method)) throw methodNotAllowed(methods);
+        if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
         if (declaration.product && !deps.product) throw runtimeDisabled();
         const asker = await admit(request, deps, declaration);
         const write = declaration.method === "POST";
         if (write && declaration.product) refuseQuery(request);
         const { text, fields } = write
-          ? await readFields(request, declaration.jsonFields)
+          ? await readFields(request, declaration.jsonFields, declaration.text)
           : { text: "", fields: query(request) };
         const known = asker.agent ?? asker.person?.trim();
         if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
         const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
         const call = { deps, request, ...asker, idempotency };
-        return handle(parseInput(input, { ...fields, ...parameters(request) }), call);
+        return handle(parseInput(input, Object.assign(fields, parameters(request))), call);
       });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;

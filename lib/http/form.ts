@@ -76,7 +76,7 @@ export const word = <const T extends readonly [string, ...string[]]>(words: T) =
 /** Decodes a form strictly: a repeated key, broken percent-encoding or broken UTF-8 is an error, not a guess. */
 export function parseForm(body: string): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
-  for (const pair of body.split("&")) {
+  for (const pair of body.replaceAll("+", " ").split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const key = decode(equals === -1 ? pair : pair.slice(0, equals));
@@ -88,7 +88,7 @@ export function parseForm(body: string): Record<string, string> {
 
 function decode(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    return text.includes("%") ? decodeURIComponent(text) : text;
   } catch {
     throw invalidField("body", "is not a well-formed form: percent-encoded UTF-8 is expected");
   }

@@ -3,10 +3,18 @@ import { AppError } from "../kit/errors.ts";
 import { type HttpDeps, personOf } from "./deps.ts";
 import { carriesToken, CHALLENGE, sameText } from "./guards.ts";
 
-/** What a request carries after `Authorization: Bearer`; undefined where it carries no such thing. */
+/** The scheme wherever a header, or several that were joined, may have it, and not as a part of another word. */
+const ODD_BEARER = /(?:^|,)\s*bearer(?![\w!#$%&'*+.^`|~-])/i;
+
+/**
+ * What a request carries after `Authorization: Bearer`; undefined where it carries no such thing. What is written in another
+ * way is a bearer all the same, and as a whole: one that nobody has.
+ */
 const bearerOf = (request: Request): string | undefined => {
-  const bearer = /^bearer(?: +(.*))?$/i.exec(request.headers.get("authorization") ?? "");
-  return bearer ? (bearer[1] ?? "").trim() : undefined;
+  const header = request.headers.get("authorization") ?? "";
+  const bearer = /^bearer(?: +(.*))?$/i.exec(header);
+  if (bearer) return (bearer[1] ?? "").trim();
+  return ODD_BEARER.test(header) ? header : undefined;
 };
 
 /** A bearer means something here: there are agents, or a read token. */

@@ -1,5 +1,6 @@
 /** One fetch over endpoints. */
 import { IttyRouter } from "itty-router";
+import { turnAway } from "./admission.ts";
 import type { HttpDeps } from "./deps.ts";
 import { answering, type Endpoint, type Handler, methodNotAllowed, methodsOf } from "./endpoint.ts";
 import { AppError } from "../kit/errors.ts";
@@ -23,9 +24,10 @@ export function routed<D extends HttpDeps>(
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(base))
     throw new TypeError(`base must be a path such as /governance, without a slash at its end, not ${base}`);
   const { measured = (handler: Handler) => handler } = deps;
-  const refused = (request: Request, error: AppError) => answering(deps, request, () => Promise.reject(error));
+  const refused = (request: Request, error: AppError) => answering(deps, request, () => turnAway(request, deps, error));
   const router = IttyRouter({ base });
-  const plain = new Map<string, Handler>();
+  /** By path, without the parameter at its end: most requests end here, the router tries one pattern after another. */
+  const known = new Map<string, Handler>();
   for (const path of new Set(endpoints.map(({ path }) => path))) {
     const handlers = new Map<string, Handler>();
     for (const endpoint of endpoints.filter((one) => one.path === path)) {
@@ -36,13 +38,17 @@ export function routed<D extends HttpDeps>(
       (request) => handlers.get(request.method)?.(request) ?? refused(request, methodNotAllowed([...handlers.keys()])),
       path,
     );
-    plain.set(base + path, dispatch); // most requests end here: the router tries one pattern after another
+    known.set(base + path.replace(/:\w+$/, ""), dispatch);
     router.all(path, dispatch);
   }
   const absent = measured(
     (request) => refused(request, new AppError("not_found", `there is nothing at ${pathOf(request)}`)),
     "other",
   );
+  const dispatchOf = (path: string): Handler | undefined =>
+    path.endsWith("/") ? undefined : (known.get(path) ?? known.get(path.slice(0, path.lastIndexOf("/") + 1)));
   return async (request) =>
-    plain.get(pathOf(request))?.(request) ?? ((await router.fetch(request)) as Response | undefined) ?? absent(request);
+    dispatchOf(pathOf(request))?.(request) ??
+    ((await router.fetch(request)) as Response | undefined) ??
+    absent(request);
 }

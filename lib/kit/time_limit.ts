@@ -21,3 +21,14 @@ export async function step<T>(
     clearTimeout(timer);
   }
 }
+
+/** The same, and what it runs is told to end when `stopping` aborts too. */
+export function stoppable<T>(stopping: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return step((signal) => {
+    // By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it.
+    const either = new AbortController();
+    const abort = (): void => either.abort();
+    for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
+    return run(either.signal).finally(() => stopping?.removeEventListener("abort", abort));
+  });
+}

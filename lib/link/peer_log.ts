@@ -5,7 +5,7 @@
 import { parseCheckpoint } from "../audit/checkpoint.ts";
 import { bytesOf } from "../audit/merkle.ts";
 import { base64Bytes } from "../kit/base64.ts";
-import { isConsistent } from "./consistency.ts";
+import { isConsistent } from "../audit/consistency.ts";
 import type { CheckpointAnswer } from "./messages.ts";
 
 export const LOG_STATES = ["consistent", "rewritten", "unknown"] as const;

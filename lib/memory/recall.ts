@@ -7,6 +7,7 @@ import { memories, MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySou
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
+import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { FollowDeps } from "../follow/follower.ts";
 import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
@@ -93,7 +94,7 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
         known.last = id;
       }
       if (page.length < PAGE || page.at(-1)!.id >= newest) known.last = newest;
-      await new Promise((resolve) => setTimeout(resolve));
+      await turn();
     }
     const [oldest] = await reads.list(name, { limit: 1, keysOnly: true });
     while (oldest && known.ids.length > 0 && known.ids[0]! < oldest.id) index.drop(`${name}/${known.ids.shift()}`);

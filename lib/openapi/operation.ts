@@ -104,6 +104,7 @@ function headersOf({ errors = [] }: Documented): Parameter[] {
 }
 
 function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; content: Content } | undefined {
+  if (endpoint.text !== undefined) return { required: true, content: { "text/plain": { schema: { type: "string" } } } };
   const { properties = {}, required = [], ...rest } = input;
   const inBody = Object.entries(properties).filter(([name, schema]) => placeOf(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;

@@ -27,16 +27,18 @@ export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
 }
 
 /** The codes of an endpoint: its own, and those of its kind. */
-export function errorCodesOf({ method, path, product, open, agents, unnamed, errors = [] }: Documented): ErrorCode[] {
+export function errorCodesOf(endpoint: Documented): ErrorCode[] {
+  const { method, path, product, open, agents, unnamed, text, errors = [] } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
-  if (method === "POST") codes.push("cross_site", "payload_too_large", "unsupported_media_type");
+  if (method === "POST") codes.push("cross_site", "payload_too_large");
+  if (method === "POST" && text === undefined) codes.push("unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
   if (product) codes.push("product_runtime_disabled");
   if (product && method === "POST") codes.push("chain_broken", "clock_behind", "intent_outdated");
   if (!open) codes.push("unauthorized");
-  if (method === "POST" && !agents) codes.push("agent_may_not");
+  if (method === "POST" && !agents && !open) codes.push("agent_may_not");
   if (method === "POST" && product && !unnamed) codes.push("person_required");
   return [...new Set([...codes, ...errors])];
 }

@@ -1,10 +1,11 @@
 /**
  * Figures of the governed product, from the records alone: they agree after a restart and between instances. Labels are
- * KPIs, dimensions and fixed words; never ids, tenants or names.
+ * KPIs, dimensions, witnesses as configured and fixed words; never ids, tenants or names of people.
  */
 // The whole of prom-client needs Node; its registry alone runs anywhere.
 import Registry from "prom-client/lib/registry.js";
 import { readHead } from "../audit/chain.ts";
+import { witnessed } from "../audit/witnessing.ts";
 import { reading } from "../follow/reading.ts";
 import { totalTally } from "../follow/tallies.ts";
 import type { Counter } from "../follow/tally.ts";
@@ -41,6 +42,8 @@ const HELP = {
   open_items: "What is open, by kind.",
   overdue_items: "What is overdue, by kind.",
   audit_entries_total: "Entries of the audit log.",
+  witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
+  witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
   audit_chain_valid: "1 while the audit chain holds as far as it was checked.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
@@ -77,7 +80,7 @@ export async function businessMetrics(deps: PulseDeps): Promise<string> {
 
 async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
   const { store, product, integrity, notifier, link } = deps;
-  const [figures, total, tasks, head, tick, { state }, peers] = await Promise.all([
+  const [figures, total, tasks, head, tick, { state }, peers, witnesses] = await Promise.all([
     figuresOf(deps),
     totalTally(deps),
     taskCounts(store),
@@ -85,6 +88,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     store.get("meta", "tick").then((stored) => stored?.value),
     reading(deps, waiting),
     link?.peers(),
+    witnessed(deps),
   ]);
   const { effect, reliability, need, kpis, goals, values } = figures;
   const of = (counter: Counter): number => total[counter] ?? 0;
@@ -122,6 +126,12 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     open_items: need.items.flatMap(({ item, open }) => known(open, { item })),
     overdue_items: need.items.flatMap(({ item, overdue }) => known(overdue, { item })),
     audit_entries_total: known(head?.length),
+    witness_cosigned_entries: witnesses.flatMap(({ witness, seen }) =>
+      known(seen.length, { witness: witness.key.name }),
+    ),
+    witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, seen }) =>
+      known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
+    ),
     audit_chain_valid: known(product && Number(!integrity.breach)),
     tasks: by(
       "status",

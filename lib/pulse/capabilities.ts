@@ -1,4 +1,5 @@
 /** The capability map: what works here, and for what does not, why and what would switch it on. */
+import { witnessed } from "../audit/witnessing.ts";
 import { FOLLOWERS, standingOf } from "../follow/follow.ts";
 import type { Follower } from "../follow/follower.ts";
 import { reading, UNSEEN } from "../follow/reading.ts";
@@ -8,7 +9,19 @@ import type { PulseDeps } from "./deps.ts";
 
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
-  const { store, product, integrity, adminToken, evolved, notifier, link, llm, anchor, capabilities = [] } = deps;
+  const {
+    store,
+    product,
+    integrity,
+    adminToken,
+    evolved,
+    notifier,
+    link,
+    llm,
+    anchor,
+    watch,
+    capabilities = [],
+  } = deps;
   const off = product ? null : "no product intent is given";
   const intent = "--product-intent PATH";
   // Where what waits cannot be read, that is told by its follower.
@@ -25,8 +38,14 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
       : capability("audit_chain", "audit", off, intent),
     anchor
-      ? working("audit_anchor", "audit", unanchored ?? null)
+      ? integrity.anchor
+        ? degraded("audit_anchor", "audit", integrity.anchor.reason)
+        : working("audit_anchor", "audit", unanchored ?? null)
       : capability("audit_anchor", "audit", "not configured", "--audit-anchor FILE-or-URL"),
+    await cosigning(deps),
+    watch
+      ? working("witness", "audit", null)
+      : capability("witness", "audit", "not configured", "--witness-for FILE --witness-key PATH --witness-name NAME"),
     capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
     capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
     notifier
@@ -36,9 +55,25 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
     ...(await Promise.all(FOLLOWERS.map((follower) => following(deps, follower, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
-  // The host tells whether a model is configured; the model itself, how it fares.
+  // The host tells what is configured; how that fares, the service itself.
   const wordless = llm?.problem?.() ?? null;
-  return wordless === null ? all : [...all.filter(({ id }) => id !== "llm"), working("llm", "chat", wordless)];
+  const better = [
+    ...(wordless === null ? [] : [working("llm", "chat", wordless)]),
+    ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
+  ];
+  return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];
+}
+
+/** Whether all witnesses cosign; one that speaks against the log is more than one that is silent. */
+async function cosigning(deps: PulseDeps): Promise<Capability> {
+  const [id, group] = ["audit_witness", "audit"];
+  if (!deps.witnesses?.length)
+    return capability(id, group, "not configured", "--audit-witness URL,… --audit-witness-key KEY,… --audit-key PATH");
+  const problems = (await witnessed(deps)).filter(({ seen }) => seen.problem !== null);
+  const worst = problems.find(({ seen }) => seen.refused) ?? problems[0];
+  if (!worst) return working(id, group, null);
+  const reason = `${worst.witness.key.name}: ${worst.seen.problem}`;
+  return worst.seen.refused ? working(id, group, reason) : degraded(id, group, reason);
 }
 
 /** A follower that is behind by more than reads make up for shows old figures. */
@@ -48,7 +83,7 @@ async function following(deps: PulseDeps, follower: Follower, off: string | null
   const { behind, problem } = await standingOf(deps, follower);
   if (problem !== null || behind <= UNSEEN) return working(id, "follow", problem);
   const reason = `it is ${behind} entries behind the log; what is shown is as of then`;
-  return { ...working(id, "follow", reason), status: "degraded" };
+  return degraded(id, "follow", reason);
 }
 
 /** Available, or disabled for a reason and until something switches it on. */
@@ -64,4 +99,10 @@ const working = (id: string, group: string, problem: string | null): Capability 
   status: problem === null ? "available" : "failing",
   reason: problem,
   enable_with: null,
+});
+
+/** Switched on, and of less use than it should be. */
+const degraded = (id: string, group: string, reason: string): Capability => ({
+  ...working(id, group, reason),
+  status: "degraded",
 });

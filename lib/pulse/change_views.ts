@@ -4,7 +4,7 @@ import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { heldNow } from "../governance/freeze.ts";
-import { expireDue } from "../governance/record_decision.ts";
+import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
 import { missingConsents } from "../governance/rules/missing.ts";

@@ -1,4 +1,6 @@
 import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts";
+import type { Watch } from "../audit/watching.ts";
+import type { Witness } from "../audit/witness.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Llm } from "../llm/port.ts";
@@ -19,6 +21,10 @@ export interface PulseDeps extends GovernanceDeps {
   checkpointSigner?: CheckpointSigner | undefined;
   /** Keeps checkpoints where the holder of the store cannot change them. */
   anchor?: CheckpointAnchor | undefined;
+  /** Who cosigns checkpoints. */
+  witnesses?: readonly Witness[] | undefined;
+  /** Whose checkpoints this service cosigns. */
+  watch?: Watch | undefined;
   /** Webhook notifications; `problem` says why they do not get through at present. */
   notifier?: { problem(): string | null } | undefined;
   /** Peers over the cross-host link. */

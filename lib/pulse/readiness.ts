@@ -1,9 +1,12 @@
 import { readHead } from "../audit/chain.ts";
+import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import type { PulseDeps } from "./deps.ts";
 
-/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given). */
-export async function readiness({ store, integrity: { breach }, product }: PulseDeps) {
+/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), anchor as it was left, no witness against it. */
+export async function readiness(deps: PulseDeps) {
+  const { store, integrity, product, anchor, witnesses } = deps;
+  const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) =>
     held(await run().catch(() => false), "the store cannot be written; see the service's log");
@@ -16,7 +19,17 @@ export async function readiness({ store, integrity: { breach }, product }: Pulse
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
+    ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
+    ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
     intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
+}
+
+/** One that cannot be reached is no reason to refuse writes; one that says that the log was set back is. */
+async function witnessCheck(deps: PulseDeps): Promise<{ ok: boolean; reason: string | null }> {
+  const refused = (await witnessed(deps).catch(() => [])).find(({ seen }) => seen.refused);
+  return refused
+    ? { ok: false, reason: `${refused.witness.key.name}: ${refused.seen.problem}` }
+    : { ok: true, reason: null };
 }

@@ -212,10 +212,12 @@ function checkpointUnder(
     return null;
   }
   const { log, witnesses, isMet } = judgedBy(checkpoint, policy);
+  const doubtful = witnesses.find(({ at }) => at === null);
+  if (doubtful) found(null, "cosignature", `the cosignature of the witness ${doubtful.name} does not hold`);
   if (log === undefined) found(null, "signature", "its checkpoint is not signed by a log of the policy");
-  else if (!isMet) found(null, "signature", "its checkpoint lacks the witnesses that the policy asks for");
-  if (log === undefined || !isMet) return null;
-  const witnessed_by = witnesses.map(({ name, at }) => ({ name, at: new Date(at * 1000).toISOString() }));
+  else if (!isMet) found(null, "cosignature", "its checkpoint lacks the witnesses that the policy asks for");
+  if (doubtful || log === undefined || !isMet) return null;
+  const witnessed_by = witnesses.map(({ name, at }) => ({ name, at: new Date(at! * 1000).toISOString() }));
   return { length: checkpoint.length, signed_by: log, witnessed_by };
 }
 

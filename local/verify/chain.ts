@@ -12,6 +12,7 @@ export type Rule =
   | "tail_truncation"
   | "full_rewrite"
   | "signature"
+  | "cosignature"
   | "proof"
   | "inclusion"
   | "content"

@@ -18,6 +18,8 @@ export interface Kept {
 /** All that was kept, what is wrong with it, and what was passed over. */
 export interface Evidence {
   kept: Kept[];
+  /** The checkpoints among it. */
+  checkpoints: { checkpoint: Checkpoint; what: string }[];
   findings: Finding[];
   remarks: string[];
 }
@@ -48,7 +50,7 @@ export function readTlogPolicy(file: string): TlogPolicy {
 export function readCheckpoints(file: string, keys: readonly Key[]): Evidence {
   const text = readText(file);
   const single = parseCheckpoint(text);
-  const evidence: Evidence = { kept: [], findings: [], remarks: [] };
+  const evidence: Evidence = { kept: [], checkpoints: [], findings: [], remarks: [] };
   if (single) addCheckpoint(evidence, single, file, keys);
   else
     for (const [index, line] of text.split("\n").entries()) {
@@ -73,6 +75,7 @@ function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, place: string
       message: `${what} does not bear the signature of ${keys.length > 1 ? "any" : "the"} given key`,
     });
   const trust = signer ? `signed by ${signer}` : "signature not checked, no --key was given";
+  evidence.checkpoints.push({ checkpoint, what });
   evidence.kept.push({ length, root, origin, what: `${what} (${trust})` });
 }
 
@@ -85,7 +88,8 @@ function noteIn(line: string): string {
   }
 }
 
-function readText(file: string): string {
+/** A file's text. Errors: `Unreadable`. */
+export function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

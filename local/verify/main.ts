@@ -11,9 +11,10 @@ import { readPolicy } from "./policy.ts";
 import { piecesOf } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
+import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
-                          [--policy FILE] [--json]
+                          [--witness KEY]… [--quorum N] [--policy FILE] [--json]
        countersign-verify certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]… [--extract DIR] [--json]
 
 The first checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
@@ -21,6 +22,8 @@ The first checks an export of the audit log (GET /api/product/audit?format=jsonl
   --checkpoint NOTE   a checkpoint kept outside the service, or the file of --audit-anchor; may be repeated
   --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file;
                       repeated, as after a change of keys, each checkpoint must bear that of one of them
+  --witness KEY       a witness that must have cosigned a checkpoint: verifier key, or its file; may be repeated
+  --quorum N          so many of the witnesses must have cosigned one checkpoint; all of them unless given
   --expected-length N, --expected-head HEX
                       a receipt: the id and the current_hash of an entry that was answered once
   --policy FILE       whose keys signed decisions must be signed with: an intent, or any JSON with its principals
@@ -45,6 +48,8 @@ const UNREADABLE = 3;
 const OPTIONS = {
   key: { type: "string", multiple: true },
   checkpoint: { type: "string", multiple: true },
+  witness: { type: "string", multiple: true },
+  quorum: { type: "string" },
   "expected-length": { type: "string" },
   "expected-head": { type: "string" },
   policy: { type: "string" },
@@ -80,7 +85,7 @@ async function exported(argv: string[]): Promise<number> {
   const file = onlyFile(positionals);
   const evidence = readEvidence(values);
   const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
-  const report = await verifyExport(piecesOf(file), evidence, policy);
+  const report = await verifyExport(piecesOf(file), evidence, policy, readSightings(values, evidence));
   return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
 }
 
@@ -125,6 +130,8 @@ function say(text: string, exit: number): number {
 interface Given {
   key?: string[];
   checkpoint?: string[];
+  witness?: string[];
+  quorum?: string;
   "expected-length"?: string;
   "expected-head"?: string;
 }
@@ -135,9 +142,24 @@ function readEvidence({ key = [], checkpoint = [], ...receipt }: Given): Evidenc
   const evidence = checkpoint.map((file) => readCheckpoints(file, keys));
   return {
     kept: [...evidence.flatMap(({ kept }) => kept), ...readReceipt(receipt)],
+    checkpoints: evidence.flatMap(({ checkpoints }) => checkpoints),
     findings: evidence.flatMap(({ findings }) => findings),
     remarks: evidence.flatMap(({ remarks }) => remarks),
   };
+}
+
+function readSightings({ witness = [], quorum }: Given, { checkpoints, findings }: Evidence): Sightings {
+  if (witness.length === 0 && quorum === undefined) return { witnessed: [], findings: [] };
+  if (witness.length === 0) throw new Unreadable("--quorum needs a --witness to count");
+  if (checkpoints.length === 0 && findings.length === 0)
+    throw new Unreadable("--witness needs a --checkpoint that it cosigned");
+  const witnesses = witness.map(readWitness);
+  if (new Set(witnesses.map(({ raw }) => raw.toString("hex"))).size < witnesses.length)
+    throw new Unreadable("--witness names one key twice");
+  const count = quorum ?? String(witnesses.length);
+  if (!/^[1-9]\d{0,3}$/.test(count) || Number(count) > witnesses.length)
+    throw new Unreadable(`--quorum must be a number from 1 to ${witnesses.length}, the witnesses given`);
+  return sightingsOf(checkpoints, witnesses, Number(count));
 }
 
 function readReceipt({ "expected-length": length, "expected-head": head }: Given): Evidence["kept"] {

@@ -21,6 +21,9 @@ export interface Key {
 /** Text as a line carries it: without control characters. */
 export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
+/** The signature type of a log. */
+export const SIGNATURE = 1;
+const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u;
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 
 /** Reads a checkpoint; undefined when it is none. The empty line may be missing where there are no signatures. */
@@ -48,17 +51,16 @@ function parseSignature(line: string) {
   return { name, keyId: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };
 }
 
-/** The signature types of C2SP that Ed25519 keys have: of a log, and of a witness (`cosignature/v1`). */
-export const LOG = 1;
-export const WITNESS = 4;
+/** Reads a public key: a verifier key (`name+id+base64`) or PEM; undefined when it is neither, or not Ed25519. */
+export const parseKey = (text: string): Key | undefined =>
+  VERIFIER_KEY.test(text) ? parseVerifierKey(text, SIGNATURE) : pemKey(text);
 
-/** Reads a public key: a verifier key (`name+id+base64`) or a log's PEM; undefined when it is neither, or not Ed25519. */
-export function parseKey(text: string, type = LOG): Key | undefined {
-  const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u.exec(text) ?? [];
-  if (name === undefined) return type === LOG ? pemKey(text) : undefined;
-  const bytes = Buffer.from(encoded!, "base64");
+/** Reads a verifier key of this signature type; undefined when it is none. */
+export function parseVerifierKey(text: string, type: number): (Key & { name: string }) | undefined {
+  const [, name, id, encoded] = VERIFIER_KEY.exec(text) ?? [];
+  const bytes = Buffer.from(encoded ?? "", "base64");
   const raw = bytes.subarray(1);
-  if (bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;
+  if (name === undefined || bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
   return { name, raw, key };
 }
@@ -73,7 +75,8 @@ function pemKey(text: string): Key | undefined {
   }
 }
 
-const keyIdOf = (name: string, raw: Buffer, type = LOG): string =>
+/** The first four bytes of SHA-256(name ‖ 0x0A ‖ type ‖ key), as hex. */
+export const keyIdOf = (name: string, raw: Buffer, type = SIGNATURE): string =>
   hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]), "hex").slice(0, 8);
 
 /** The name under which the key signed a checkpoint; undefined when it did not, or when such a signature does not hold. */
@@ -82,21 +85,4 @@ export function signerOf({ text, signatures }: Checkpoint, { name, raw, key }: K
     (signature) => signature.name === (name ?? signature.name) && signature.keyId === keyIdOf(signature.name, raw),
   );
   return own.every(({ signature }) => verify(null, Buffer.from(text), key, signature)) ? own[0]?.name : undefined;
-}
-
-/** The end of the year 9999, in seconds. */
-const LATEST = 253_402_300_799;
-
-/** When a witness cosigned a checkpoint, in seconds since the epoch; undefined when it did not. */
-export function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Key): number | undefined {
-  const own = signatures.filter(
-    (signature) => signature.name === name && signature.keyId === keyIdOf(name, raw, WITNESS),
-  );
-  for (const { signature } of own) {
-    if (signature.length !== 72) continue;
-    const at = Number(signature.readBigUInt64BE());
-    const signed = Buffer.from(`cosignature/v1\ntime ${at}\n${text}`);
-    if (at > 0 && at <= LATEST && verify(null, signed, key, signature.subarray(8))) return at;
-  }
-  return undefined;
 }

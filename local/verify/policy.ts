@@ -8,8 +8,9 @@ export type Key = Readonly<Record<string, unknown>>;
 /** Keys by name, as names are compared. */
 export type Policy = ReadonlyMap<string, readonly Key[]>;
 
-/** A name as it is compared: trimmed, NFKC, without case. */
-export const sameName = (name: string): string => name.normalize("NFKC").trim().toLowerCase().normalize("NFKC");
+/** A name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma. */
+export const sameName = (name: string): string =>
+  name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replace(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
 
 /** What an intent, or another JSON object, says of principals. */
 export interface WithPrincipals {

@@ -13,6 +13,8 @@ export interface Proofs {
   as_named: number;
   /** The key is not in the export. */
   not_checked: number;
+  /** Not signed, by a name for which the policy lists keys and the log none. */
+  unsigned: number;
 }
 
 /** What a detail says. */
@@ -25,38 +27,63 @@ const DECISIONS: Readonly<Record<string, string>> = {
   revoked: "revoke",
 };
 
+/** What else is signed, by event type. */
+const OTHERS: Readonly<Record<string, string>> = {
+  change_proposed: "propose",
+  emergency_reviewed: "review",
+  service_frozen: "freeze",
+  service_unfrozen: "unfreeze",
+};
+
+/** What a trusted proxy's word is enough for. */
+const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
+
 /** Checks the proofs of entries one after another; without a policy only the log says whose the keys are. */
 export function proofsIn(policy: Policy | undefined) {
-  const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0 };
+  const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
   /** By manifest hash: the ids of keys by name, as the log tells them. */
   const named = new Map<string, Map<string, unknown[]>>();
+  let anyKeys = policy !== undefined;
 
   const learn = ({ manifest_hash, principals }: Detail): void => {
     const stated = Object.entries(Object(principals) as Record<string, { keys?: unknown[] }>);
     named.set(String(manifest_hash), new Map(stated.map(([name, { keys = [] }]) => [sameName(name), keys])));
+    anyKeys ||= stated.some(([, { keys = [] }]) => keys.length > 0);
+  };
+
+  const namedKeys = (detail: Detail, name: string): unknown[] =>
+    named.get(String(detail["manifest_hash"]))?.get(sameName(name)) ?? [];
+
+  /** Why a decision had to be signed that is not. */
+  const judgeUnsigned = (entry: Entry, detail: Detail): string | undefined => {
+    const { decision = "propose", by } = decisionOf(entry, detail);
+    if (MAY_BE_UNSIGNED.has(decision) || typeof by !== "string") return undefined;
+    if (namedKeys(detail, by).length > 0) return `${by} has keys in the intent of this entry, and did not sign it`;
+    if (policy && (policy.get(sameName(by)) ?? []).length > 0) proofs.unsigned++;
+    return undefined;
   };
 
   /** Why a proof does not hold, if it does not. */
   const judge = (entry: Entry, detail: Detail): string | undefined => {
-    const decided = statementOf(entry, detail);
-    if (!decided || detail["statement"] !== decided.statement) return "its statement is not of this entry";
-    const { statement, approver } = decided;
+    const stated = statementOf(entry, detail);
+    if (!stated || detail["statement"] !== stated.statement) return "its statement is not of this entry";
+    const { statement, by } = stated;
     const proof = Object(detail["proof"]) as Detail;
     const isPasskey = proof["type"] === "webauthn";
     const signer = isPasskey ? undefined : sshSignerOf(statement, proof);
     if (isPasskey ? !isAssertionOf(statement, proof) : signer === undefined) return "its proof is not of its statement";
     if (policy) {
-      const keys = policy.get(sameName(approver)) ?? [];
+      const keys = policy.get(sameName(by)) ?? [];
       const isOwn = keys.some((key) =>
         isPasskey ? isSignedByPasskey(proof, key) : String(key["public_key"]).split(" ")[1] === signer,
       );
-      if (!isOwn) return `the policy lists no key of ${approver} that made its proof`;
+      if (!isOwn) return `the policy lists no key of ${by} that made its proof`;
       proofs.verified++;
       return undefined;
     }
-    const keys = named.get(String(detail["manifest_hash"]))?.get(sameName(approver)) ?? [];
+    const keys = namedKeys(detail, by);
     const id = signer === undefined ? detail["key"] : fingerprint(signer);
-    if (id !== detail["key"] || !keys.includes(id)) return `the log does not name its key as one of ${approver}`;
+    if (id !== detail["key"] || !keys.includes(id)) return `the log does not name its key as one of ${by}`;
     if (isPasskey) proofs.not_checked++;
     else proofs.as_named++;
     return undefined;
@@ -67,10 +94,11 @@ export function proofsIn(policy: Policy | undefined) {
     /** What does not hold of an entry's proof. */
     check(entry: Entry, line: number): Finding | undefined {
       const isIntent = entry.eventType === "intent_in_force";
-      if (!isIntent && !entry.detail.includes('"proof":')) return undefined;
+      const maySign = anyKeys && (entry.eventType === "consent_decision" || Object.hasOwn(OTHERS, entry.eventType));
+      if (!isIntent && !maySign && !entry.detail.includes('"proof":')) return undefined;
       const detail = detailOf(entry);
       if (isIntent) learn(detail);
-      const message = detail["proof"] === undefined ? undefined : judge(entry, detail);
+      const message = (detail["proof"] === undefined ? judgeUnsigned : judge)(entry, detail);
       return message === undefined ? undefined : { line, entry: entry.id, rule: "proof", message };
     },
   };
@@ -88,23 +116,33 @@ export function detailOf({ detail }: Entry): Detail {
   }
 }
 
+/** Which decision an entry tells of, and whose. */
+function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string | undefined; by: unknown } {
+  const other = Object.hasOwn(OTHERS, eventType) ? OTHERS[eventType] : undefined;
+  if (other === "propose") return { decision: other, by: detail["proposer"] };
+  if (other !== undefined) return { decision: other, by: detail[other === "review" ? "approver" : "actor"] };
+  const decision = detail["emergency"] === true ? "approve_emergency" : DECISIONS[String(detail["decision"])];
+  return { decision, by: detail["approver"] };
+}
+
 /** What had to be signed for this entry; the time alone is taken from what was. */
-function statementOf(entry: Entry, detail: Detail): { statement: string; approver: string } | undefined {
-  const isProposal = entry.eventType === "change_proposed";
-  const emergency = detail["emergency"] === true ? "approve_emergency" : undefined;
-  const decision = isProposal ? "propose" : (emergency ?? DECISIONS[String(detail["decision"])]);
-  const approver = detail[isProposal ? "proposer" : "approver"];
+function statementOf(entry: Entry, detail: Detail): { statement: string; by: string } | undefined {
+  const { decision, by } = decisionOf(entry, detail);
   let at: unknown;
   try {
     ({ at } = JSON.parse(String(detail["statement"])) as Detail);
   } catch {
     return undefined;
   }
-  if (decision === undefined || typeof approver !== "string") return undefined;
-  const { digest, manifest_hash, note = "" } = detail;
-  const change_id = isProposal ? undefined : decoded(entry.changeId);
-  const facts = { approver, at, change_id, decision, digest, manifest_hash, note, origin: decoded(entry.origin) };
-  return { statement: JSON.stringify({ ...facts, v: "countersign-consent/1" }), approver };
+  if (decision === undefined || typeof by !== "string") return undefined;
+  const { digest, manifest_hash, note = "", verdict, until } = detail;
+  const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
+  const isAct = decision === "freeze" || decision === "unfreeze";
+  const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
+  const facts = isAct
+    ? { ...shared, actor: by, until: until ?? undefined }
+    : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
+  return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }
 
 const fingerprint = (blob: string): string =>

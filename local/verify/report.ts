@@ -10,6 +10,9 @@ export function reportText(file: string, report: Report): string {
     ...findings.map(({ line, entry, rule, message }) => `${place(line, entry)}${rule}: ${message}`),
     ...(total > findings.length ? [`and ${total - findings.length} more`] : []),
     ...report.held_against.map((what) => `held against ${what}`),
+    ...report.witnessed.map(
+      ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
+    ),
     ...proofLines(report.proofs),
     ...report.remarks,
     verdictLine(report),
@@ -21,10 +24,11 @@ function place(line: number | null, entry: number | null): string {
   return entry === null ? `line ${line}: ` : `line ${line}, entry ${entry}: `;
 }
 
-const proofLines = ({ verified, as_named, not_checked }: Report["proofs"]): string[] => [
+const proofLines = ({ verified, as_named, not_checked, unsigned }: Report["proofs"]): string[] => [
   ...(verified > 0 ? [`signed decisions that hold, with keys that the policy lists: ${verified}`] : []),
   ...(as_named > 0 ? [`signed decisions that hold, with a key as the log itself names it: ${as_named}`] : []),
   ...(not_checked > 0 ? [`signed decisions not checked, since only a policy can tell their keys: ${not_checked}`] : []),
+  ...(unsigned > 0 ? [`decisions without a signature, by names whose keys the policy lists: ${unsigned}`] : []),
 ];
 
 function verdictLine({ verdict, findings_total: total }: Report): string {

@@ -1,14 +1,15 @@
 /** C2SP `tlog-policy`: which logs are trusted, and whose cosignatures a checkpoint must have. */
-import { type Checkpoint, cosignedAt, type Key, LOG, parseKey, signerOf, WITNESS } from "./note.ts";
+import { type Checkpoint, type Key, parseVerifierKey, SIGNATURE, signerOf } from "./note.ts";
+import { COSIGNATURE, cosignedAt, type Witness } from "./witness.ts";
 
 /** A witness, or a group of which so many must have witnessed. */
-type Judge = { key: Key } | { least: number; members: readonly Judge[] };
+type Judge = { key: Witness } | { least: number; members: readonly Judge[] };
 
 /** What a checkpoint is trusted by. */
 export interface TlogPolicy {
   logs: readonly Key[];
   /** By their names in the policy. */
-  witnesses: ReadonlyMap<string, Key>;
+  witnesses: ReadonlyMap<string, Witness>;
   /** Undefined: none is asked for. */
   quorum: Judge | undefined;
 }
@@ -16,7 +17,7 @@ export interface TlogPolicy {
 /** Reads a policy. Errors: `SyntaxError`, which names the line. */
 export function parseTlogPolicy(text: string): TlogPolicy {
   const logs: Key[] = [];
-  const witnesses = new Map<string, Key>();
+  const witnesses = new Map<string, Witness>();
   const judges = new Map<string, Judge>();
   let quorum: { judge: Judge | undefined } | undefined;
   text.split("\n").forEach((line, index) => {
@@ -28,18 +29,18 @@ export function parseTlogPolicy(text: string): TlogPolicy {
       if (name === undefined || name === "none" || judges.has(name)) refuse("a new name is needed");
       judges.set(name!, judge);
     };
-    const keyOf = (vkey: string | undefined, type: number): Key =>
-      (vkey === undefined ? undefined : parseKey(vkey, type)) ?? refuse("a verifier key is needed");
+    const keyOf = (vkey = "", type: number): Witness =>
+      parseVerifierKey(vkey, type) ?? refuse("a verifier key is needed");
     const isKnown = ({ raw }: Key, others: Iterable<Key>): boolean => [...others].some((one) => one.raw.equals(raw));
 
     const [word, ...rest] = line.trim().split(/[ \t]+/);
     if (word === "" || word!.startsWith("#")) return;
     if (word === "log") {
-      const key = keyOf(rest[0], LOG);
+      const key = keyOf(rest[0], SIGNATURE);
       if (isKnown(key, logs)) refuse("this log is listed already");
       logs.push(key);
     } else if (word === "witness") {
-      const key = keyOf(rest[1], WITNESS);
+      const key = keyOf(rest[1], COSIGNATURE);
       if (isKnown(key, witnesses.values())) refuse("this witness is listed already");
       define(rest[0], { key });
       witnesses.set(rest[0]!, key);
@@ -56,7 +57,10 @@ export function parseTlogPolicy(text: string): TlogPolicy {
   return { logs, witnesses, quorum: quorum.judge };
 }
 
-/** Which log of the policy signed a checkpoint, which of its witnesses cosigned it, and whether these are enough. */
+/**
+ * Which log of the policy signed a checkpoint, which of its witnesses cosigned it and when, in seconds since the epoch
+ * (`null`: a cosignature in its name does not hold), and whether these are enough.
+ */
 export function judgedBy(checkpoint: Checkpoint, { logs, witnesses, quorum }: TlogPolicy) {
   const own = logs.filter(({ name }) => name === checkpoint.origin);
   const log = own.map((key) => signerOf(checkpoint, key)).find((name) => name !== undefined);
@@ -65,7 +69,9 @@ export function judgedBy(checkpoint: Checkpoint, { logs, witnesses, quorum }: Tl
     return at === undefined ? [] : [{ name, key, at }];
   });
   const judge = (one: Judge): boolean =>
-    "key" in one ? seen.some(({ key }) => key === one.key) : one.members.filter(judge).length >= one.least;
+    "key" in one
+      ? seen.some(({ key, at }) => key === one.key && at !== null)
+      : one.members.filter(judge).length >= one.least;
   return {
     log,
     witnesses: seen.map(({ name, at }) => ({ name, at })),

@@ -5,6 +5,7 @@ import type { Evidence, Kept } from "./kept.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, proofsIn } from "./proofs.ts";
+import type { Sightings, Witnessed } from "./witness.ts";
 import { addLeaf, emptyTree, rootOf, type Tree } from "./tree.ts";
 
 /** `valid`: held against something kept outside; `consistent`: nothing outside to hold it against. */
@@ -22,6 +23,8 @@ export interface Report {
   findings_total: number;
   /** What the log was held against, in words. */
   held_against: string[];
+  /** Which witnesses saw the log, and how long it was. */
+  witnessed: Witnessed[];
   /** Decisions that are signed. */
   proofs: Proofs;
   /** What nothing given here could show. */
@@ -38,7 +41,12 @@ const NO_HASH = "0".repeat(64);
 export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. */
-export async function verifyExport(pieces: Pieces, evidence: Evidence, policy?: Policy): Promise<Report> {
+export async function verifyExport(
+  pieces: Pieces,
+  evidence: Omit<Evidence, "checkpoints">,
+  policy?: Policy,
+  sightings: Sightings = { witnessed: [], findings: [] },
+): Promise<Report> {
   const chain = beginning();
   const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
   const byLength = new Map<number, typeof kept>();
@@ -64,7 +72,7 @@ export async function verifyExport(pieces: Pieces, evidence: Evidence, policy?: 
     }
 
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
-  for (const finding of evidence.findings) found(finding);
+  for (const finding of [...evidence.findings, ...sightings.findings]) found(finding);
   for (const item of kept) found(whyNotHeld(item, origin, chain.lines));
   // Every log continues an empty one, so having kept that shows nothing.
   const held = kept.some(({ length }) => length > 0);
@@ -76,6 +84,7 @@ export async function verifyExport(pieces: Pieces, evidence: Evidence, policy?: 
     findings,
     findings_total: total,
     held_against: kept.map(({ what }) => what),
+    witnessed: sightings.witnessed,
     proofs: proofs.proofs,
     not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
     remarks: evidence.remarks,

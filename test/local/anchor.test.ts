@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, expect, onTestFinished, test } from "vitest";
+import type { CheckpointAnchor } from "../../lib/audit/checkpoint.ts";
 import { openAnchor } from "../../local/anchor.ts";
 import { testClock } from "../support/clock.ts";
 
@@ -15,35 +16,55 @@ const clock = testClock();
 const { signal } = new AbortController();
 const NOTES = ["a\n1\nroot\n\n— a signature\n", "a\n2\nroot\n\n"];
 
-test("a file keeps every checkpoint as a line, and gives back the last", async () => {
+async function pagesOf({ kept }: CheckpointAnchor): Promise<(readonly string[])[]> {
+  const pages = [];
+  for await (const page of kept()!) pages.push(page);
+  return pages;
+}
+
+const keptIn = async (path: string) => (await pagesOf(await openAnchor(path, clock))).flat();
+
+test("a file keeps every checkpoint as a line, and gives all of them back", async () => {
   const path = join(folder, "kept.jsonl");
   const anchor = await openAnchor(path, clock);
-  expect(await anchor.last()).toBeNull();
+  expect(await keptIn(path)).toEqual([]);
   for (const note of NOTES) await anchor.keep(note, signal);
   const lines = readFileSync(path, "utf8").split("\n");
   expect(lines.pop()).toBe("");
   expect(lines.map((line) => JSON.parse(line))).toEqual(NOTES.map((checkpoint) => ({ at: clock.iso(), checkpoint })));
-  expect(await (await openAnchor(path, clock)).last()).toBe(NOTES[1]);
+  expect(await keptIn(path)).toEqual(NOTES);
 });
 
-test("a line that was cut short swallows nothing: the last whole one counts, and the next begins anew", async () => {
+test("a line that was cut short swallows nothing: it is passed over, and the next begins anew", async () => {
   const path = join(folder, "torn.jsonl");
   const anchor = await openAnchor(path, clock);
   await anchor.keep(NOTES[0]!, signal);
   appendFileSync(path, '{"at":"2026');
-  expect(await anchor.last()).toBe(NOTES[0]);
+  expect(await keptIn(path)).toEqual([NOTES[0]]);
   await anchor.keep(NOTES[1]!, signal);
-  expect(await anchor.last()).toBe(NOTES[1]);
+  expect(await keptIn(path)).toEqual(NOTES);
   expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
 });
 
-test("the last checkpoint of a long file is found, and other lines are passed over", async () => {
+test("a long file is read piece by piece, and what is no line of it is told in its place", async () => {
   const path = join(folder, "long.jsonl");
+  const note = `ä${"x".repeat(1000)}`;
+  writeFileSync(path, `${JSON.stringify({ checkpoint: note })}\n`.repeat(500));
+  appendFileSync(path, 'not JSON\nnull\n{}\n7\n\n{"at":"x","checkpoint":"');
+  const pages = await pagesOf(await openAnchor(path, clock));
+  expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(100);
+  expect(pages.flat()).toEqual([...Array<string>(500).fill(note), "", "", "", ""]);
+});
+
+test("a file that became shorter while the service runs takes nothing more until it was read again", async () => {
+  const path = join(folder, "shorter.jsonl");
   const anchor = await openAnchor(path, clock);
-  writeFileSync(path, `${JSON.stringify({ checkpoint: "x".repeat(1000) })}\n`.repeat(500));
+  for (const note of NOTES) await anchor.keep(note, signal);
+  writeFileSync(path, "");
+  await expect(anchor.keep(NOTES[0]!, signal)).rejects.toThrow(`${path} is shorter than it was`);
+  expect(await pagesOf(anchor)).toEqual([[]]);
   await anchor.keep(NOTES[0]!, signal);
-  appendFileSync(path, "not JSON\nnull\n{}\n7\n");
-  expect(await anchor.last()).toBe(NOTES[0]);
+  expect(await keptIn(path)).toEqual([NOTES[0]]);
 });
 
 test("a file that cannot be written is refused at start, in one line that names it", async () => {
@@ -70,7 +91,7 @@ test("a URL gets the note as text, and is not read back", async () => {
   const anchor = await openAnchor(url, clock);
   await anchor.keep(NOTES[0]!, signal);
   expect(got).toEqual([{ method: "POST", type: "text/plain; charset=utf-8", body: NOTES[0] }]);
-  expect(await anchor.last()).toBeUndefined();
+  expect(anchor.kept()).toBeUndefined();
 });
 
 test.each([

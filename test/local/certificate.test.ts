@@ -208,10 +208,10 @@ describe("what does not hold is told", () => {
   });
 
   test("witnesses that are missing, a log that nobody named", () => {
-    expect(rules(one(made))).toEqual(["signature"]);
-    expect(rules(one(good, { policy: "both" }))).toEqual(["signature"]);
+    expect(rules(one(made))).toEqual(["cosignature"]);
+    expect(rules(one(good, { policy: "both" }))).toEqual(["cosignature"]);
     expect(rules(one(good, { policy: "stranger" }))).toEqual(["signature"]);
-    expect(rules(one(cosigned(made, "w.example", OTHER)))).toEqual(["signature"]);
+    expect(rules(one(cosigned(made, "w.example", OTHER)))).toEqual(["cosignature"]);
     expect(one(cosigned(good, "o.example", OTHER), { policy: "both" }).verdict).toBe("valid");
   });
 

@@ -1,6 +1,7 @@
 import http from "node:http";
 import net from "node:net";
 import { once } from "node:events";
+import { FastResponse } from "srvx/node";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Log } from "../../lib/kit/platform.ts";
 import type { AppError } from "../../lib/kit/errors.ts";
@@ -43,6 +44,33 @@ test("hands the handler the request, and the client its response", async () => {
   const { url } = await serve(echo);
   const response = await fetch(`${url}/a?b=c`, { method: "POST", body: "d=e" });
   expect([response.status, await response.text()]).toEqual([200, `POST ${url}/a?b=c d=e`]);
+});
+
+describe("a light response arrives as it was given", () => {
+  const stream = () => new Blob(["streamed"]).stream();
+  test.each([
+    ["ASCII", () => new FastResponse("plain"), "plain"],
+    ["characters of one byte in memory and two on the way", () => new FastResponse("naïve"), "naïve"],
+    ["characters of more", () => new FastResponse("改变 🙂"), "改变 🙂"],
+    ["bytes", () => new FastResponse(new TextEncoder().encode("é")), "é"],
+    ["a stream", () => new FastResponse(stream()), "streamed"],
+    ["nothing", () => new FastResponse(null), ""],
+  ])("%s", async (_, response, text) => {
+    const server = await serve(response);
+    const answer = await fetch(server.url);
+    expect(await answer.text()).toBe(text);
+  });
+
+  test("with the headers it was given since", async () => {
+    const server = await serve(async () => {
+      const response = new FastResponse("plain", { status: 201, headers: { "x-first": "1" } });
+      response.headers.set("x-second", "2");
+      return response;
+    });
+    const answer = await fetch(server.url);
+    expect([answer.status, answer.headers.get("x-first"), answer.headers.get("x-second")]).toEqual([201, "1", "2"]);
+    expect([answer.headers.get("content-length"), await answer.text()]).toEqual(["5", "plain"]);
+  });
 });
 
 test("the url of an IPv6 address has brackets", async () => {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { capabilitiesOf } from "../../local/capabilities.ts";
+import { COSIGNATURE, formatVerifierKey } from "../../lib/audit/note.ts";
+import { sha256 } from "../../local/node_ports.ts";
 import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
 import { helpText, TABLE, variableOf } from "../../local/options_table.ts";
 
@@ -35,6 +37,12 @@ function holding(text: string): string {
 }
 const linkSecret = holding("0123456789abcdef\n");
 
+const witnessVkey = (byte: number) => {
+  const key = { name: `w${byte}.example`, publicKey: new Uint8Array(32).fill(byte) };
+  return formatVerifierKey(key, sha256, COSIGNATURE);
+};
+const [W1, W2] = [witnessVkey(1), witnessVkey(2)];
+
 /** Each option with a text and what it is read as; the type makes the table complete. */
 const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   host: ["127.0.0.2", "127.0.0.2"],
@@ -63,6 +71,17 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   crossLinkHost: ["::1", "::1"],
   auditKey: ["audit.pem", "audit.pem"],
   auditAnchor: ["https://anchor.example/", "https://anchor.example/"],
+  auditWitnesses: ["https://w1.example/, http://w2.example/a", ["https://w1.example", "http://w2.example/a"]],
+  auditWitnessKeys: [
+    `${W1},${W2}`,
+    [
+      { name: "w1.example", publicKey: new Uint8Array(32).fill(1) },
+      { name: "w2.example", publicKey: new Uint8Array(32).fill(2) },
+    ],
+  ],
+  witnessFor: ["logs.txt", "logs.txt"],
+  witnessKey: ["witness.pem", "witness.pem"],
+  witnessName: ["witness.example/w1", "witness.example/w1"],
   llm: ["openai", "openai"],
   llmModel: ["m-1", "m-1"],
   llmKeyEnv: ["MY_KEY", "MY_KEY"],
@@ -75,9 +94,18 @@ const SECRET: Environment = {
   SVC_NOTIFY_SECRET: "0123456789abcdef",
   SVC_ADAPTER_SECRET: "0123456789abcdef",
 };
+/** What some options need beside them. */
+const BESIDE: Environment = {
+  SVC_AUDIT_KEY: "audit.pem",
+  SVC_AUDIT_WITNESS: "https://w1.example,https://w2.example",
+  SVC_AUDIT_WITNESS_KEY: `${W1},${W2}`,
+  SVC_WITNESS_FOR: "logs.txt",
+  SVC_WITNESS_KEY: "witness.pem",
+  SVC_WITNESS_NAME: "witness.example/w1",
+};
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
-  const { SVC_CROSS_LINK_SECRET, ...others } = SECRET;
+  const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...BESIDE };
   const env = key === "crossLinkSecretFile" ? others : { ...others, SVC_CROSS_LINK_SECRET };
   return { key: key as keyof Options, flag, variable: variableOf(flag), text, value, env };
 });
@@ -175,6 +203,34 @@ test("--help prints every option, --version the package's version, whatever the 
   expect(parseOptions(["--help"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: helpText() });
   expect(parseOptions(["--version"], { SVC_PORT: "x" })).toEqual({ kind: "print", text: packageJson.version });
   expect(helpText()).toContain("default 8420");
+});
+
+test.each([
+  [[`--audit-witness-key=${W1}`], "--audit-witness and --audit-witness-key go together: as many keys as URLs"],
+  [["--audit-witness=https://w1.example"], "--audit-witness and --audit-witness-key go together: as many keys as URLs"],
+  [
+    ["--audit-witness=https://a.example,https://b.example", `--audit-witness-key=${W1},${W1}`, "--audit-key=k"],
+    "--audit-witness-key names a witness twice",
+  ],
+  [
+    ["--audit-witness=https://w1.example", `--audit-witness-key=${W1}`],
+    "--audit-witness needs --audit-key: a witness cosigns what the log has signed",
+  ],
+  [["--witness-for=logs.txt"], "--witness-for, --witness-key and --witness-name go together"],
+  [["--witness-key=w.pem", "--witness-name=w"], "--witness-for, --witness-key and --witness-name go together"],
+])("%j: witnesses need what belongs to them", (argv, message) => {
+  expect(refusal(argv)).toMatchObject({ exitCode: 1, message });
+});
+
+test.each([
+  [
+    [`--audit-witness-key=${W1.replace("+", "+0")}`],
+    /--audit-witness-key must be verifier keys of Ed25519 cosignatures/,
+  ],
+  [["--witness-name=w 1"], /--witness-name must be a name without spaces/],
+  [["--audit-witness=https://w.example?x"], /--audit-witness must be an address without \? and #/],
+])("%j is refused", (argv, message) => {
+  expect(refusal(argv)).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
 });
 
 test.each([

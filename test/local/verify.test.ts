@@ -7,6 +7,7 @@ import * as esbuild from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parseCheckpoint, parseKey, signerOf } from "../../local/verify/note.ts";
 import type { Report } from "../../local/verify/verify.ts";
+import { keyPair } from "../support/independent_witness.ts";
 import { flipped } from "../tamper/damage.ts";
 import { type Ended, pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
 import { checkpointOf, makeWorld, newKey, parse, rehashed, type World, write } from "../tamper/world.ts";
@@ -75,6 +76,12 @@ function runOften(calls: readonly (readonly string[])[]): Ended[] {
 
 const json = (args: readonly string[]): Report => JSON.parse(run([...args, "--json"]).stdout) as Report;
 
+const [W1, W2, UNKNOWN] = [
+  keyPair("w.example/one", 4),
+  keyPair("w.example/two", 4),
+  keyPair("elsewhere.example", 4),
+] as const;
+
 /** Files that the cases name. */
 function keepEvidence(): void {
   const { entries, key, otherKey, note } = world;
@@ -103,6 +110,17 @@ function keepEvidence(): void {
   file("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
   file("rewritten.jsonl", write(rehashed(entries.with(149, { ...entries[149]!, tenant: "x" }), 149)));
   file("empty.jsonl", "");
+  const cosigned = (length: number, ...witnesses: (typeof W1)[]) => {
+    const signed = checkpointOf(entries, length, key);
+    const text = signed.slice(0, signed.indexOf("\n\n") + 1);
+    return signed + witnesses.map((witness, i) => witness.cosigned(text, 1_800_000_000 + length + i)).join("");
+  };
+  file("cosigned", cosigned(200, W1, W2, UNKNOWN));
+  file("cosigned-early", cosigned(100, W1));
+  file("cosigned-late", cosigned(200, W2));
+  file("cosigned-wrong", checkpointOf(entries, 200, key) + W1.cosigned("another text", 1_800_000_000));
+  file("cosigned-as-log", cosigned(200) + W1.signed("another text"));
+  file("w1.txt", `${W1.vkey}\n`);
   file("text.txt", "hello\n");
   mkdirSync(path("folder"));
 }
@@ -151,6 +169,39 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["an unsigned checkpoint and a key", 1, "audit.jsonl --checkpoint unsigned --key public.pem"],
   ["a checkpoint beyond the log", 1, "audit.jsonl --checkpoint later --key public.pem"],
   ["an anchor with one wrong line", 1, "audit.jsonl --checkpoint wrong-anchor.jsonl --key public.pem"],
+  ["witnesses that both cosigned", 0, "audit.jsonl --checkpoint cosigned --witness W1 --witness W2 --key public.pem"],
+  ["a witness's key in a file", 0, "audit.jsonl --checkpoint cosigned --witness w1.txt"],
+  ["one of two witnesses", 0, "audit.jsonl --checkpoint cosigned-early --witness W1 --witness W2 --quorum 1"],
+  [
+    "one of two witnesses where both are asked for",
+    1,
+    "audit.jsonl --checkpoint cosigned-early --witness W1 --witness W2",
+  ],
+  [
+    "witnesses that cosigned each another checkpoint",
+    1,
+    "audit.jsonl --checkpoint cosigned-early --checkpoint cosigned-late --witness W1 --witness W2",
+  ],
+  [
+    "the same where one is enough",
+    0,
+    "audit.jsonl --checkpoint cosigned-late --checkpoint cosigned-early --witness W1 --witness W2 --quorum 1",
+  ],
+  ["a witness that saw nothing", 1, "audit.jsonl --checkpoint note --witness W1"],
+  ["a cosignature of another text", 1, "audit.jsonl --checkpoint cosigned-wrong --witness W1"],
+  ["a log's signature in the place of a cosignature", 1, "audit.jsonl --checkpoint cosigned-as-log --witness W1"],
+  ["a rewritten log that a witness saw", 1, "rewritten.jsonl --checkpoint cosigned --witness W1"],
+  [
+    "a checkpoint under another key that a witness is sought in",
+    1,
+    "audit.jsonl --checkpoint forged --key public.pem --witness W1",
+  ],
+  ["a log's key for a witness", 3, "audit.jsonl --checkpoint cosigned --witness VKEY"],
+  ["a witness twice", 3, "audit.jsonl --checkpoint cosigned --witness W1 --witness w1.txt"],
+  ["a witness and no checkpoint", 3, "audit.jsonl --witness W1"],
+  ["a quorum and no witness", 3, "audit.jsonl --checkpoint cosigned --quorum 1"],
+  ["a quorum of more than there are", 3, "audit.jsonl --checkpoint cosigned --witness W1 --quorum 2"],
+  ["a quorum of none", 3, "audit.jsonl --checkpoint cosigned --witness W1 --quorum 0"],
   ["no export", 3, ""],
   ["two exports", 3, "audit.jsonl cut.jsonl"],
   ["an export that is not there", 3, "none.jsonl"],
@@ -176,6 +227,7 @@ function argsOf(text: string): string[] {
       if (word === "HEAD0") return "0".repeat(64);
       if (head) return world.entries[Number(head[1]) - 1]!.current_hash;
       if (word === "VKEY") return verifierKey;
+      if (word === "W1" || word === "W2") return (word === "W1" ? W1 : W2).vkey;
       return word.startsWith("--") || /^(?:\d+|x)$/.test(word) ? word : path(word);
     });
 }
@@ -260,6 +312,22 @@ test("what was held against, what was not, and what was passed over are told", (
   expect(report.remarks).toEqual([expect.stringMatching(/^line 5 of .* is not a checkpoint/)]);
   expect(json([log, "--checkpoint", path("note")]).held_against[0]).toContain("signature not checked");
   expect(json([log])).toMatchObject({ not_checked: ["tail_truncation", "full_rewrite"], held_against: [] });
+});
+
+test("who saw the log, and how much of it, is told of each witness once", () => {
+  const args = argsOf(
+    "audit.jsonl --checkpoint cosigned-early --checkpoint cosigned --checkpoint cosigned-late --witness W2 --witness W1",
+  );
+  expect(json(args)).toMatchObject({
+    verdict: "valid",
+    witnessed: [
+      { name: "w.example/two", length: 200, time: 1_800_000_201 },
+      { name: "w.example/one", length: 200, time: 1_800_000_200 },
+    ],
+  });
+  expect(run(args).stdout).toContain("\nseen by w.example/one up to entry 200, at 1800000200 seconds since 1970\n");
+  const wrong = json(argsOf("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
+  expect(wrong.findings.map(({ rule }) => rule)).toEqual(["cosignature", "cosignature"]);
 });
 
 test("of a log that is bad throughout the first hundred findings are listed, and all are counted", () => {

@@ -12,7 +12,7 @@ import { core } from "../support/core.ts";
 import { manifest } from "../support/intents.ts";
 import { inLong, LONG } from "../support/length.ts";
 import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
-import { decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
+import { act, decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 import { rehashed, write } from "../tamper/world.ts";
 
@@ -37,7 +37,9 @@ const file = (name: string, content: string): string => {
 
 let entries: AuditEntry[];
 beforeAll(async () => {
-  const intent = { principals: PRINCIPALS, policy: { required_approvers: { standard: 7 }, self_approval: true } };
+  const break_glass = { approvers: ["gus"] };
+  const policy = { required_approvers: { standard: 7 }, self_approval: true, break_glass };
+  const intent = { principals: PRINCIPALS, policy };
   const api = await core({ intent });
   const { change_id } = await api.propose();
   for (const [approver, pen] of Object.entries(PENS)) {
@@ -49,6 +51,13 @@ beforeAll(async () => {
   await decide(api, PENS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
   const denied = await api.propose();
   await decide(api, PENS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
+  await act(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
+  await act(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
+  const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
+  const said = await statementOf(api, { decision: "approve_emergency", ...urgent });
+  await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, said) });
+  const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
+  expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
   entries = await api.audit();
   file("policy.json", JSON.stringify(manifest(intent)));
   const swapped = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
@@ -87,7 +96,8 @@ async function verified(logs: readonly (readonly AuditEntry[])[], policy?: strin
         findings: ofProofs(report.findings),
       });
     }
-    const lines = (text: string): string[] => text.split("\n").filter((line) => /^signed|: proof:/.test(line));
+    const lines = (text: string): string[] =>
+      text.split("\n").filter((line) => /^signed|^decisions|: proof:/.test(line));
     expect(lines(told.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
   }
   return reports;
@@ -96,21 +106,21 @@ async function verified(logs: readonly (readonly AuditEntry[])[], policy?: strin
 test("with an intent kept outside as policy, every proof is verified", async () => {
   const [report] = await verified([entries], "policy.json");
   expect(report).toMatchObject({ verdict: "consistent", findings: [] });
-  expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0 });
-  expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
+  expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 7, as_named: 0, not_checked: 0, unsigned: 0 });
+  expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 14");
 });
 
 test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
   const [report] = await verified([entries]);
   expect(report).toMatchObject({ verdict: "consistent", findings: [] });
-  expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2 });
-  expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
+  expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 4, not_checked: PASSKEYS + 3, unsigned: 0 });
+  expect(reportText("x", report!)).toContain("with a key as the log itself names it: 8");
 });
 
 test("a policy with other keys names each decision that they did not sign", async () => {
   const [report] = await verified([entries], "other.json");
   const messages = report!.findings.map(({ message }) => message);
-  expect(messages).toHaveLength(6);
+  expect(messages).toHaveLength(8);
   expect(messages[0]).toBe("the policy lists no key of Ana that made its proof");
 });
 
@@ -137,6 +147,36 @@ test("a rewritten log whose facts are not those that were signed is bad, with a 
       expect(verdict).toBe("bad");
       expect(findings).toMatchObject([{ rule: "proof" }]);
     }
+});
+
+test.each(["verdict", "until", "actor", "note"])("a rewritten %s is not what was signed", async (field) => {
+  const told = signed().filter((index) => field in JSON.parse(entries[index]!.detail));
+  const acts = told.filter((index) => /^(?:service|emergency)_/.test(entries[index]!.event_type));
+  expect(acts.length).toBeGreaterThan(0);
+  const logs = acts
+    .filter((index) => field !== "actor" || entries[index]!.event_type !== "emergency_reviewed")
+    .map((index) => edited(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` })));
+  for (const { findings } of await verified(logs, "policy.json")) expect(findings).toMatchObject([{ rule: "proof" }]);
+});
+
+test("a decision of somebody with keys that nobody signed is told, and bad where the log itself names the keys", async () => {
+  const unsigned = (index: number) =>
+    edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail);
+  const mustBe = signed().filter((index) => {
+    const { decision } = JSON.parse(entries[index]!.detail);
+    return decision !== "withdrawn" && entries[index]!.event_type !== "change_proposed";
+  });
+  for (const policy of ["policy.json", undefined])
+    for (const { findings } of await verified((LONG ? mustBe : mustBe.slice(-4)).map(unsigned), policy))
+      expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("did not sign it") }]);
+  const silent = entries.map((entry) => ({
+    ...entry,
+    detail:
+      entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
+  }));
+  const [report] = await verified([rehashed(silent, 0)], "policy.json");
+  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: mustBe.length } });
+  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: ${mustBe.length}`);
 });
 
 const proofOf = (index: number): object => {

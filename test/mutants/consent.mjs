@@ -10,6 +10,8 @@ const FREEZE = ["test/lib/governance/freeze.test.ts"];
 const WINDOWS = ["test/lib/governance/rules/windows.test.ts"];
 const EMERGENCY = ["test/lib/governance/break_glass.test.ts"];
 const breakGlass = { file: "lib/governance/rules/break_glass.ts", tests: EMERGENCY };
+const WAY_OUT = ["test/lib/governance/way_out.test.ts"];
+const closing = { file: "lib/governance/rules/closing.ts", tests: WAY_OUT };
 const machine = "lib/governance/rules/state_machine.ts";
 
 export const consent = [
@@ -70,8 +72,8 @@ export const consent = [
   {
     ...breakGlass,
     name: "an emergency is reviewed by who called it",
-    find: "if (consented || approvesOwn(change, name, intent.policy))",
-    replace: "if (approvesOwn(change, name, intent.policy))",
+    find: "emergency && sameName(approver) === sameName(name));",
+    replace: "emergency && approver === undefined);",
   },
   {
     ...breakGlass,
@@ -216,23 +218,49 @@ export const consent = [
   },
   {
     name: "anybody takes another's consent back",
-    file: machine,
-    find: "if (!change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))",
-    replace: "if (false)",
+    ...closing,
+    find: "ableApprovers(change, intent).length === 0)",
+    replace: "ableApprovers(change, intent).length < 99)",
     tests: REVOKE,
     grave: true,
   },
   {
+    ...closing,
+    name: "a change whose approvers have all left is nobody's to close",
+    find: "(isDecider(change, approver, intent) ||",
+    replace: "(change !== undefined ||",
+  },
+  {
+    ...closing,
+    name: "one without a key keeps everybody else from closing a change",
+    find: "canSign(approver, signing) &&",
+    replace: "",
+  },
+  {
+    name: "a minor change cannot be closed",
+    file: "lib/governance/rules/transitions.ts",
+    find: 'step === "revoke" && change.status === "pending_consent"',
+    replace: 'step === "revoke"',
+    tests: WAY_OUT,
+  },
+  {
+    name: "a change whose quorum came down behind it is stuck",
+    file: machine,
+    find: "change.status !== approved && lacking === 0",
+    replace: "false",
+    tests: WAY_OUT,
+  },
+  {
     name: "a consent is taken back while the host is at work on it",
     file: "lib/governance/record_decision.ts",
-    find: 'if (type === "revoke") await requireIdle(transaction, change_id);',
+    find: "if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);",
     replace: "",
     tests: REVOKE,
   },
   {
     name: "an approved change lapses while the host is at work on it",
-    file: "lib/governance/record_decision.ts",
-    find: '(type === "lapse" && (await readLease(transaction.tx, before.change.change_id)))',
+    file: "lib/governance/expiry.ts",
+    find: '(type === "lapse" && (await readLease(transaction.tx, before.change)))',
     replace: "false",
     tests: REVOKE,
   },
@@ -253,8 +281,8 @@ export const consent = [
   {
     name: "a consent carries over a target that has moved, whatever the intent says",
     file: "lib/governance/operation/begin.ts",
-    find: "refuseMovedTarget(owners, policy);",
-    replace: "void refuseMovedTarget;",
+    find: "refuseMovedTarget(owners, policy, ",
+    replace: "void (owners, policy, ",
     tests: MOVED,
     grave: true,
   },
@@ -275,7 +303,7 @@ export const consent = [
   {
     name: "with a trusted proxy anybody may decide under any name",
     file: "lib/governance/record_decision.ts",
-    find: '    requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);\n',
+    find: '  requirePerson(call, type === "withdraw" ? "proposer" : "approver", name);\n',
     replace: "",
     tests: HTTP,
     only: "bare handlers (access|consent)",
@@ -291,14 +319,14 @@ export const consent = [
   {
     name: "a decision is taken on a revision that nobody saw",
     file: "lib/governance/record_decision.ts",
-    find: "    requireMatch(call.request, before.change.revision);\n    const { status, approvals,",
-    replace: "    const { status, approvals,",
+    find: "  requireMatch(call.request, before.change.revision);\n  const { status, approvals,",
+    replace: "  const { status, approvals,",
     tests: HTTP,
     only: "bare handlers preconditions",
   },
   {
     name: "due changes are not denied by themselves",
-    file: "lib/governance/record_decision.ts",
+    file: "lib/governance/expiry.ts",
     find: "if (due.length > 0) expired += await expireAll(deps, due);",
     replace: "",
     tests: ["test/lib/governance/expire_due.test.ts"],

@@ -6,6 +6,9 @@ const tree = { file: "lib/audit/tree.ts", tests: ["test/lib/audit/merkle.test.ts
 const checkpoint = { file: "lib/audit/checkpoint.ts", tests: ["test/lib/audit/checkpoint.test.ts"] };
 const note = { file: "lib/audit/note.ts", tests: ["test/lib/audit/note.test.ts"] };
 const maintain = { file: "lib/audit/anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
+const held = { file: "lib/audit/hold_against_anchor.ts", tests: ["test/lib/audit/anchor.test.ts"] };
+const asking = { file: "lib/audit/witnessing.ts", tests: ["test/lib/audit/witnessing.test.ts"] };
+const watching = { file: "lib/audit/watching.ts", tests: ["test/lib/audit/watching.test.ts"] };
 
 export const evidence = [
   {
@@ -102,21 +105,21 @@ export const evidence = [
   {
     ...note,
     name: "one good signature makes up for one that does not hold",
-    find: "return verified.length > 0 && verified.every(Boolean);",
-    replace: "return verified.some(Boolean);",
+    find: 'return verified.every(Boolean) ? "valid" : "invalid";',
+    replace: 'return verified.some(Boolean) ? "valid" : "invalid";',
   },
   {
     ...note,
     name: "a note without the key's signature is signed by it",
-    find: "return verified.length > 0 && verified.every(Boolean);",
-    replace: "return verified.every(Boolean);",
+    find: 'if (verified.length === 0) return "absent";',
+    replace: "",
     tests: ["test/lib/audit/note.test.ts", "test/lib/audit/checkpoint.test.ts"],
   },
   {
     ...note,
     name: "a signature counts under any name",
-    find: "own = note.signatures.filter((signature) => signature.name === key.name && signature.keyId === keyId)",
-    replace: "own = note.signatures.filter((signature) => signature.keyId === keyId)",
+    find: "note.signatures.filter((signature) => signature.name === name && signature.keyId === keyId)",
+    replace: "note.signatures.filter((signature) => void name === undefined && signature.keyId === keyId)",
   },
   {
     ...note,
@@ -152,20 +155,119 @@ export const evidence = [
   {
     ...maintain,
     name: "an anchor that failed once is not tried again",
-    find: "before.last_error === null ? before.note === note : !isPast(before.at, ANCHOR_AGAIN_MS, now)",
+    find: "before.last_error === null ? before.note === note : !again",
     replace: "before.last_error === null ? before.note === note : true",
   },
   {
-    ...maintain,
-    name: "an anchor that lost what it kept is not given it again",
-    find: 'await tried(log, "the anchor was not looked after", () => forgetAnchored(store, note));',
-    replace: "",
+    ...checkpoint,
+    name: "two processes with different keys sign every checkpoint in turn",
+    find: "last.key !== null && last.key !== key && integrity.signing?.key === key",
+    replace: "last.key === null && last.key !== key",
   },
   {
-    ...maintain,
+    ...held,
+    name: "the log is held against the last line of its anchor",
+    find: "if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;",
+    replace: "holdings.longest = head; holdings.newest = [];",
+    grave: true,
+  },
+  {
+    ...held,
+    name: "a rewritten log may append a longer checkpoint of its own to its anchor",
+    find: "for (const kept of longest ? [longest, ...newest] : [])",
+    replace: "void newest; for (const kept of longest ? [longest] : [])",
+  },
+  {
+    ...held,
+    name: "an anchor of another name is not given the newest checkpoint",
+    find: "if (!isSame && before.note !== holdings.last)",
+    replace: "if (false)",
+  },
+  {
+    ...held,
+    name: "an anchor that lost what it kept looks whole",
+    find: "if (isSame && length < before.length)",
+    replace: "if (false)",
+  },
+  {
+    ...held,
+    name: "an empty store begins a log anew under the anchor of the one it had",
+    find: "  if (!longest) return;\n",
+    replace: "  if (longest || !longest) return;\n",
+    grave: true,
+  },
+  {
+    ...held,
+    name: "an anchor that cannot be read leaves the service ready",
+    file: "lib/pulse/readiness.ts",
+    find: "held(!integrity.anchor,",
+    replace: "held(true,",
+  },
+  {
+    ...held,
     name: "a log that was set back behind its anchor is served as sound",
     find: "return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
     replace: "return;",
+    grave: true,
+  },
+  {
+    ...asking,
+    name: "a log that its witness refuses stays ready",
+    file: "lib/pulse/readiness.ts",
+    find: "({ seen }) => seen.refused",
+    replace: "({ seen }) => seen.refused && false",
+    grave: true,
+  },
+  {
+    ...asking,
+    name: "a witness's answer is kept unverified",
+    find: "if (!signed || !answered || at === undefined)",
+    replace: "if (!signed || !answered)",
+  },
+  {
+    ...asking,
+    name: "a witness that failed is asked again at once, for ever",
+    find: "Math.min(PACE_MS * 2 ** failures, LONGEST_WAIT_MS)",
+    replace: "failures && 0",
+  },
+  {
+    ...asking,
+    name: "a witness can spoil a checkpoint by a line in another's name",
+    find: ".filter(({ name }) => name === key.name || !names.includes(name))",
+    replace: ".filter(() => names.length > 0)",
+  },
+  {
+    ...watching,
+    name: "a witness sets the size back when two submissions race",
+    find: "if (submission.old !== latest) return { latest };",
+    replace: "if (submission.old > latest) return { latest };",
+    grave: true,
+  },
+  {
+    ...watching,
+    name: "a witness cosigns a log that was rewritten",
+    find: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes);",
+    replace: "return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes) || hashes.length > 0;",
+    grave: true,
+  },
+  {
+    ...watching,
+    name: "a witness cosigns what no log signed",
+    find: 'if (found.includes("invalid") || !found.includes("valid"))',
+    replace: 'if (found.includes("invalid"))',
+    grave: true,
+  },
+  {
+    ...watching,
+    name: "a witness passes over a trusted signature that fails",
+    find: 'if (found.includes("invalid") || !found.includes("valid"))',
+    replace: 'if (!found.includes("valid"))',
+  },
+  {
+    ...watching,
+    name: "a witness cosigns without keeping it",
+    find: 'tx.put("watched", id, { ...head, note: kept });',
+    replace: "void kept;",
     grave: true,
   },
 ];

@@ -120,7 +120,7 @@ export const link = [
   },
   {
     name: "a proof of consistency holds for any earlier root",
-    file: "lib/link/consistency.ts",
+    file: "lib/audit/consistency.ts",
     find: "equalBytes(before, firstRoot) && equalBytes(after, secondRoot)",
     replace: "equalBytes(after, secondRoot)",
     tests: ["test/lib/link/peer_log.test.ts"],

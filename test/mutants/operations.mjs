@@ -1,5 +1,6 @@
 /** What happens on the host: apply, rollback, the lease on them, and crashes between. */
 
+const target = ["test/lib/governance/operation/target.test.ts"];
 const leases = ["test/lib/governance/operation/lease.test.ts"];
 const flow = ["test/lib/governance/operation/run.test.ts"];
 const crash = ["test/lib/governance/operation/recover.test.ts"];
@@ -34,8 +35,8 @@ export const operations = [
   {
     ...recover,
     name: "what the host shows late counts without a consent that still stands",
-    find: "if (!(await isConsented(transaction, before))) {",
-    replace: "if (false) {",
+    find: "if (!standing) return",
+    replace: "if (false) return",
     tests: silent,
     grave: true,
   },
@@ -134,15 +135,51 @@ export const operations = [
     tests: flow,
   },
   {
+    file: "lib/governance/operation/begin.ts",
+    name: "two changes of one target are applied at a time",
+    find: "input.dry_run ? undefined : await leaseBeside(tx, change)",
+    replace: "undefined",
+    tests: target,
+    grave: true,
+  },
+  {
+    file: "lib/governance/operation/begin.ts",
+    name: "a silent host of one change holds up the rollback of another",
+    find: 'operation === "rollback" && beside.unsettled',
+    replace: "false",
+    tests: target,
+  },
+  {
+    ...recover,
+    name: "an apply that is found late passes over a target that moved",
+    find: 'return policy.on_stale === "block" ? undefined : { target_moved };',
+    replace: "return { target_moved };",
+    tests: target,
+  },
+  {
+    ...recover,
+    name: "a consent that lapsed counts when the host answers late",
+    find: "if (overdueStep(before.change, policy, now)) return undefined;",
+    replace: "",
+    tests: target,
+  },
+  {
+    file: "lib/governance/record_decision.ts",
+    name: "a crash keeps a consent from being taken back",
+    find: "lease.number !== left?.number && isOver(lease, now)",
+    replace: "false",
+    tests: target,
+  },
+  {
     ...lease,
     name: "a lease never ends, whatever became of its process",
-    find: "lease.owner === owner || now >= lease.ends",
-    replace: "lease.owner === owner",
+    find: "unsettled === true || now >= ends",
+    replace: "unsettled === true",
   },
   {
     ...lease,
     name: "a live lease of another process is taken over",
-    find: "lease.owner === owner || now >= lease.ends",
+    find: "lease.owner === owner || isOver(lease, now)",
     replace: "true",
   },
   {
@@ -220,7 +257,7 @@ export const operations = [
   {
     name: "an apply does not keep what it replaced",
     file: "lib/governance/operation/record_result.ts",
-    find: "return { kpis, previous_digest: sha256(canonicalJson(previous!.value)) };",
+    find: "return { kpis, previous_digest: sha256(canonicalJson(previous.value)) };",
     replace: "void [sha256, canonicalJson]; return { kpis };",
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },

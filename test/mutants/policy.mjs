@@ -50,7 +50,7 @@ export const policy = [
   {
     ...today,
     name: "an approver who was taken off the list still counts at the apply",
-    find: ": mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&",
+    find: ": isDecider(change, approver, intent)) &&",
     replace: ": true) &&",
   },
   {

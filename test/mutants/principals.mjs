@@ -5,6 +5,7 @@ const intent = {
   file: "lib/governance/rules/principals.ts",
   tests: ["test/lib/governance/rules/principals.test.ts"],
 };
+const shared = { file: "lib/deps.ts", tests: ["test/lib/deps.test.ts"] };
 const admission = { file: "lib/http/admission.ts", tests: AGENTS };
 const credentials = { file: "lib/http/principals.ts", tests: AGENTS };
 const caller = { file: "lib/governance/caller.ts", tests: AGENTS };
@@ -15,6 +16,33 @@ const levels = { file: "lib/governance/rules/autonomy_level.ts", tests: ["test/l
 const HTTP = ["test/contract/http.test.ts"];
 
 export const principals = [
+  {
+    ...shared,
+    name: "an agent's secret may be the admin token",
+    find: "token_sha256 === sha256(token));",
+    replace: "token_sha256 === token);",
+  },
+  {
+    file: "lib/http/principals.ts",
+    name: "a bearer that is oddly written is none",
+    find: "ODD_BEARER.test(header) ? header : undefined",
+    replace: "undefined",
+    tests: AGENTS,
+  },
+  {
+    ...admission,
+    name: "a path that is none tells quickly whether a token is right",
+    find: "if (carriesWrongToken(request, deps)) await holdBack(deps, request);\n  throw error;\n}\n\nasync function judge",
+    replace: "throw error;\n}\n\nasync function judge",
+    tests: ["test/lib/http/wrong_tokens.test.ts"],
+  },
+  {
+    file: "lib/governance/rules/consent_rules.ts",
+    name: "an emergency may leave nobody to review it",
+    find: "if (reviewers.size > needed) return [];",
+    replace: "if (needed >= 0) return [];",
+    tests: ["test/lib/governance/rules/intent.test.ts"],
+  },
   {
     ...intent,
     name: "two agents may share a secret",

@@ -45,13 +45,13 @@ export const stateMachine = [
   {
     ...decision,
     name: "one person's consent counts twice",
-    find: "if (hasConsented(change, name, intent))",
+    find: "if (!lacksOnlyAWord && hasConsented(change, name, intent))",
     replace: "if (false)",
   },
   {
     ...decision,
     name: "one person's consent counts twice in other letters",
-    find: "if (hasConsented(change, name, intent))",
+    find: "if (!lacksOnlyAWord && hasConsented(change, name, intent))",
     replace: "if (standingApprovals(change, policy).some(({ approver }) => approver === name))",
   },
   {

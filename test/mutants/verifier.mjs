@@ -114,8 +114,22 @@ export const verifier = [
   {
     ...note,
     name: "a verifier key whose id is not its own is taken",
-    find: "if (bytes[0] !== type || keyIdOf(name, raw, type) !== id) return undefined;",
-    replace: "if (bytes[0] !== type) return undefined;",
+    find: "bytes[0] !== type || keyIdOf(name, raw, type) !== id",
+    replace: "bytes[0] !== type || !id",
+  },
+  {
+    ...note,
+    name: "a cosignature counts whatever it signs",
+    file: "local/verify/witness.ts",
+    find: "time < 2n ** 53n && verify(null, message, key, signature.subarray(TIME_BYTES))",
+    replace: "void [verify, message, key] === undefined",
+  },
+  {
+    ...note,
+    name: "a quorum may be made up of several checkpoints",
+    file: "local/verify/witness.ts",
+    find: "most = Math.max(most, here);",
+    replace: "most += here;",
   },
   {
     name: "a bad log ends with the exit code of a good one",
@@ -165,10 +179,10 @@ export const verifier = [
     replace: "members.filter(judge).length >= 1",
   },
   {
-    ...note,
+    file: "local/verify/tlog_policy.ts",
     tests: CERTIFICATE,
-    name: "a cosignature need not hold",
-    find: "at <= LATEST && verify(null, signed, key, signature.subarray(8))",
-    replace: "at <= LATEST",
+    name: "a cosignature of a certificate need not hold",
+    find: "key === one.key && at !== null",
+    replace: "key === one.key",
   },
 ];

@@ -20,7 +20,7 @@ export const watching = [
   {
     ...drift,
     name: "what the host showed before an operation counts after it",
-    find: "if (revision !== record.change.revision || (await readLease(tx, changeId))) return;",
+    find: "if (revision !== record.change.revision || (await readLease(tx, record.change))) return;",
     replace: "void [revision, readLease];",
   },
   {

@@ -46,6 +46,8 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
 
     const endpoint = endpointOf(method, new URL(url).pathname.slice(base.length));
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
+    else if (headers.get("content-type") === "text/x.tlog.size")
+      expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
     else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);
     return response;

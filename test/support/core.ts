@@ -15,7 +15,7 @@ import { rollback } from "../../handlers/product/rollback.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
-import { expireDue } from "../../lib/governance/record_decision.ts";
+import { expireDue } from "../../lib/governance/expiry.ts";
 import { rollBackCondemned } from "../../lib/governance/guardrail_rollback.ts";
 import { recoverAbandoned } from "../../lib/governance/operation/recover.ts";
 import { changeView } from "../../lib/governance/views.ts";

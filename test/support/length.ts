@@ -16,4 +16,12 @@ export const inShort = <T extends Function>(declare: T): T => (LONG ? (nothing a
 /** `test` or `describe` in the long run; in the short one what it is given is not there. */
 export const inLong = <T extends Function>(declare: T): T => (LONG ? declare : (nothing as unknown as T));
 
+/** The seeds of a test of random histories: as `npm run histories` asks for them, `HISTORIES=1-20000`, or those of either run. */
+export function histories(short: [first: number, last: number], long: [first: number, last: number]) {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(process.env["HISTORIES"] ?? "") ?? [];
+  if (first !== undefined) return { first: Number(first), last: Number(last), timeout: 12 * 3_600_000 };
+  const [from, to] = LONG ? long : short;
+  return { first: from, last: to, timeout: 300_000 };
+}
+
 const nothing = Object.assign(() => undefined, { each: () => () => undefined, for: () => () => undefined });

@@ -32,12 +32,25 @@ export const proven = (pen: Pen, statement: string): Fields => ({
   at: JSON.parse(statement).at,
 });
 
+/** An act on the service with its proof. */
+export async function act(api: Poster, pen: Pen, which: "freeze" | "unfreeze", fields: ActFields): Promise<Reply> {
+  const { actor, ...said } = fields;
+  return api.post(which, {
+    ...fields,
+    ...proven(pen, await statementOf(api, { decision: which, approver: actor, ...said })),
+  });
+}
+
+interface ActFields extends Fields {
+  actor: string;
+}
+
 /** A decision with its proof. */
 export async function decide(
   api: Poster,
   pen: Pen,
-  decision: "approve" | "deny" | "withdraw",
-  fields: { change_id: string; approver: string; note?: string },
+  decision: "approve" | "deny" | "withdraw" | "revoke" | "review",
+  fields: { change_id: string; approver: string; note?: string; verdict?: string },
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
   const statement = await statementOf(api, { decision, ...fields });

@@ -1,9 +1,10 @@
 /** What each defence catches, found out by doing it; `docs/evidence.md` holds the same table. */
+import { anchorOf } from "../support/anchor.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
-import { holdAgainstAnchor } from "../../lib/audit/anchor.ts";
+import { holdAgainstAnchor } from "../../lib/audit/hold_against_anchor.ts";
 import { reconcile } from "../../lib/governance/reconcile.ts";
 import { verifyChain } from "../../lib/audit/verify.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -47,7 +48,7 @@ async function noticed(store: Store, note?: string): Promise<boolean> {
     return deps.integrity.breach !== undefined || mismatched > 0;
   }
   delete deps.integrity.breach;
-  await holdAgainstAnchor({ ...deps, anchor: { keep: async () => {}, last: async () => note } });
+  await holdAgainstAnchor({ ...deps, anchor: anchorOf(note) });
   return deps.integrity.breach !== undefined;
 }
 

@@ -5,18 +5,19 @@ import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
-import { expireIfDue } from "../record_decision.ts";
+import { expireIfDue } from "../expiry.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
+import type { Intent } from "../rules/intent.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep } from "../rules/policy.ts";
-import { requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
-import { inProgress, isAbandoned, readLease, takeLease } from "./lease.ts";
+import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
@@ -34,26 +35,29 @@ export type Begun =
   | Answer
   | { step: "run"; lease: Lease; record: ChangeRecord }
   | { step: "recover"; lease: Lease }
+  /** Of another change on the same target: to be settled first. */
+  | { step: "settle"; lease: Lease }
   | ({ step: "rehearse" } & Rehearsal);
 
 const MOST_ENTRIES = 1000;
 
 /**
  * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
- * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again.
+ * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again. `left`: one of
+ * another change on the target that could not be settled.
  */
 export async function begin(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  repeats?: Lease,
+  { repeats, left }: { repeats?: Lease | undefined; left?: Lease | undefined } = {},
 ): Promise<Begun | AppError> {
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
   const { owner } = caller.deps;
   const record = await transaction.change(change_id);
   const { change } = record;
-  const lease = await readLease(tx, change_id);
+  const lease = await readLease(tx, change);
   const repeated = lease !== undefined && lease.number === repeats?.number;
   // What only looks neither settles anything, nor ends a change whose time is over.
   if (lease && input.dry_run) throw inProgress(change_id);
@@ -67,9 +71,14 @@ export async function begin(
   (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   if (lease && !repeated) throw inProgress(change_id);
+  const beside = input.dry_run ? undefined : await leaseBeside(tx, change);
+  const wasLeft = beside?.change_id === left?.change_id && beside?.number === left?.number;
+  if (beside && !wasLeft && isOver(beside, now)) return { step: "settle", lease: beside };
+  // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
+  if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
-    refuseEndlessTries(record);
+    refuseEndlessTries(record, product.intent);
     const told = await foldEntries(tx, record.audit);
     if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
@@ -78,7 +87,7 @@ export async function begin(
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
-  return { step: "run", lease: takeLease(transaction, { ...asked, change_id, owner }), record };
+  return { step: "run", lease: takeLease(transaction, change, { ...asked, owner }), record };
 }
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */
@@ -90,7 +99,8 @@ async function refuseHeldBack(
 ): Promise<void> {
   const { policy } = product.intent;
   const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
-  refuseMovedTarget(owners, policy);
+  const { change_id } = change;
+  refuseMovedTarget(owners, policy, { change_id, allowed: allowedInstead(change, product.intent) });
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   if (isEmergency(change, product.intent)) asked.emergency = true;
   else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
@@ -106,12 +116,13 @@ export function done({ record, change, entry }: Enacted, adapter: object | null)
  * Every try that fails is audited, and each further one reads all of them: a program that tries again for ever would fill
  * the log. A rollback is never refused for that.
  */
-function refuseEndlessTries({ change, audit }: ChangeRecord): void {
+function refuseEndlessTries({ change, audit }: ChangeRecord, intent: Intent): void {
   if (audit.length < MOST_ENTRIES) return;
+  const { change_id } = change;
   throw new AppError(
     "too_many_attempts",
-    `${audit.length} audit entries are about ${change.change_id}; find out why it cannot be applied, and propose it again`,
-    { change_id: change.change_id },
+    `${audit.length} audit entries are about ${change_id}; find out why it cannot be applied, revoke it, and propose it again`,
+    { change_id, allowed: allowedInstead(change, intent) },
   );
 }
 
@@ -134,5 +145,7 @@ function refuseStale(
   const { change_id } = record.change;
   const error = "the change's content is not what was approved";
   if (!dryRun) recordFailure(transaction, record, asked, { stage: "consent", error, host: "unknown" });
-  return new AppError("approval_stale", `${change_id} is not what was approved; propose it again`, { change_id });
+  const allowed = allowedInstead(record.change, transaction.product.intent);
+  const message = `${change_id} is not what was approved; revoke it, and propose it again`;
+  return new AppError("approval_stale", message, { change_id, allowed });
 }

@@ -1,37 +1,67 @@
 /** The durable intention to run the adapter: made before it runs, recovered by whoever comes after a crash. */
 import { AppError } from "../../kit/errors.ts";
-import type { Lease } from "../records.ts";
-import type { Tx } from "../../store/store.ts";
+import { type Lease, placeOf, targetKey } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 
 const LEASE_MS = 60_000;
 
-/** The lease on a change, if there is one. */
-export const readLease = async (tx: Tx, changeId: string): Promise<Lease | undefined> =>
-  (await tx.get("leases", changeId))?.value;
+/** Where a lease lies; one of an earlier version lies under its change alone. */
+const idOf = ({ place, change_id }: Lease): string => place ?? change_id;
 
-/** Takes the lease; it is durable when the transaction is. */
-export function takeLease(transaction: Transaction, asked: Omit<Lease, "number" | "at" | "ends">): Lease {
+/** The lease on a change, if there is one. */
+export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
+  (await reads.get("leases", placeOf(change)))?.value;
+
+/** A lease as it is now, if it is not ended. */
+export const currentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
+  (await reads.get("leases", idOf(lease)))?.value;
+
+/** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
+const LOOKED = 10;
+
+/**
+ * The lease on another change of the same tenant and target: one under which an operation runs, before those that are left.
+ * While there is one, what a change is judged by may not hold when it is done.
+ */
+export async function leaseBeside(reads: Pick<Reads, "list">, change: Change): Promise<Lease | undefined> {
+  const page = await reads.list("leases", { prefix: targetKey(change), limit: LOOKED });
+  const others = page.map(({ value }) => value).filter(({ change_id }) => change_id !== change.change_id);
+  return others.find(({ unsettled }) => !unsettled) ?? others[0];
+}
+
+/** Takes the lease on a change and its target; it is durable when the transaction is. */
+export function takeLease(
+  transaction: Transaction,
+  change: Change,
+  asked: Omit<Lease, "change_id" | "place" | "number" | "at" | "ends">,
+): Lease {
   const { tx, at, now, length } = transaction;
-  const lease: Lease = { ...asked, number: length + 1, at, ends: now + LEASE_MS };
-  tx.put("leases", lease.change_id, lease);
+  const { change_id } = change;
+  const place = placeOf(change);
+  const lease: Lease = { ...asked, change_id, place, number: length + 1, at, ends: now + LEASE_MS };
+  tx.put("leases", place, lease);
   return lease;
 }
 
+/** Whether its time is over, or nobody runs under it any more: then anybody may settle it, in its change's turn. */
+export const isOver = ({ unsettled, ends }: Lease, now: number): boolean => unsettled === true || now >= ends;
+
 /** Whether nobody runs under it any more: its time is over, or its owner is the asking process, whose turn it is not. */
 export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
-  lease.unsettled === true || lease.owner === owner || now >= lease.ends;
+  lease.owner === owner || isOver(lease, now);
 
 /** Ends a lease with the result of its operation; 409 when another has taken the change over meanwhile. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.delete("leases", lease.change_id);
+  transaction.tx.delete("leases", idOf(lease));
 }
 
 /** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
 export async function keepUnsettled(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.put("leases", lease.change_id, { ...lease, unsettled: true });
+  transaction.tx.put("leases", idOf(lease), { ...lease, unsettled: true });
 }
 
 /** Takes an abandoned lease over, to do the rest of its work alone; 409 as `endLease`. */
@@ -39,19 +69,13 @@ export async function renewLease(transaction: Transaction, lease: Lease, owner: 
   await requireLease(transaction, lease);
   const { unsettled: _, ...kept } = lease;
   const renewed: Lease = { ...kept, owner, ends: transaction.now + LEASE_MS };
-  transaction.tx.put("leases", lease.change_id, renewed);
+  transaction.tx.put("leases", idOf(lease), renewed);
   return renewed;
-}
-
-/** 409 while an operation runs on the host, or while nobody knows how one left it. */
-export async function requireIdle({ tx }: Transaction, changeId: string): Promise<void> {
-  const lease = await readLease(tx, changeId);
-  if (lease) throw (lease.unsettled ? unsettled : inProgress)(changeId);
 }
 
 /** A lease that was taken over has its number, and ends at another time. */
 async function requireLease(transaction: Transaction, lease: Lease): Promise<void> {
-  const current = await readLease(transaction.tx, lease.change_id);
+  const current = await currentLease(transaction.tx, lease);
   if (current?.number !== lease.number || current.ends !== lease.ends) throw inProgress(lease.change_id);
 }
 
@@ -60,6 +84,16 @@ export const inProgress = (changeId: string): AppError =>
   new AppError("operation_in_progress", `another process is at work on ${changeId}; try again in a minute`, {
     change_id: changeId,
   });
+
+/** 409 `operation_in_progress`: another change of the same target is worked on. */
+export const targetInUse = (changeId: string, { change_id: other, unsettled }: Lease): AppError =>
+  new AppError(
+    "operation_in_progress",
+    unsettled
+      ? `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and ${other} may be asked for it once more`
+      : `${other}, which is on the same target, is being worked on; try again in a minute`,
+    { change_id: changeId, conflicts: [other] },
+  );
 
 /** 409 `operation_in_progress`: nobody knows what the host holds of the change. */
 export const unsettled = (changeId: string): AppError =>

@@ -74,10 +74,12 @@ async function factsOf({ tx, sha256 }: Transaction, previous: AdapterResult["pre
   const { values = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
   const kpis = Object.fromEntries(Object.entries(values).map(([kpi, { value }]) => [kpi, value]));
   if (previous === null) return { kpis, previous_digest: null };
+  // What the adapter does not say stays unproven.
+  if (previous === undefined) return { kpis };
   try {
-    return { kpis, previous_digest: sha256(canonicalJson(previous!.value)) };
+    return { kpis, previous_digest: sha256(canonicalJson(previous.value)) };
   } catch {
-    // The adapter does not say, or says what is no JSON: what it replaced stays unproven.
+    // It says what is no JSON.
     return { kpis };
   }
 }

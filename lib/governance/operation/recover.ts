@@ -3,12 +3,14 @@ import { AppError } from "../../kit/errors.ts";
 import type { GovernanceDeps } from "../deps.ts";
 import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
-import type { Lease } from "../records.ts";
+import { type Lease, ownerOf } from "../records.ts";
+import { overdueStep } from "../rules/policy.ts";
 import type { ChangeRecord } from "../rules/record.ts";
+import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { isAsApproved } from "./begin.ts";
-import { endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
+import { currentLease, endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import { askHost, type HostFailure, isDone, undoOnHost } from "./run_adapter.ts";
 
@@ -83,12 +85,11 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   const adapter = deps.product!.adapter!;
   const refused = (await governed<{ lease: Lease; before: ChangeRecord } | undefined>({ deps }, async (transaction) => {
     const before = await transaction.change(lease.change_id);
-    if (!(await isConsented(transaction, before))) {
-      // Nobody else may be at work on the host meanwhile.
-      return { lease: await renewLease(transaction, lease, deps.owner), before };
-    }
+    const standing = await standingConsent(transaction, before);
+    // Nobody else may be at work on the host meanwhile.
+    if (!standing) return { lease: await renewLease(transaction, lease, deps.owner), before };
     await endLease(transaction, lease);
-    await complete(transaction, before, lease, shown);
+    await complete(transaction, before, { ...lease, ...standing }, shown);
     return undefined;
   })) as { lease: Lease; before: ChangeRecord } | undefined;
   if (!refused) return shown;
@@ -104,14 +105,25 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   return isDone("rollback", host) ? host : "unknown";
 }
 
-async function isConsented(transaction: Transaction, before: ChangeRecord): Promise<boolean> {
+/** What an apply goes on over that the host shows as done; undefined where its consent does not stand, or carry, any more. */
+async function standingConsent(
+  transaction: Transaction,
+  before: ChangeRecord,
+): Promise<Pick<Lease, "target_moved"> | undefined> {
+  const { tx, product, now } = transaction;
+  const { policy } = product.intent;
+  if (overdueStep(before.change, policy, now)) return undefined;
   try {
-    requireOperable(await asProven(transaction, before), "apply", transaction.product.intent);
+    requireOperable(await asProven(transaction, before), "apply", product.intent);
   } catch (error) {
-    if (error instanceof AppError) return false;
+    if (error instanceof AppError) return undefined;
     throw error;
   }
-  return isAsApproved(transaction, before, await foldEntries(transaction.tx, before.audit));
+  const told = await foldEntries(tx, before.audit);
+  if (!isAsApproved(transaction, before, told)) return undefined;
+  const target_moved = { before: told.target_owner, now: await ownerOf(tx, before.change) };
+  if (targetMoved(target_moved) === undefined) return {};
+  return policy.on_stale === "block" ? undefined : { target_moved };
 }
 
 /**
@@ -130,9 +142,12 @@ export async function recoverAbandoned(deps: GovernanceDeps, all = false): Promi
   return recovered;
 }
 
+/** Settles a lease that is over, in its change's turn, as far as the host says how. */
+export const settleOver = (deps: GovernanceDeps, lease: Lease): Promise<boolean> => recoverOne(deps, lease, false);
+
 const recoverOne = (deps: GovernanceDeps, lease: Lease, all: boolean): Promise<boolean> =>
   deps.mutex(lease.change_id, async () => {
-    const current = (await deps.store.get("leases", lease.change_id))?.value;
+    const current = await currentLease(deps.store, lease);
     if (!current || !(all || isAbandoned(current, deps.owner, deps.clock.now()))) return false;
     try {
       return (await recoverLease(deps, current)) === "settled";

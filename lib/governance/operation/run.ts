@@ -11,7 +11,7 @@ import { governed } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
 import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
-import { recoverLease } from "./recover.ts";
+import { recoverLease, settleOver } from "./recover.ts";
 import { rehearse, rejected } from "./rehearse.ts";
 import { type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
 
@@ -19,26 +19,36 @@ import { type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.t
 const ROUNDS = 5;
 
 /** Runs apply or rollback and answers with the change, the adapter's result and the entry. */
-export function runOperation(caller: Caller, input: OperationInput): Promise<Answer> {
+export async function runOperation(caller: Caller, input: OperationInput): Promise<Answer> {
   const { deps } = caller;
-  return deps.mutex(input.change_id, async () => {
-    const adapter = deps.product?.adapter;
-    for (let repeats: Lease | undefined; ;) {
-      const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, repeats));
-      if (isAnswer(begun)) return begun;
-      if (begun.step === "recover") {
-        const host = await recoverLease(deps, begun.lease);
-        if (host === "silent") throw unsettled(input.change_id);
-        if (host === "unknown") repeats = begun.lease;
-      } else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun));
-      else {
-        const { lease, record: before } = begun;
-        // The host is left alone once the lease is so near its end that another may be at work before this one is done.
-        const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
-        return record(caller, lease, await runOnHost(adapter!, before.change, input.operation, inTime));
-      }
+  for (let left: Lease | undefined; ;) {
+    const ended = await deps.mutex(input.change_id, () => inTurn(caller, input, left));
+    if (isAnswer(ended)) return ended;
+    // Out of this change's turn: two changes of a target must not wait for each other's.
+    await settleOver(deps, ended.lease);
+    left = ended.lease;
+  }
+}
+
+/** What is done in the change's turn; ends early where another change of the target is to be settled first. */
+async function inTurn(caller: Caller, input: OperationInput, left: Lease | undefined) {
+  const { deps } = caller;
+  const adapter = deps.product?.adapter;
+  for (let repeats: Lease | undefined; ;) {
+    const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, { repeats, left }));
+    if (isAnswer(begun) || begun.step === "settle") return begun;
+    if (begun.step === "recover") {
+      const host = await recoverLease(deps, begun.lease);
+      if (host === "silent") throw unsettled(input.change_id);
+      if (host === "unknown") repeats = begun.lease;
+    } else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun));
+    else {
+      const { lease, record: before } = begun;
+      // The host is left alone once the lease is so near its end that another may be at work before this one is done.
+      const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
+      return record(caller, lease, await runOnHost(adapter!, before.change, input.operation, inTime));
     }
-  });
+  }
 }
 
 /** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */

@@ -2,7 +2,8 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { sameName } from "./names.ts";
-import { approvesOwn, type Electorate, requireDecider, standingApprovals } from "./policy.ts";
+import { approvesOwn, type Electorate, electorsOf, isDecider, requireDecider, standingApprovals } from "./policy.ts";
+import { canSign } from "./signing.ts";
 
 /** How many emergency consents stand, and how many the intent asks for; undefined where it has no break-glass. */
 export function emergencyOf(change: Change, intent: Electorate): { given: number; needed: number } | undefined {
@@ -33,9 +34,18 @@ export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status"
 /** 403 unless this person may review: one who could have decided in the ordinary way, and did not do so in the emergency. */
 export function requireReviewer(change: Change, name: string, intent: Electorate): void {
   requireDecider(change, name, intent);
-  const consented = change.approvals.some(
-    ({ emergency, approver }) => emergency && sameName(approver) === sameName(name),
-  );
-  if (consented || approvesOwn(change, name, intent.policy))
+  if (hadPart(change, name, intent))
     throw new AppError("self_approval_forbidden", `${name} had a part in this change and may not review it`);
 }
+
+/** Those who may review, as far as the intent names who may decide; undefined: anybody who had no part in it. */
+export function reviewersOf(change: Change, intent: Electorate): string[] | undefined {
+  const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
+  const electors = electorsOf(intent);
+  const able = electors && [...electors, ...owners].filter((name) => canSign(name, intent.policy.signing));
+  return able?.filter((name) => isDecider(change, name, intent) && !hadPart(change, name, intent));
+}
+
+const hadPart = (change: Change, name: string, { policy }: Electorate): boolean =>
+  approvesOwn(change, name, policy) ||
+  change.approvals.some(({ emergency, approver }) => emergency && sameName(approver) === sameName(name));

@@ -29,6 +29,7 @@ export const approvalSchema = z.object({
 export type Approval = z.infer<typeof approvalSchema>;
 
 export const REVIEW_VERDICTS = ["accepted", "not_accepted"] as const;
+export type Verdict = (typeof REVIEW_VERDICTS)[number];
 
 /** The review of an emergency consent; `verdict` is `null` while it is due. */
 const reviewSchema = z.object({

@@ -1,7 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { REVIEW_VERDICTS } from "./change.ts";
+import type { Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
@@ -47,7 +47,7 @@ export type Command =
       emergency?: boolean | undefined;
       signature?: Presented | undefined;
     }
-  | { type: "review"; name: string; note: string; verdict: (typeof REVIEW_VERDICTS)[number] }
+  | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   | { type: "lapse" }

@@ -38,6 +38,7 @@ interface Unreachable {
 /** Rules of consent that nobody could ever meet. `keyed`: whose consent alone can count, where only signed ones do. */
 export function unreachableConsent(
   rules: {
+    approvers?: string[] | undefined;
     owners: z.output<typeof owners>[];
     windows: z.output<typeof windows>;
     break_glass?: z.output<typeof breakGlass> | undefined;
@@ -48,7 +49,28 @@ export function unreachableConsent(
     ...rules.owners.map((rule, index) => ({ rule, path: ["owners", index] })),
     ...(rules.break_glass ? [{ rule: rules.break_glass, path: ["break_glass"] }] : []),
   ];
-  return [...quorums.flatMap(({ rule, path }) => unreachableQuorum(rule, path, keyed)), ...emptyWindows(rules.windows)];
+  return [
+    ...quorums.flatMap(({ rule, path }) => unreachableQuorum(rule, path, keyed)),
+    ...unreachableReview(rules, keyed),
+    ...emptyWindows(rules.windows),
+  ];
+}
+
+/** Whoever approves in an emergency does not review it: somebody else must be left who may decide on any change. */
+function unreachableReview(
+  { approvers, owners, break_glass }: Parameters<typeof unreachableConsent>[0],
+  keyed: readonly string[] | undefined,
+): Unreachable[] {
+  if (!break_glass || (!approvers && !keyed)) return [];
+  const counts = (name: string): boolean => !keyed || keyed.includes(name);
+  const ofAll = owners.filter(({ targets }) => targets.includes("*")).flatMap(({ approvers }) => approvers);
+  const reviewers = new Set([...(approvers ?? keyed!), ...ofAll].filter(counts));
+  const others = new Set(break_glass.approvers.filter((name) => counts(name) && !reviewers.has(name)));
+  const needed = Math.max(0, break_glass.required - others.size);
+  if (reviewers.size > needed) return [];
+  const who = keyed ? "those with keys who may approve" : "policy.approvers";
+  const message = `leaves nobody to review it: of ${who}, which are ${reviewers.size}, the emergency itself needs ${needed}`;
+  return [{ path: ["break_glass", "approvers"], message }];
 }
 
 function unreachableQuorum(

@@ -1,7 +1,8 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
-import { isEmergency, isReviewDue } from "./break_glass.ts";
+import { isEmergency, isReviewDue, reviewersOf } from "./break_glass.ts";
 import type { Change } from "./change.ts";
+import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
 import { matchesAny } from "./names.ts";
 import { missingConsents, QUORUM, quorumOf } from "./missing.ts";
@@ -36,6 +37,8 @@ export interface Circumstances {
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
   operation?: "running" | "unsettled" | undefined;
+  /** The same of an approved change's target, and the change it is about. */
+  beside?: { change_id: string; unsettled?: true | undefined } | undefined;
   guardrail?: GuardrailEvidence | undefined;
   /** Of an approved change. */
   owners?: TargetOwners | undefined;
@@ -46,13 +49,18 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { intent, conflicts, operation, guardrail, owners, holds }: Circumstances,
+  { intent, conflicts, operation, beside, guardrail, owners, holds }: Circumstances,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
   const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
   const { status, target } = change;
   const { given, needed } = quorumOf(change, intent);
+  const missing = missingConsents(change, intent);
+  const unreachable = (rule: string): string =>
+    missing.some((one) => one.rule === rule && one.unreachable)
+      ? `; too few are left who may, and ${wayOut(change, intent)}`
+      : "";
   if (status === "pending_consent" || status === "approved") {
     if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
     else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
@@ -60,24 +68,42 @@ export function gatesOf(
       add(
         "consent",
         given >= needed ? "pass" : "block",
-        `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}`,
+        `${given} of ${needed} ${needed === 1 ? "consent" : "consents"}${unreachable(QUORUM)}`,
       );
-    for (const { rule, count, of } of missingConsents(change, intent).filter(({ rule }) => rule !== QUORUM))
-      add("owners", "block", `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}`);
+    for (const { rule, count, of } of missing.filter(({ rule }) => rule !== QUORUM))
+      add(
+        "owners",
+        "block",
+        `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
+      );
     if (matchesAny(target, policy.forbidden_targets))
-      add("forbidden_target", "block", `${target} is under the intent's forbidden_targets`);
+      add("forbidden_target", "block", `${target} is under the intent's forbidden_targets; ${wayOut(change, intent)}`);
     else add("forbidden_target", "pass", "the intent does not forbid this target");
     if (conflicts.length > 0)
       add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
     for (const { gate, message } of holds) add(gate, isEmergency(change, intent) ? "warn" : "block", message);
     const moved = owners && targetMoved(owners);
-    if (moved !== undefined) add("target_moved", policy.on_stale === "block" ? "block" : "warn", moved);
+    if (moved !== undefined)
+      if (policy.on_stale === "report") add("target_moved", "warn", moved);
+      else add("target_moved", "block", `${moved}; ${wayOut(change, intent)}, and it is proposed again`);
     if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
   }
-  if (isReviewDue(change)) add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}`);
+  if (isReviewDue(change)) {
+    const by = reviewersOf(change, intent);
+    const nobody = by?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
+    add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${nobody}`);
+  }
   if (operation === "running") add("operation", "block", "an operation on the host is under way");
   if (operation === "unsettled")
     add("operation", "block", "the host has not said how the last operation left it; it is asked again in each cycle");
+  if (beside)
+    add(
+      "operation",
+      "block",
+      beside.unsettled
+        ? `the host has not said how the last operation left ${beside.change_id}, which is on the same target; it is asked again in each cycle`
+        : `an operation on ${beside.change_id}, which is on the same target, is under way`,
+    );
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;
     const allowed = `the intent allows ${max_regression}`;

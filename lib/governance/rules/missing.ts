@@ -3,7 +3,8 @@ import * as z from "zod";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import { matchesAny, sameName } from "./names.ts";
-import { approvesOwn, type Electorate, consentsNeeded, mayDecide, standingApprovals } from "./policy.ts";
+import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
+import { canSign } from "./signing.ts";
 
 export const missingSchema = z.object({
   /** `required_approvers`, or `owners` with the targets of the rule. */
@@ -12,6 +13,8 @@ export const missingSchema = z.object({
   count: z.number().int(),
   /** Who may; empty: anybody. */
   of: z.array(z.string()),
+  /** Fewer are left who may than are missing. */
+  unreachable: z.literal(true).optional(),
 });
 export type Missing = z.infer<typeof missingSchema>;
 
@@ -25,20 +28,20 @@ export const missingConsents = (change: Change, intent: Electorate): Missing[] =
 /** What quorum and owners still lack, emergency or not. */
 export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
   const standing = standingNames(change, intent);
-  const still = (names: readonly string[]) =>
-    names.filter((name) => !standing.includes(name) && !approvesOwn(change, name, intent.policy));
-  const { given, needed } = quorumOf(change, intent);
-  const quorum: Missing = {
-    rule: QUORUM,
-    count: needed - given,
-    of: still([...new Set(intent.policy.approvers ?? [])]),
+  const { policy } = intent;
+  const lack = (rule: string, count: number, names: readonly string[] | undefined): Missing => {
+    const of = (names ?? []).filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
+    return { rule, count, of, ...(names && of.length < count ? { unreachable: true } : {}) };
   };
-  const owned = intent.policy.owners
+  const { given, needed } = quorumOf(change, intent);
+  const quorum = lack(QUORUM, needed - given, electorsOf(intent));
+  const owned = policy.owners
     .filter(({ targets }) => matchesAny(change.target, targets))
     .map(({ targets, approvers, required }): Missing => {
       const named = [...new Set(approvers)];
       const given = named.filter((name) => standing.includes(name)).length;
-      return { rule: `owners ${targets.join(", ")}`, count: required - given, of: still(named) };
+      const able = named.filter((name) => canSign(name, policy.signing));
+      return lack(`owners ${targets.join(", ")}`, required - given, able);
     });
   return [quorum, ...owned].filter(({ count }) => count > 0);
 }

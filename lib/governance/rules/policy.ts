@@ -6,7 +6,7 @@ import type { ProposeInput } from "./command.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { matchesAny, sameName } from "./names.ts";
 import { isAgent } from "./principals.ts";
-import { isSignedAsAsked } from "./signing.ts";
+import { canSign, isSignedAsAsked } from "./signing.ts";
 
 /** The part of an intent that says who may consent. */
 export type Electorate = Pick<Intent, "policy" | "principals">;
@@ -44,11 +44,12 @@ export const requiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];
 
 /** 403 `forbidden_target`. */
-export function refuseForbiddenTarget(target: string, policy: Policy): void {
+export function refuseForbiddenTarget(target: string, policy: Policy, details: object = {}): void {
   if (!matchesAny(target, policy.forbidden_targets)) return;
   throw new AppError(
     "forbidden_target",
     `${target} is under the intent's forbidden_targets; it cannot be changed through this service`,
+    { ...details },
   );
 }
 
@@ -60,13 +61,17 @@ export function requireApprover(change: Change, approver: string, intent: Electo
 }
 
 /** 403 unless the intent lets whom this name means decide on this change: as an approver, or as an owner of its target. */
-export function requireDecider({ target }: Change, name: string, intent: Electorate): void {
-  if (mayDecide(name, intent) || isOwner(target, name, intent)) return;
+export function requireDecider(change: Change, name: string, intent: Electorate): void {
+  if (isDecider(change, name, intent)) return;
   const why = isAgent(name, intent)
     ? "is an agent's name, and agents give no consent"
     : "is not among the intent's approvers";
   throw new AppError("not_an_approver", `${name} ${why}`);
 }
+
+/** Whether the intent lets whom this name means decide on this change. */
+export const isDecider = ({ target }: Change, name: string, intent: Electorate): boolean =>
+  mayDecide(name, intent) || isOwner(target, name, intent);
 
 /** No agent is an owner: the load refuses an intent that names one. */
 const isOwner = (target: string, name: string, { policy }: Electorate): boolean =>
@@ -76,6 +81,13 @@ const isOwner = (target: string, name: string, { policy }: Electorate): boolean 
 export const mayDecide = (approver: string, { policy, principals }: Electorate): boolean =>
   !isAgent(approver, { principals }) &&
   (policy.approvers === undefined || policy.approvers.includes(sameName(approver)));
+
+/** Those who may decide on any change, and whose decisions can count; undefined: anybody. */
+export function electorsOf({ policy, principals }: Electorate): string[] | undefined {
+  const { approvers, signing } = policy;
+  const names = approvers ?? (signing.only ? Object.keys(signing.keys) : undefined);
+  return names && [...new Set(names)].filter((name) => canSign(name, signing) && !isAgent(name, { principals }));
+}
 
 /** Whether this would be a consent to one's own proposal, where the intent has none of that; who asked a model is a proposer too. */
 export const approvesOwn = ({ proposer, asked_by }: Change, approver: string, policy: Policy): boolean =>
@@ -87,7 +99,7 @@ export const standingApprovals = (change: Change, intent: Electorate): Approval[
     ({ approver, emergency, key }) =>
       (emergency
         ? intent.policy.break_glass?.approvers.includes(sameName(approver))
-        : mayDecide(approver, intent) || isOwner(change.target, approver, intent)) &&
+        : isDecider(change, approver, intent)) &&
       !approvesOwn(change, approver, intent.policy) &&
       isSignedAsAsked({ approver, key }, intent.policy.signing),
   );

@@ -97,13 +97,16 @@ const contentOf = (input: ProposeInput, tier: Tier): Content => ({
   proposer: input.proposer ?? null,
 });
 
-/** The specification's example of a workflow change: a follow-up for the customers of one tenant. */
-export function crmFollowup(input: {
+/** What is stated of a follow-up. */
+export interface Followup {
   tenant_id: string;
   affected_users: number;
   expected_delta_k: number;
   proposer?: string | undefined;
-}): ProposeInput {
+}
+
+/** The specification's example of a workflow change: a follow-up for the customers of one tenant. */
+export function crmFollowup(input: Followup): ProposeInput {
   const { affected_users, expected_delta_k } = input;
   return {
     ...input,

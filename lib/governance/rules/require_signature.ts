@@ -2,11 +2,12 @@
 import { AppError } from "../../kit/errors.ts";
 import type { Actor } from "./actor.ts";
 import type { Policy } from "./intent.ts";
-import { keysOf, mustSign, type Presented } from "./signing.ts";
+import { keysOf, mustSign, type Presented, type Signing } from "./signing.ts";
+import type { Act } from "./statement.ts";
 
 /** A decision, whose it is, and what came with it. */
 interface Decided {
-  type: "approve" | "deny" | "withdraw" | "revoke" | "propose";
+  type: "approve" | "deny" | "withdraw" | "revoke" | "review" | "propose" | Act;
   name: string;
   signature?: Presented | undefined;
 }
@@ -24,21 +25,29 @@ export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): 
   return {};
 }
 
+/** What nobody does without a signature where only signed decisions count. */
+const CONSENTS: ReadonlySet<string> = new Set(["approve", "deny", "revoke", "review", "unfreeze"]);
+
 function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
-  const isConsent = type === "approve" || type === "deny" || type === "revoke";
-  if (!isConsent && (authenticated === "proxy" || authenticated === "agent")) return;
-  const hasKeys = keysOf(name, signing).length > 0;
-  if (isConsent ? mustSign(name, signing) : type === "withdraw" && hasKeys)
-    throw new AppError(
-      "proof_required",
-      hasKeys
-        ? `${name} must sign this: send proof and at; POST /api/product/consent-statement says what to sign`
-        : `only signed decisions count, and the intent lists no key of ${name}`,
-    );
+  const isConsent = CONSENTS.has(type);
+  const isNamed = authenticated === "proxy" || authenticated === "agent";
+  // Stopping is always safe: whoever has no keys is taken at their word for a freeze.
+  const byKey = type === "freeze" || (type === "withdraw" && !isNamed);
+  if (isConsent ? mustSign(name, signing) : byKey && keysOf(name, signing).length > 0) refuse(name, signing);
+  if (isConsent || isNamed || type === "freeze") return;
   // Whoever is nobody in particular could propose under another name, and approve under their own.
-  if (!isConsent && signing.only && !self_approval)
+  if (signing.only && !self_approval)
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,
     );
+}
+
+function refuse(name: string, signing: Signing): never {
+  throw new AppError(
+    "proof_required",
+    keysOf(name, signing).length > 0
+      ? `${name} must sign this: send proof and at; POST /api/product/consent-statement says what to sign`
+      : `only signed decisions count, and the intent lists no key of ${name}: ask somebody whose key it lists, or have one of ${name} listed`,
+  );
 }

@@ -42,6 +42,9 @@ export function keysOf(name: string, { keys }: Signing): readonly KnownKey[] {
 /** Whether what this person decides counts only when it is signed. */
 export const mustSign = (name: string, signing: Signing): boolean => signing.only || keysOf(name, signing).length > 0;
 
+/** Whether what this person decides can count: where only signatures do, they need a key. */
+export const canSign = (name: string, signing: Signing): boolean => !signing.only || keysOf(name, signing).length > 0;
+
 /** Whether a consent is signed as it must be, with a key that still stands under its name. */
 export const isSignedAsAsked = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>
   !mustSign(approver, signing) || keysOf(approver, signing).some(({ id }) => id === key);

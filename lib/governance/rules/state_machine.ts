@@ -3,6 +3,7 @@ import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_EXPIRY } from "./actor.ts";
 import { emergencyOf, isEmergency, isReviewDue, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import type { Change, Status } from "./change.ts";
+import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { Intent } from "./intent.ts";
 import { sameName } from "./names.ts";
@@ -11,7 +12,7 @@ import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprova
 import { propose } from "./propose.ts";
 import { signatureFacts } from "./require_signature.ts";
 import { isSignedAsAsked, type Presented } from "./signing.ts";
-import { allowedActions, transition } from "./transitions.ts";
+import { type Action, allowedActions, transition } from "./transitions.ts";
 
 /** Judges a command; throws `AppError` where the table, the intent or the change itself forbids it. */
 export function decide(change: Change | undefined, command: Command, context: Context): Decided {
@@ -34,7 +35,10 @@ export function decide(change: Change | undefined, command: Command, context: Co
       transition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };
     case "review":
-      return { event_type: "emergency_reviewed", detail: { ...reviewOf(change, command, intent), ...told } };
+      return {
+        event_type: "emergency_reviewed",
+        detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
+      };
     default:
       return {
         event_type: "consent_decision",
@@ -47,17 +51,24 @@ export function decide(change: Change | undefined, command: Command, context: Co
 export function requireOperable(change: Change, operation: Operation, intent: Intent): void {
   transition(change, operation, intent);
   if (operation === "rollback") return;
-  refuseForbiddenTarget(change.target, intent.policy);
+  const { change_id } = change;
+  const allowed = allowedInstead(change, intent);
+  refuseForbiddenTarget(change.target, intent.policy, { change_id, allowed });
   const missing = missingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
-  throw new AppError("consent_incomplete", `consents are missing under today's intent: ${lacks}`, {
-    change_id: change.change_id,
-    missing,
-  });
+  const instead = missing.some(({ unreachable }) => unreachable)
+    ? `, which nobody is left to give; ${wayOut(change, intent)}`
+    : "";
+  const message = `consents are missing under today's intent: ${lacks}${instead}`;
+  throw new AppError("consent_incomplete", message, { change_id, missing, allowed });
 }
 
-const signed = (command: Consent, { intent, actor }: Context): object =>
+/** What may be asked of a change whose apply is refused. */
+export const allowedInstead = (change: Change, intent: Intent): Action[] =>
+  allowedActions(change, intent).filter((action) => action !== "apply");
+
+const signed = (command: Consent | Review, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
@@ -66,6 +77,7 @@ export function requireRehearsable(change: Change, operation: Operation, intent:
   if (operation === "apply") refuseForbiddenTarget(change.target, intent.policy);
 }
 
+type Review = Extract<Command, { type: "review" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function consent(change: Change, command: Consent, { intent, actor }: Context): object {
@@ -89,8 +101,7 @@ function consent(change: Change, command: Consent, { intent, actor }: Context): 
     return { decision: "denied", status, approver: name, note };
   }
   if (command.type === "revoke") {
-    if (!change.approvals.some(({ approver }) => sameName(approver) === sameName(name)))
-      throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
+    requireRevoker(change, name, intent);
     return { decision: "revoked", status, ...from, approver: name, note };
   }
   // What nobody put their name to is nobody's: a person may take it back, an agent only what is its own.
@@ -109,8 +120,11 @@ function approval(
   approved: Status,
   intent: Intent,
 ): object {
+  const lacking = asked(missingOrdinary(change, intent));
+  // Where the rules ask for less than they did, a change may wait that lacks nothing: any further word moves it.
+  const lacksOnlyAWord = change.status !== approved && lacking === 0;
   // A consent that no longer counts does not keep its name from giving another.
-  if (hasConsented(change, name, intent))
+  if (!lacksOnlyAWord && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
       current_status: change.status,
     });
@@ -125,13 +139,15 @@ function approval(
     progress: `${given} of ${needed}`,
   };
   const missing = missingOrdinary(after, intent);
-  const isAsked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
   const isSigned = isSignedAsAsked({ approver: name, ...keyOf(signature) }, intent.policy.signing);
-  if (isSigned && isAsked(missing) === isAsked(missingOrdinary(change, intent)))
+  if (isSigned && !lacksOnlyAWord && asked(missing) === lacking)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   const isApproved = change.status === approved || missing.length === 0;
   return isApproved ? { ...decided, status: approved, target_owner } : decided;
 }
+
+/** How many consents rules still ask for. */
+const asked = (rules: readonly Missing[]): number => rules.reduce((sum, { count }) => sum + count, 0);
 
 /** The key under which a consent stands, as its approval will say it. */
 const keyOf = (signature: Presented | undefined): { key?: string } =>
@@ -150,7 +166,8 @@ function emergencyApproval(
 ): object {
   if (note.trim() === "") throw invalidField("note", "is required of an emergency consent");
   requireEmergencyApprover(change, name, intent);
-  if (hasConsented(change, name, intent, true))
+  const before = emergencyOf(change, intent)!;
+  if (before.given < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,
     });
@@ -171,11 +188,7 @@ function emergencyApproval(
   return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
-function reviewOf(
-  change: Change,
-  { name, note, verdict }: Extract<Command, { type: "review" }>,
-  intent: Intent,
-): object {
+function reviewOf(change: Change, { name, note, verdict }: Review, intent: Intent): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
     throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {

@@ -2,27 +2,49 @@
 import { base64UrlOf } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 
-/** What can be signed. */
+/** What can be signed of a change. */
 export const DECISIONS = ["approve", "approve_emergency", "deny", "revoke", "review", "withdraw", "propose"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** What a statement says beside its version. */
-export interface StatementFacts {
+/** What can be signed of the service itself. */
+export const ACTS = ["freeze", "unfreeze"] as const;
+export type Act = (typeof ACTS)[number];
+
+/** What every statement says beside its version. */
+interface Facts {
   /** Of the log. */
   origin: string;
-  /** Absent in a proposal, which has none yet. */
-  change_id?: string | undefined;
-  digest: string;
-  decision: Decision;
-  approver: string;
   note: string;
   manifest_hash: string;
   /** RFC 3339, UTC. */
   at: string;
 }
 
+/** What the statement of a decision on a change says. */
+export interface StatementFacts extends Facts {
+  /** Absent in a proposal, which has none yet. */
+  change_id?: string | undefined;
+  digest: string;
+  decision: Decision;
+  approver: string;
+  /** Of a review. */
+  verdict?: string | undefined;
+}
+
+/** What the statement of an act on the service says. */
+export interface ActFacts extends Facts {
+  decision: Act;
+  actor: string;
+  /** Of a freeze that ends by itself. */
+  until?: string | undefined;
+}
+
+/** Whose statement it is. */
+export const statedBy = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
+  "actor" in facts ? facts.actor : facts.approver;
+
 /** The statement: RFC 8785 JSON, which for members that are all text is JSON with the names in order. */
-export function statementText(facts: StatementFacts): string {
+export function statementText(facts: StatementFacts | ActFacts): string {
   const statement = { v: "countersign-consent/1", ...facts };
   return JSON.stringify(statement, Object.keys(statement).sort());
 }

@@ -31,7 +31,8 @@ const isAction = (step: Step): step is Action => step !== "expire" && step !== "
 export function allowedActions(change: Change, intent: Intent): Action[] {
   const may = (step: Step): boolean => {
     if (step === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
-    return isFrom(step, change.status) && (step !== "revoke" || change.approvals.length > 0);
+    if (step === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
+    return isFrom(step, change.status);
   };
   return (Object.keys(TABLE) as Step[]).filter(isAction).filter(may);
 }

@@ -1,7 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CheckpointAnchor, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
-import { holdAgainstAnchor, keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { holdAgainstAnchor } from "../../../lib/audit/hold_against_anchor.ts";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { LogMissing } from "../../../lib/audit/hold_against_anchor.ts";
+import { readiness } from "../../../lib/pulse/readiness.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
@@ -9,19 +13,23 @@ import { signalling } from "../../../lib/store/signalling.ts";
 import { SECOND } from "../../support/clock.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
+import { copyOf } from "../../tamper/world.ts";
 import { lengthen, logOf } from "./synthetic_log.ts";
+
+let anchors = 0;
 
 /** An anchor in memory that can be told to fail. */
 function testAnchor(...kept: string[]) {
   const state = { kept, problem: undefined as string | undefined };
   const anchor: CheckpointAnchor = {
+    name: `anchor ${++anchors}`,
     keep: async (note) => {
       if (state.problem) throw new Error(state.problem);
       state.kept.push(note);
     },
-    last: async () => {
+    async *kept() {
       if (state.problem) throw new Error(state.problem);
-      return state.kept.at(-1) ?? null;
+      yield state.kept;
     },
   };
   return { ...state, state, anchor };
@@ -107,7 +115,7 @@ test("an anchor that fails is tried again after a minute, with the newest checkp
 test("an anchor that never answers holds up no checkpoint", async () => {
   const deps = {
     ...(await logOf(1)),
-    anchor: { keep: () => new Promise<void>(() => {}), last: async () => undefined },
+    anchor: { keep: () => new Promise<void>(() => {}), kept: () => undefined },
   };
   void maintainCheckpoint(deps);
   await lengthen(deps, 9);
@@ -177,7 +185,7 @@ test("while an anchor is silent, checkpoints do not fall behind", async () => {
       events.emit("asked");
       return new Promise((_, reject) => (giveUp = reject));
     },
-    last: async () => undefined,
+    kept: () => undefined,
   };
   const asked = once(events, "asked");
   const running = keepCheckpoints({ ...deps, anchor }, commits);
@@ -199,7 +207,7 @@ test("a process that stops does not wait for a silent anchor, and counts that as
       setImmediate(commits.close);
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
-    last: async () => undefined,
+    kept: () => undefined,
   };
   const warnings: string[] = [];
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
@@ -219,20 +227,95 @@ test("a log found broken gives its anchor nothing: an older checkpoint would sta
   expect(kept).toHaveLength(1);
 });
 
-test("an anchor that is new, or lost what it kept, is given the newest checkpoint after the next start", async () => {
-  const first = testAnchor();
+const lengthsIn = (kept: string[]) => kept.map((note) => Number(note.split("\n")[1]));
+
+/** A log of 140 entries whose anchor kept 1, 70 and 140 of them, and the same store as it was at 70. */
+async function setBackTo70() {
+  const { anchor, state } = testAnchor();
+  const deps = { ...(await logOf(1)), anchor };
+  let older = memoryStore();
+  for (const entries of [0, 69, 70]) {
+    await lengthen(deps, entries);
+    deps.clock.advance(SECOND);
+    await maintainCheckpoint(deps);
+    if (entries === 69) older = await copyOf(deps.store);
+  }
+  expect(lengthsIn(state.kept)).toEqual([1, 70, 140]);
+  return { state, deps, older: { ...deps, store: older, integrity: {} } };
+}
+
+const readyOf = async (deps: TestDeps) => (await readiness(deps)).ready;
+const anchorShown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_anchor");
+
+test("a store that was set back does not get past its anchor by appending an old line to it", async () => {
+  const { state, older } = await setBackTo70();
+  state.kept.push(state.kept[1]!);
+  await holdAgainstAnchor(older);
+  expect(older.integrity).toMatchObject({
+    breach: { first_invalid: 71, reason: expect.stringContaining("tail was cut") },
+  });
+});
+
+test("a rewritten log does not get past its anchor by appending a longer checkpoint of its own", async () => {
+  const { state, older } = await setBackTo70();
+  older.clock.advance(SECOND);
+  await lengthen(older, 80);
+  state.kept.push((await currentCheckpoint(older)).note);
+  expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 150]);
+  await holdAgainstAnchor(older);
+  expect(older.integrity).toMatchObject({
+    breach: { first_invalid: 140, reason: expect.stringContaining("does not continue") },
+  });
+});
+
+test("an anchor that is new is given the newest checkpoint after the next start", async () => {
   const deps = await logOf(10);
-  await maintainCheckpoint({ ...deps, anchor: first.anchor });
   const started = async ({ anchor, kept }: ReturnType<typeof testAnchor>) => {
-    await holdAgainstAnchor({ ...deps, anchor });
-    await maintainCheckpoint({ ...deps, anchor });
-    return kept.map((note) => note.split("\n")[1]);
+    const again = { ...deps, anchor, integrity: {} };
+    await holdAgainstAnchor(again);
+    await maintainCheckpoint(again);
+    expect(await readyOf(again)).toBe(true);
+    return lengthsIn(kept);
   };
-  expect(await started(first), "the same again").toEqual(["10"]);
-  const second = testAnchor();
-  expect(await started(second)).toEqual(["10"]);
-  second.kept.pop();
-  expect(await started(second)).toEqual(["10"]);
+  const first = testAnchor();
+  expect(await started(first)).toEqual([10]);
+  expect(await started(first), "the same again").toEqual([10]);
+  expect(await started(testAnchor())).toEqual([10]);
+});
+
+test("an anchor that keeps less than it did is degraded, not ready and given nothing, until it is put back", async () => {
+  const { deps, state } = await setBackTo70();
+  const [longest] = state.kept.splice(-1);
+  await holdAgainstAnchor(deps);
+  expect(deps.integrity.breach).toBeUndefined();
+  expect(await readyOf(deps)).toBe(false);
+  const reason = expect.stringMatching(/of 70 entries at most, and one of 140 was kept/);
+  expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason });
+  expect((await readiness(deps)).checks).toMatchObject({ anchor: { ok: false, reason } });
+  await lengthen(deps, 5);
+  deps.clock.advance(60 * SECOND);
+  await maintainCheckpoint(deps);
+  expect(lengthsIn(state.kept)).toEqual([1, 70]);
+  state.kept.push(longest!);
+  deps.clock.advance(60 * SECOND);
+  await maintainCheckpoint(deps);
+  expect(lengthsIn(state.kept)).toEqual([1, 70, 140, 145]);
+  expect(await readyOf(deps)).toBe(true);
+  expect(await anchorShown(deps)).toMatchObject({ status: "available" });
+});
+
+test("an empty store under an anchor that keeps a log is refused, with the way out", async () => {
+  const { deps, state } = await setBackTo70();
+  const begun = opened({ anchor: deps.anchor });
+  await expect(begun).rejects.toThrow(LogMissing);
+  await expect(begun).rejects.toThrow(/the store is empty.*140 entries.*restore the store.*or name another anchor/);
+  state.kept.length = 0;
+  expect(await readHead((await opened({ anchor: deps.anchor })).store)).toMatchObject({ length: 0 });
+});
+
+test("an empty store under an anchor that cannot be read back begins a log", async () => {
+  const anchor: CheckpointAnchor = { keep: async () => {}, kept: () => undefined };
+  expect(await readyOf(await opened({ anchor }))).toBe(true);
 });
 
 test("at start the log must continue what its anchor kept last", async () => {
@@ -270,7 +353,7 @@ test("a rewritten log does not get past its anchor", async () => {
 test.each([
   ["that cannot be read", "gone"],
   ["that holds no checkpoint", undefined],
-])("an anchor %s is told of, and refuses nothing", async (_, problem) => {
+])("an anchor %s is degraded and not ready, and refuses nothing", async (_, problem) => {
   const { anchor, state } = testAnchor("nonsense");
   state.problem = problem;
   const deps = { ...(await logOf(10)), anchor };
@@ -279,6 +362,8 @@ test.each([
   await holdAgainstAnchor(deps);
   expect(deps.integrity.breach).toBeUndefined();
   expect(warnings).toHaveLength(1);
+  expect(await readyOf(deps)).toBe(false);
+  expect(await anchorShown(deps)).toMatchObject({ status: "degraded", reason: warnings[0] });
 });
 
 test("an anchor that never answers holds a start up for ten seconds, and no longer", async () => {
@@ -287,10 +372,11 @@ test("an anchor that never answers holds a start up for ten seconds, and no long
   const warnings: string[] = [];
   const deps = await logOf(3);
   const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
-  const silent: CheckpointAnchor = { keep: async () => {}, last: () => new Promise(() => {}) };
+  const never = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
+  const silent: CheckpointAnchor = { keep: async () => {}, kept: never };
   const held = holdAgainstAnchor({ ...deps, log, anchor: silent });
   await vi.advanceTimersByTimeAsync(10_000);
   await held;
-  expect(warnings).toEqual(["the anchor cannot be read; the log was not held against it"]);
+  expect(warnings).toEqual(["the anchor cannot be read, so the log was not held against it: no answer within 10 s"]);
   expect(deps.integrity.breach).toBeUndefined();
 });

@@ -4,12 +4,18 @@ import { expect, test } from "vitest";
 import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
 import { auditProof } from "../../../handlers/product/audit_proof.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
-import { type CheckpointSigner, currentCheckpoint, parseCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import {
+  type CheckpointSigner,
+  currentCheckpoint,
+  lastCheckpoint,
+  parseCheckpoint,
+} from "../../../lib/audit/checkpoint.ts";
 import { isSignedBy, parseNote } from "../../../lib/audit/note.ts";
 import { base64Bytes } from "../../../lib/kit/base64.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import type { TestDeps } from "../../support/deps.ts";
+import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
+import { restarted, type TestDeps } from "../../support/deps.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { get } from "../../support/requests.ts";
 import { data, MTH } from "./reference_tree.ts";
@@ -44,6 +50,7 @@ test("an unsigned checkpoint says so: origin, length and root, and no signature"
     signed: false,
     key: null,
     at: deps.clock.iso(),
+    witnesses: [],
   });
 });
 
@@ -168,6 +175,38 @@ function remembering(): Log & { lines: string[] } {
   const line = (message: string) => void lines.push(message);
   return { lines, info: line, warn: line, error: line };
 }
+
+test("of two processes with different keys the one that started last signs, and the other stands back", async () => {
+  const first = signing(await logOf(1));
+  const key = async ({ store }: TestDeps) => (await store.get("meta", "checkpoint"))!.value.key;
+  await currentCheckpoint(first);
+  const ours = await key(first);
+  const second = signing(await restarted(first));
+  const shown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_key");
+  const keys: (string | null)[] = [];
+  for (const deps of [second, first, second, first]) {
+    await lengthen(deps, 1);
+    await currentCheckpoint(deps);
+    keys.push(await key(deps));
+  }
+  expect(new Set(keys).size).toBe(1);
+  expect(keys[0]).not.toBe(ours);
+  expect(await lastCheckpoint(first)).toMatchObject({ length: 4 });
+  expect(await shown(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
+  expect(await shown(second)).toBeUndefined();
+  expect(await currentCheckpoint(signing(await restarted(first), first.checkpointSigner))).toMatchObject({ key: ours });
+});
+
+test("a process without a key takes no other's signature away", async () => {
+  const signed = signing(await logOf(1));
+  const unsigned = await restarted(signed);
+  const keys = [];
+  for (const deps of [signed, unsigned, signed, unsigned, signed]) {
+    await lengthen(deps, 1);
+    keys.push((await currentCheckpoint(deps)).key);
+  }
+  expect(keys.map((key) => key !== null)).toEqual([true, false, true, true, true]);
+});
 
 test.each([1, 40, 64, 128])(
   "a log rewritten from entry %i gets no checkpoint, and the breach is reported",

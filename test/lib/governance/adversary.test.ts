@@ -29,7 +29,12 @@ const VOTERS = ["ana", "bo", "cem"];
 const OWN: Pen[] = [passkey("ES256"), passkey("EdDSA"), sshPen(), sshPen("ssh-ed25519")];
 const KEYED = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
 const PRINCIPALS = { ...KEYED, mallory: person(...OWN), eve: { kind: "person" } };
-const POLICY = { approvers: [...Object.keys(PENS), "eve"], required_approvers: { standard: 2 }, self_approval: false };
+const POLICY = {
+  approvers: [...Object.keys(PENS), "eve"],
+  required_approvers: { standard: 2 },
+  self_approval: false,
+  break_glass: { approvers: ["cem"] },
+};
 
 interface World {
   api: Core;
@@ -37,21 +42,47 @@ interface World {
   change_id: string;
   /** What the entries say of the consents to another change. */
   seen: { approver: string; proof: Proof }[];
+  /** The change whose emergency consent waits for its review. */
+  urgent: string;
+  /** What was sent to freeze the service, to lift that once, and to propose. */
+  sent: { freeze: Fields; unfreeze: Fields; propose: Fields };
   below: (end: number) => number;
   one: <T>(list: readonly T[]) => T;
   /** What whoever has this name would sign. */
   truth: (name: string) => StatementFacts;
 }
 
-/** A change that dora proposes. */
-async function proposed(api: Core, target: string): Promise<Reply["body"]> {
+/** What dora sends to propose a change. */
+async function proposalOf(api: Core, target: string): Promise<Fields> {
   const proposal = { ...PROPOSAL, target };
+  // A statement is good for one use.
+  api.deps.clock.advance(1);
   const statement = await statementOf(api, {
     decision: "propose",
     approver: "dora",
     proposal: JSON.stringify(proposal),
   });
-  return (await api.post("propose", { ...proposal, proposer: "dora", ...proven(DORA, statement) })).body;
+  return { ...proposal, proposer: "dora", ...proven(DORA, statement) };
+}
+
+/** A change that dora proposes. */
+const proposed = async (api: Core, target: string): Promise<Reply["body"]> =>
+  (await api.post("propose", await proposalOf(api, target))).body;
+
+/** What somebody sends to freeze the service, or to lift that. */
+async function actOf(api: Core, act: "freeze" | "unfreeze", actor: string): Promise<Fields> {
+  api.deps.clock.advance(1);
+  return { actor, ...proven(PENS[actor]!, await statementOf(api, { decision: act, approver: actor })) };
+}
+
+/** A change that cem approves in an emergency. */
+async function approvedUrgently(api: Core): Promise<string> {
+  const { change_id } = await proposed(api, "ui.urgent");
+  const fields = { change_id, approver: "cem", note: "the site is down" };
+  const statement = await statementOf(api, { decision: "approve_emergency", ...fields });
+  const { body } = await api.post("approve", { ...fields, emergency: "true", ...proven(CEM, statement) });
+  expect(body.status).toBe("approved");
+  return change_id;
 }
 
 async function open(seed: number): Promise<World> {
@@ -62,12 +93,20 @@ async function open(seed: number): Promise<World> {
     const { body } = await decide(api, PENS[approver]!, "approve", { change_id: other.change_id, approver });
     seen.push(JSON.parse(body.audit_entry.detail));
   }
-  const { change_id, digest, audit_entry } = await proposed(api, "ui.banner");
+  const urgent = await approvedUrgently(api);
+  const propose = await proposalOf(api, "ui.banner");
+  const { change_id, digest, audit_entry } = (await api.post("propose", propose)).body;
+  const [freeze, unfreeze] = [await actOf(api, "freeze", "ana"), await actOf(api, "unfreeze", "ana")];
+  await api.post("freeze", freeze);
+  await api.post("unfreeze", unfreeze);
+  await api.post("freeze", await actOf(api, "freeze", "bo"));
   const below = numbers(seed);
   return {
     api,
     change_id,
     seen,
+    urgent,
+    sent: { freeze, unfreeze, propose },
     below,
     one: (list) => list[below(list.length)]!,
     truth: (approver) => ({
@@ -179,6 +218,34 @@ const ATTACKS: Record<string, (world: World) => Promise<Reply>> = {
   },
   "a proposal of one's own under another name": ({ api, one }) =>
     api.post("propose", { ...PROPOSAL, proposer: one(["eve", "nobody", "bo"]) }),
+  "a signed proposal once more": ({ api, sent }) => api.post("propose", sent.propose),
+  "no signature under a lifted freeze": ({ api, one }) =>
+    api.post("unfreeze", { actor: one([...Object.keys(PENS), "eve", "nobody", "mallory"]) }),
+  "the proof of a freeze, or of an earlier unfreeze, under a lifted freeze": ({ api, sent, one }) =>
+    api.post("unfreeze", one([sent.freeze, sent.unfreeze])),
+  "an unfreeze under another name": async ({ api, one }) => {
+    const { actor: _, ...fields } = await actOf(api, "unfreeze", one(VOTERS));
+    return api.post("unfreeze", { ...fields, actor: one(["eve", "nobody", "mallory", "dora"]) });
+  },
+  "an unfreeze with a key of the adversary": async ({ api, one }) => {
+    const [actor, pen] = [one(VOTERS), one(OWN)];
+    return api.post("unfreeze", {
+      actor,
+      ...proven(pen, await statementOf(api, { decision: "unfreeze", approver: actor })),
+    });
+  },
+  "a review without a signature": ({ api, urgent, one }) =>
+    api.post("review", { change_id: urgent, approver: one([...VOTERS, "eve"]), verdict: "accepted" }),
+  "a review with what was signed for another verdict, change or decision": async ({ api, urgent, change_id, one }) => {
+    const approver = one(["ana", "bo"]);
+    const fields = one<Fields>([
+      { decision: "review", change_id: urgent, verdict: "not_accepted" },
+      { decision: "review", change_id, verdict: "accepted" },
+      { decision: "approve", change_id: urgent },
+    ]);
+    const { proof, at } = proven(PENS[approver]!, await statementOf(api, { ...fields, approver }));
+    return api.post("review", { change_id: urgent, approver, verdict: "accepted", proof: proof!, at: at! });
+  },
   "a key that stands under two names": async ({ one }) => {
     const key = one([ANA, BO, CEM, DORA]);
     try {
@@ -223,6 +290,8 @@ test(`${TRIES} tries of an adversary give no consent`, async () => {
   );
   const { api, change_id } = world;
   expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [] });
+  expect((await api.change(world.urgent)).review).toMatchObject({ verdict: null });
+  expect((await api.post("unfreeze", await actOf(api, "unfreeze", "bo"))).status).toBe(200);
   for (const approver of ["ana", "bo"]) await decide(api, PENS[approver]!, "approve", { change_id, approver });
   expect((await api.act("apply", change_id)).status).toBe(200);
 }, 300_000);

@@ -201,6 +201,12 @@ describe("a bearer token", () => {
     `Bearer ${SECRET}x`,
     `Bearer ${SECRET.slice(1)}`,
     "bEARER ana",
+    `Bearer\t${SECRET}`,
+    `Bearer ${SECRET}, Bearer ${SECRET}`,
+    `Basic YTpi, Bearer ${SECRET}`,
+    `Bearer:${SECRET}`,
+    `Bearer=${SECRET}`,
+    `Bearer"${SECRET}"`,
   ])("%j that nobody has is 401 where there are agents", async (authorization) => {
     const api = await opened();
     for (const reply of [
@@ -220,7 +226,8 @@ describe("a bearer token", () => {
     expect((await api.get("intent", { ...STRANGE, ...person })).status).toBe(200);
     expect((await api.get("intent", { ...STRANGE, ...WITH_TOKEN })).status).toBe(200);
     expect((await api.get("intent", { ...STRANGE, "x-person": " " })).status).toBe(401);
-    expect((await api.get("intent", { authorization: "Basic YTpi" })).status).toBe(200);
+    for (const authorization of ["Basic YTpi", "Bearers x", "Basic x-bearer y", 'Digest username="bearer x"'])
+      expect((await api.get("intent", { authorization })).status).toBe(200);
     expect((await propose({ ...STRANGE, ...person })).status).toBe(401);
   });
 

@@ -1,6 +1,6 @@
 /** What versions before 0.2 left half done in a store. */
 import { expect, test } from "vitest";
-import type { EarlierRecord } from "../../../lib/governance/earlier.ts";
+import type { EarlierRecord } from "../../../lib/governance/records.ts";
 import type { Reachable } from "../../support/client.ts";
 import { HOUR } from "../../support/clock.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";

@@ -4,7 +4,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { POLICY_GUARDRAIL } from "../../../lib/governance/rules/actor.ts";
 import { rollBackCondemned } from "../../../lib/governance/guardrail_rollback.ts";
 import { checkDrift } from "../../../lib/governance/drift.ts";
-import { expireDue } from "../../../lib/governance/record_decision.ts";
+import { expireDue } from "../../../lib/governance/expiry.ts";
 import { type Core, core } from "../../support/core.ts";
 import { countingStore, type Written } from "../../support/counting_store.ts";
 import { HOUR } from "../../support/clock.ts";

@@ -18,12 +18,13 @@ test.each([
   expect(await gateOf(api, change_id)).toEqual({
     gate: "target_moved",
     state,
-    message: `the target holds ${other} now, and held no change at the consent`,
+    message: `the target holds ${other} now, and held no change at the consent${state === "warn" ? "" : "; ana may revoke it, and it is proposed again"}`,
   });
   const { status, body } = await api.act("apply", change_id);
   const moved = { before: null, now: other };
   if (state === "block") {
     expect([status, body.code, body.target_owner]).toEqual([409, "target_moved", moved]);
+    expect(body).toMatchObject({ change_id, allowed: ["revoke"] });
     expect((await api.change(change_id)).status).toBe("approved");
   } else {
     expect(status).toBe(200);
@@ -39,7 +40,7 @@ test("what the target held at the consent and holds no longer is told as well", 
   await api.must("rollback", other);
   expect((await api.act("apply", change_id)).body.code).toBe("target_moved");
   expect((await gateOf(api, change_id))!.message).toBe(
-    `${other}, which the target held at the consent, was rolled back since`,
+    `${other}, which the target held at the consent, was rolled back since; ana may revoke it, and it is proposed again`,
   );
 });
 

@@ -68,6 +68,12 @@ describe("settings", () => {
     },
   );
 
+  test("one token for reading and for writing is refused", () => {
+    const token = "a token of a good length";
+    const reading = () => readSettings({ SVC_ADMIN_TOKEN: token, SVC_READ_TOKEN: token });
+    expect(reading).toThrow(new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
+  });
+
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
     const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
     expect(reading).toThrow(new SettingRefused("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));

@@ -110,3 +110,22 @@ test("by default a host's own timer holds an answer back", async () => {
   await api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });
   expect(performance.now() - began).toBeGreaterThan(240);
 });
+
+test.each([
+  ["a path that is none", 404, "GET /api/product/nothing"],
+  ["a method that is none", 405, "GET /api/product/propose"],
+] as const)(
+  "with a wrong token %s is told as late, and counted: it is no quicker way to guess",
+  async (_, told, asked) => {
+    const api = await guarded();
+    const path = asked.slice(4);
+    const ask = api.get(path, { authorization: "Bearer x" });
+    await settled();
+    expect([api.waits.length, api.wrong()]).toEqual([1, 1]);
+    for (const { end } of api.waits) end();
+    expect((await ask).status).toBe(told);
+    for (const headers of [{}, { authorization: `Bearer ${AGENT}` }] as Record<string, string>[])
+      expect((await api.get(path, headers)).status).toBe(told);
+    expect(api.wrong()).toBe(1);
+  },
+);

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { describe, expect, test } from "vitest";
-import { isConsistent } from "../../../lib/link/consistency.ts";
+import { isConsistent } from "../../../lib/audit/consistency.ts";
 import type { CheckpointAnswer } from "../../../lib/link/messages.ts";
 import { judgeLog, type KeptLog } from "../../../lib/link/peer_log.ts";
 

@@ -34,6 +34,7 @@ test("the intention is durable before the adapter runs, and gone after", async (
   expect(await leasesOf(first)).toEqual([
     {
       change_id,
+      place: `ui.banner\nt1\n${change_id}`,
       operation: "apply",
       owner: first.deps.owner,
       number: expect.any(Number),

@@ -17,7 +17,7 @@ import { refuseMovedTarget } from "../../../../lib/governance/rules/stale_target
 import { evolve } from "../../../../lib/governance/rules/evolve.ts";
 import { keysOf, type Presented } from "../../../../lib/governance/rules/signing.ts";
 import { decide, requireOperable } from "../../../../lib/governance/rules/state_machine.ts";
-import { LONG } from "../../../support/length.ts";
+import { histories } from "../../../support/length.ts";
 import { numbers } from "../../../support/numbers.ts";
 import {
   aged,
@@ -173,12 +173,11 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 
-const FIRST = LONG ? 61 : 1;
-const LAST = LONG ? 1500 : 60;
+const { first, last, timeout } = histories([1, 60], [61, 1500]);
 
-test(`the state machine and the model agree in histories ${FIRST} to ${LAST}`, { timeout: 300_000 }, () => {
+test(`the state machine and the model agree in histories ${first} to ${last}`, { timeout }, () => {
   const seen = new Set<string>();
-  for (let seed = FIRST; seed <= LAST; seed++) live(seed, seen);
+  for (let seed = first; seed <= last; seed++) live(seed, seen);
   expect([...seen].sort()).toEqual(
     [
       ...["pending_consent", "approved", "applied", "rolled_back", "denied", "withdrawn", "revoked"],

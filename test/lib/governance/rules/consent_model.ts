@@ -67,6 +67,25 @@ const mustSign = (name: string, { keys, signed_only }: Rules): boolean => signed
 const counts = ({ name, key }: Given, rules: Rules): boolean =>
   !mustSign(name, rules) || (key !== undefined && rules.keys[plain(name)] === key);
 
+/** An act on the service, by whom, and the key it is signed with. */
+export interface AskedAct {
+  what: "freeze" | "unfreeze";
+  name: string;
+  key?: string | undefined;
+}
+
+/** The code of the refusal, or whether the service is frozen then. Stopping is safe: who has no key is taken at their word. */
+export function acted(
+  { what, name, key }: AskedAct,
+  { rules, frozen }: Pick<World, "rules" | "frozen">,
+): string | boolean {
+  const own = rules.keys[plain(name)];
+  if (key !== undefined && key !== own) return "proof_invalid";
+  if (key === undefined && (own !== undefined || (what === "unfreeze" && rules.signed_only))) return "proof_required";
+  if (what === "unfreeze" && !frozen) return "illegal_transition";
+  return what === "freeze";
+}
+
 /** What is wrong with a signature, or with there being none. */
 function unsigned({ what, name, key }: Ask, rules: Rules): string | undefined {
   if (key !== undefined) return rules.keys[plain(name)] === key ? undefined : "proof_invalid";
@@ -115,6 +134,16 @@ const mayDecide = (name: string, { target }: Modelled, rules: Rules): boolean =>
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => owner.target === target && owner.approvers.includes(name));
 
+/** Who approved may take it back; where an approval is nobody's any more who can decide, whoever may approve. */
+function mayRevoke(name: string, change: Modelled, rules: Rules): boolean {
+  if (change.given.some((one) => plain(one.name) === name)) return true;
+  const isAble = (one: Given): boolean =>
+    (!rules.signed_only || plain(one.name) in rules.keys) &&
+    (mayDecide(plain(one.name), change, rules) ||
+      (one.emergency && rules.break_glass?.approvers.includes(plain(one.name)) === true));
+  return change.status === "approved" && !change.given.some(isAble) && mayDecide(name, change, rules);
+}
+
 /** What is proposed, by whom, and the key it is signed with. */
 export interface Idea {
   target: string;
@@ -149,7 +178,6 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   const { rules, now, holds } = world;
   const name = plain(given);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
-  const isLive = change.status === "pending_consent" || change.status === "approved";
   const { status } = change;
   const signed = <T>(done: T): string | T => unsigned(ask, rules) ?? done;
   const close = (resolution: string) => signed<Modelled>({ ...change, status: "denied", resolution });
@@ -160,10 +188,13 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (emergency && !rules.break_glass?.approvers.includes(name)) return "not_an_approver";
       if (!emergency && !mayDecide(name, change, rules)) return "not_an_approver";
       if (isOwn) return "self_approval_forbidden";
-      if (standing(change, rules, emergency).includes(name)) return "already_decided";
+      // Rules that ask for less than they did leave changes that lack nothing: one more word moves them.
+      const waits = status === "pending_consent" && !emergency && ordinaryStands(change, rules);
+      const moves = emergency ? emergencyStands(change, rules) : waits;
+      if (!moves && standing(change, rules, emergency).includes(name)) return "already_decided";
       const last = { name: given, emergency, key };
       const after = { ...change, given: [...change.given, last] };
-      if (!emergency && counts(last, rules) && lacking(after, rules) === lacking(change, rules))
+      if (!emergency && !waits && counts(last, rules) && lacking(after, rules) === lacking(change, rules))
         return "not_an_approver";
       const reached = emergency ? emergencyStands(after, rules) : ordinaryStands(after, rules);
       if (status === "pending_consent" && !reached) return signed(after);
@@ -184,8 +215,8 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (status !== "pending_consent") return "illegal_transition";
       return name === plain(change.proposer) ? close("withdrawn") : "not_the_proposer";
     case "revoke":
-      if (!isLive || change.given.length === 0) return "illegal_transition";
-      return change.given.some((one) => plain(one.name) === name) ? close("revoked") : "not_an_approver";
+      if (status === "pending_consent" ? change.given.length === 0 : status !== "approved") return "illegal_transition";
+      return mayRevoke(name, change, rules) ? close("revoked") : "not_an_approver";
     case "apply":
       if (status !== "approved") return "illegal_transition";
       if (rules.forbidden === change.target) return "forbidden_target";
@@ -203,7 +234,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
       if (!mayDecide(name, change, rules)) return "not_an_approver";
       if (isOwn || change.given.some((one) => one.emergency && plain(one.name) === name))
         return "self_approval_forbidden";
-      return { ...change, review: "given" };
+      return signed<Modelled>({ ...change, review: "given" });
   }
 }
 

@@ -262,6 +262,11 @@ test.each<[string, object, string]>([
     "policy.break_glass.required asks for 2, and its approvers are 1",
   ],
   [
+    "an emergency that leaves nobody to review it",
+    { approvers: ["ana", "bo"], break_glass: { approvers: ["ANA", "bo"], required: 2 } },
+    "policy.break_glass.approvers leaves nobody to review it: of policy.approvers, which are 2, the emergency itself needs 2",
+  ],
+  [
     "a guardrail on a KPI that nobody can feed",
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
     "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
@@ -337,8 +342,28 @@ test.each<[string, object, string]>([
   ["more signed consents than people with keys", { policy: { required_approvers: { major: 2 } } }, "major asks for 2"],
   ["approvers without keys", { policy: { approvers: ["bo"] } }, "0 of those who may approve have keys"],
   ["signed consents where nobody has keys", { principals: {}, policy: { signed_only: true } }, "asks for 1 signed"],
+  [
+    "an emergency that leaves nobody with a key to review it",
+    { policy: { break_glass: { approvers: ["ana"] } } },
+    "of those with keys who may approve, which are 1, the emergency itself needs 1",
+  ],
 ])("a quorum that signatures cannot reach is refused: %s", (_, over, told) => {
   expect(loading({ principals: { ana: person(ANA.key), bo: person() }, ...over })).toThrow(told);
+});
+
+test.each<[string, object]>([
+  [
+    "one of two approvers is enough for the emergency",
+    { approvers: ["ana", "bo"], break_glass: { approvers: ["ana", "bo"] } },
+  ],
+  ["others are there for it", { approvers: ["ana"], break_glass: { approvers: ["ana", "oncall"] } }],
+  ["anybody may approve", { break_glass: { approvers: ["oncall"] } }],
+  [
+    "owners of every target may",
+    { approvers: ["ana"], owners: [{ targets: ["*"], approvers: ["fin"] }], break_glass: { approvers: ["ana"] } },
+  ],
+])("an emergency can be reviewed where %s", (_, rules) => {
+  expect(loading(policy(rules))).not.toThrow();
 });
 
 test("unsigned consents may count beside keys where the intent says so", () => {

@@ -1,7 +1,6 @@
 /** Checks that a Merkle tree grew from an earlier one without changing it (RFC 9162, section 2.1.4.2). */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
-import { equalBytes } from "./keys.ts";
 
 const NODE = Uint8Array.of(1);
 const nodeOf = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(concatBytes(NODE, left, right));
@@ -40,5 +39,8 @@ export function isConsistent(
   }
   return sn === 0 && equalBytes(before, firstRoot) && equalBytes(after, secondRoot);
 }
+
+const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i]);
 
 const isPowerOfTwo = (n: number): boolean => Number.isInteger(Math.log2(n));

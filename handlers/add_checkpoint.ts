@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { judgeSubmission, type WatchDeps } from "../lib/audit/watching.ts";
+import type { HttpDeps } from "../lib/http/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+
+const SIZE = "text/x.tlog.size";
+
+/**
+ * POST /add-checkpoint: has a checkpoint of a log that is watched cosigned (C2SP tlog-witness). It needs no token: the log's
+ * signature is what is asked for. 409 answers the size that was cosigned last.
+ */
+export const addCheckpoint = endpoint(
+  {
+    method: "POST",
+    path: "/add-checkpoint",
+    summary: "Cosigns a checkpoint of another log, as a witness of it",
+    open: true,
+    text: "submission",
+    input: z.object({ submission: z.string() }),
+    also: [409],
+    output: z.union([
+      z.string().meta({ contentMediaType: "text/plain", description: "The signature line of this witness." }),
+      z.string().meta({ contentMediaType: SIZE, description: "With 409: the size that was cosigned last." }),
+    ]),
+    errors: ["not_found", "checkpoint_untrusted", "checkpoint_inconsistent"],
+  },
+  async ({ submission }, { deps }: Call<HttpDeps & WatchDeps>) => {
+    const judged = await judgeSubmission(deps, submission);
+    return "line" in judged
+      ? text(judged.line, 200, "text/plain; charset=utf-8")
+      : text(`${judged.latest}\n`, 409, SIZE);
+  },
+);
+
+const text = (body: string, status: number, type: string): Response =>
+  new Response(body, {
+    status,
+    headers: { "content-type": type, "cache-control": "no-store", "x-content-type-options": "nosniff" },
+  });

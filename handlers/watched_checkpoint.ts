@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { cosignedOf, type WatchDeps } from "../lib/audit/watching.ts";
+import type { HttpDeps } from "../lib/http/deps.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { AppError } from "../lib/kit/errors.ts";
+
+/** GET /<SHA-256 of a log's origin>/checkpoint: the last checkpoint of a watched log, with this witness's cosignature. */
+export const watchedCheckpoint = endpoint(
+  {
+    method: "GET",
+    path: "/:origin_hash/checkpoint",
+    summary: "The last checkpoint that this witness cosigned of another log",
+    open: true,
+    input: z.object({ origin_hash: z.string() }),
+    output: z.string().meta({ contentMediaType: "text/plain", description: "A signed note." }),
+  },
+  async ({ origin_hash }, { deps }: Call<HttpDeps & WatchDeps>) => {
+    const note = await cosignedOf(deps, origin_hash);
+    if (note === undefined) throw new AppError("not_found", "no checkpoint of this log was cosigned here");
+    return new Response(note, {
+      headers: {
+        "content-type": "text/plain; charset=utf-8",
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      },
+    });
+  },
+);

@@ -1,0 +1,52 @@
+/** The Ed25519 cosignature of C2SP: a witness states when it saw a checkpoint, and that the log only ever grew up to it. */
+import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Sha256 } from "../kit/platform.ts";
+import type { CheckpointSigner } from "./checkpoint.ts";
+import {
+  COSIGNATURE,
+  isEd25519,
+  keyIdOf,
+  type Note,
+  type NoteSignature,
+  signaturesOf,
+  type VerifierKey,
+} from "./note.ts";
+
+const TIME_BYTES = 8;
+const SIGNATURE_BYTES = 64;
+
+/** `cosignature/v1`, the time in seconds, and the whole text of the note. */
+const messageOf = (text: string, time: bigint): Uint8Array<ArrayBuffer> =>
+  new TextEncoder().encode(`cosignature/v1\ntime ${time}\n${text}`);
+
+/** Cosigns the text of a checkpoint at a moment in milliseconds. */
+export async function cosign(
+  { name, signer }: { name: string; signer: CheckpointSigner },
+  text: string,
+  now: number,
+  sha256: Sha256,
+): Promise<NoteSignature> {
+  const time = BigInt(Math.floor(now / 1000));
+  const signature = new Uint8Array(TIME_BYTES + SIGNATURE_BYTES);
+  new DataView(signature.buffer).setBigUint64(0, time);
+  signature.set(await signer.sign(messageOf(text, time)), TIME_BYTES);
+  return { name, keyId: keyIdOf({ name, publicKey: signer.publicKey }, sha256, COSIGNATURE), signature };
+}
+
+/**
+ * When the key cosigned a note, in milliseconds: the latest of its cosignatures. Undefined when there is none, or one under
+ * its name and id that does not verify.
+ */
+export async function cosignedAt(note: Note, key: VerifierKey, sha256: Sha256): Promise<number | undefined> {
+  const own = signaturesOf(note, key, keyIdOf(key, sha256, COSIGNATURE));
+  const times = await Promise.all(own.map(({ signature }) => timeOf(note.text, key, signature)));
+  if (times.length === 0 || times.includes(undefined)) return undefined;
+  return Math.max(...(times as number[])) * 1000;
+}
+
+async function timeOf(text: string, key: VerifierKey, stamped: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+  if (stamped.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
+  const time = BigInt(`0x${bytesToHex(stamped.slice(0, TIME_BYTES))}`);
+  const holds = time > 0n && (await isEd25519(key, stamped.slice(TIME_BYTES), messageOf(text, time)));
+  return holds ? Number(time) : undefined;
+}

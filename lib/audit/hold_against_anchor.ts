@@ -1,0 +1,121 @@
+/** Holds the log against what its anchor keeps: a store that was rewritten or set back to an older copy shows here. */
+import { step } from "../kit/time_limit.ts";
+import { readHead } from "./chain.ts";
+import {
+  type CheckpointAnchor,
+  type CheckpointDeps,
+  continuedHead,
+  parseCheckpoint,
+  type TreeHead,
+} from "./checkpoint.ts";
+import type { AnchorProblem } from "./integrity.ts";
+import { LogBroken } from "./tree.ts";
+import { reportBreach } from "./verify.ts";
+
+/** How many of the newest are looked at beside the longest: a rewritten log could have appended a longer one of its own. */
+const NEWEST = 16;
+
+/** What an anchor holds; memory does not grow with it. */
+interface Holdings {
+  longest: TreeHead | undefined;
+  newest: TreeHead[];
+  /** The place of the first that cannot be read, counted from 1. */
+  unreadable: number | undefined;
+  last: string;
+}
+
+/** The store is empty, and its anchor keeps checkpoints of a log. */
+export class LogMissing extends Error {
+  override readonly name = "LogMissing";
+}
+
+/**
+ * Holds the log against the longest checkpoint that its anchor ever kept, and the newest, before anything is served. What
+ * does not hold is reported as a breach, so that writes are refused; an anchor that cannot be read as it should be is told.
+ */
+export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
+  const { anchor, store, integrity, log } = deps;
+  const head = await readHead(store);
+  if (!anchor || !head || integrity.breach) return;
+  const holdings = await holdingsOf(deps, anchor);
+  if (!holdings) return;
+  const { longest, newest } = holdings;
+  try {
+    for (const kept of longest ? [longest, ...newest] : []) await continuedHead(deps, head, kept);
+  } catch (error) {
+    if (!(error instanceof LogBroken)) throw error;
+    return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
+  }
+  await compareWithBefore(deps, anchor, holdings).catch((error: unknown) =>
+    log.warn("the anchor was not looked after", { error: String(error) }),
+  );
+}
+
+/** Refuses to begin a log in an empty store while its anchor keeps one: the store was lost. Errors: `LogMissing`. */
+export async function requireNoneAnchored(deps: CheckpointDeps): Promise<void> {
+  const { longest } = (deps.anchor && (await holdingsOf(deps, deps.anchor))) ?? {};
+  if (!longest) return;
+  const { origin, length } = longest;
+  throw new LogMissing(
+    `the store is empty, and the anchor ${deps.anchor?.name ?? ""} keeps a checkpoint of ${length} entries of the log ${origin}: restore the store from a backup, or name another anchor to begin a new log`,
+  );
+}
+
+/** What the anchor holds, undefined where that cannot be told; what is wrong with it is kept from here on. */
+async function holdingsOf(deps: CheckpointDeps, anchor: CheckpointAnchor): Promise<Holdings | undefined> {
+  delete deps.integrity.anchor;
+  try {
+    const kept = anchor.kept();
+    const holdings = kept && (await fold(kept));
+    if (holdings?.unreadable !== undefined)
+      tell(deps, {
+        reason: `what the anchor keeps at place ${holdings.unreadable} is no checkpoint: it was damaged; mend it, or name another anchor`,
+        lost: false,
+      });
+    return holdings;
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    tell(deps, { reason: `the anchor cannot be read, so the log was not held against it: ${said}`, lost: false });
+    return undefined;
+  }
+}
+
+function tell({ integrity, log, clock }: CheckpointDeps, problem: Omit<AnchorProblem, "at">): void {
+  log.warn(problem.reason);
+  integrity.anchor = { ...problem, at: new Date(clock.now()).toISOString() };
+}
+
+async function fold(pages: AsyncIterable<readonly string[]>): Promise<Holdings> {
+  const holdings: Holdings = { longest: undefined, newest: [], unreadable: undefined, last: "" };
+  const iterator = pages[Symbol.asyncIterator]();
+  for (let place = 1; ;) {
+    const { done, value } = await step(() => iterator.next());
+    if (done) return holdings;
+    for (const note of value) take(holdings, note, place++);
+  }
+}
+
+function take(holdings: Holdings, note: string, place: number): void {
+  const head = parseCheckpoint(note);
+  if (!head) return void (holdings.unreadable ??= place);
+  if (!holdings.longest || head.length > holdings.longest.length) holdings.longest = head;
+  holdings.newest.push(head);
+  if (holdings.newest.length > NEWEST) holdings.newest.shift();
+  holdings.last = note;
+}
+
+/** One that keeps less than it did is told; another than before is given the newest checkpoint again. */
+async function compareWithBefore(deps: CheckpointDeps, anchor: CheckpointAnchor, holdings: Holdings): Promise<void> {
+  const { store } = deps;
+  const before = (await store.get("meta", "anchor"))?.value;
+  if (!before || before.note === "") return;
+  const isSame = before.where === undefined || before.where === anchor.name;
+  const length = holdings.longest?.length ?? 0;
+  if (isSame && length < before.length)
+    return tell(deps, {
+      reason: `the anchor keeps checkpoints of ${length} entries at most, and one of ${before.length} was kept there: it lost what it kept; put it back, or name another anchor`,
+      lost: true,
+    });
+  if (!isSame && before.note !== holdings.last)
+    await store.transact((tx) => tx.put("meta", "anchor", { ...before, length: 0, note: "" }));
+}

@@ -1,0 +1,140 @@
+/** Being a witness: cosigns checkpoints of other logs that only ever grow (C2SP `tlog-witness`). */
+import { base64Bytes } from "../kit/base64.ts";
+import { AppError, invalidField } from "../kit/errors.ts";
+import { createPlaces } from "../kit/places.ts";
+import type { Clock, Log, Sha256 } from "../kit/platform.ts";
+import type { Store } from "../store/store.ts";
+import { type CheckpointSigner, parseCheckpoint, type TreeHead } from "./checkpoint.ts";
+import { isConsistent } from "./consistency.ts";
+import { cosign } from "./cosignature.ts";
+import { bytesOf } from "./merkle.ts";
+import {
+  formatNote,
+  keyIdOf,
+  keyName,
+  type Note,
+  type NoteSignature,
+  parseNote,
+  signatureBy,
+  signaturesOf,
+  type VerifierKey,
+} from "./note.ts";
+import { parseSubmission, type Submission } from "./witness.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    watched: Watched;
+  }
+}
+
+/** `watched/<SHA-256 of the origin>`: the last checkpoint of a log that was cosigned. */
+export interface Watched extends TreeHead {
+  /** With the log's signatures and this witness's own. */
+  note: string;
+}
+
+/** Whose logs this service watches, and what it signs with. */
+export interface Watch {
+  name: string;
+  signer: CheckpointSigner;
+  /** Verifier keys of logs, each named by the origin of its log. */
+  logs: readonly VerifierKey[];
+  /** So many submissions are judged at a time. */
+  places: ReturnType<typeof createPlaces>;
+}
+
+/** What watching takes. */
+export interface WatchDeps {
+  store: Store;
+  clock: Clock;
+  sha256: Sha256;
+  log: Log;
+  watch?: Watch | undefined;
+}
+
+const PLACES = 4;
+
+/** A watch over these logs. */
+export const watchOver = (given: Omit<Watch, "places">): Watch => ({ ...given, places: createPlaces(PLACES) });
+
+/** The signature line of this witness, or the size that it cosigned last where the submission begins at another. */
+export type Judged = { line: string } | { latest: number };
+
+/**
+ * Judges a submission, and keeps the checkpoint before its cosignature is given. Errors: 400 `invalid_field`, 404 `not_found`
+ * for a log that is not watched, 403 `checkpoint_untrusted`, 422 `checkpoint_inconsistent`.
+ */
+export function judgeSubmission(deps: WatchDeps, body: string): Promise<Judged> {
+  const { watch } = deps;
+  if (!watch) throw new AppError("not_found", "this service is no witness; start it with --witness-for FILE");
+  return watch.places(async () => {
+    const submission = parseSubmission(body);
+    const note = submission && parseNote(submission.note);
+    const head = submission && parseCheckpoint(submission.note);
+    if (!submission || !note || !head)
+      throw invalidField("body", "must be an old size line, a consistency proof, an empty line and a checkpoint");
+    const trusted = await trustedSignatures(deps, watch, note, head.origin);
+    if (submission.old > head.length) throw invalidField("old", "is beyond the checkpoint");
+    return keep(deps, watch, submission, head, { text: note.text, signatures: trusted });
+  });
+}
+
+/** The signatures of a watched log's keys. One of them must be there, and none may fail. */
+async function trustedSignatures(
+  { sha256 }: WatchDeps,
+  { logs }: Watch,
+  note: Note,
+  origin: string,
+): Promise<NoteSignature[]> {
+  const keys = logs.filter(({ name }) => name === origin || name === keyName(origin));
+  if (keys.length === 0) throw new AppError("not_found", "this witness does not watch this log");
+  const found = await Promise.all(keys.map((key) => signatureBy(note, key, sha256)));
+  if (found.includes("invalid") || !found.includes("valid"))
+    throw new AppError("checkpoint_untrusted", "no key that this witness trusts for this log signed the checkpoint");
+  return keys.flatMap((key) => signaturesOf(note, key, keyIdOf(key, sha256)));
+}
+
+/** In one transaction: two submissions at once must not set the size back. */
+async function keep(
+  deps: WatchDeps,
+  watch: Watch,
+  submission: Submission,
+  head: TreeHead,
+  note: Note,
+): Promise<Judged> {
+  const { store, sha256, clock, log } = deps;
+  const id = sha256(head.origin);
+  const judged = await store.transact(async (tx) => {
+    const last = (await tx.get("watched", id))?.value;
+    const latest = last?.length ?? 0;
+    if (submission.old !== latest) return { latest };
+    if (!continues(submission, head, last, sha256)) return { refused: last };
+    const cosignature = await cosign(watch, note.text, clock.now(), sha256);
+    const kept = formatNote({ text: note.text, signatures: [...note.signatures, cosignature] });
+    tx.put("watched", id, { ...head, note: kept });
+    return { line: formatNote({ text: "", signatures: [cosignature] }).slice(1) };
+  });
+  if (!("refused" in judged)) return judged;
+  const cosigned = judged.refused?.note ?? null;
+  log.error("a log that is watched does not continue what was cosigned", { cosigned, submitted: submission.note });
+  throw new AppError(
+    "checkpoint_inconsistent",
+    `the checkpoint of ${head.length} entries is not shown to continue the one of ${submission.old}`,
+  );
+}
+
+function continues(
+  { old, proof }: Submission,
+  { length, root }: TreeHead,
+  last: TreeHead | undefined,
+  sha256: Sha256,
+): boolean {
+  if (length === 0 && root !== sha256("")) return false;
+  if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
+  const hashes = proof.map((hash) => base64Bytes(hash)!);
+  return isConsistent(old, bytesOf(last.root), length, bytesOf(root), hashes);
+}
+
+/** The last checkpoint of a log that this witness cosigned, by the SHA-256 of its origin. */
+export const cosignedOf = async ({ store }: Pick<WatchDeps, "store">, id: string): Promise<string | undefined> =>
+  /^[0-9a-f]{64}$/.test(id) ? (await store.get("watched", id))?.value.note : undefined;

@@ -1,0 +1,74 @@
+/** A witness as the C2SP `tlog-witness` protocol knows it, and one exchange with it. */
+import { base64Bytes } from "../kit/base64.ts";
+import { cappedText } from "../kit/capped_text.ts";
+import type { VerifierKey } from "./note.ts";
+
+/** A witness that this log asks to cosign its checkpoints. */
+export interface Witness {
+  /** What `/add-checkpoint` is appended to. */
+  url: string;
+  /** Its cosignatures verify with this key. */
+  key: VerifierKey;
+}
+
+/** A checkpoint with the proof that it continues the one of `old` entries. */
+export interface Submission {
+  old: number;
+  /** Base64, at most 63. */
+  proof: readonly string[];
+  note: string;
+}
+
+/** What a witness said: signature lines, the size it cosigned last, or that it refuses, with what status. */
+export type WitnessAnswer =
+  { kind: "cosigned"; lines: string } | { kind: "conflict"; size: number } | { kind: "refused"; status: number };
+
+const MOST_PROOF_LINES = 63;
+const SIZE = /^(?:0|[1-9]\d{0,14})$/;
+const LONGEST_ANSWER = 16 * 1024;
+
+/** The body of an `add-checkpoint` request. */
+export const formatSubmission = ({ old, proof, note }: Submission): string =>
+  `old ${old}\n${proof.map((hash) => `${hash}\n`).join("")}\n${note}`;
+
+/** Takes the body of an `add-checkpoint` request apart; undefined when it is none. */
+export function parseSubmission(body: string): Submission | undefined {
+  const end = body.indexOf("\n\n");
+  const [first = "", ...proof] = body.slice(0, Math.max(end, 0)).split("\n");
+  const [, old = ""] = /^old (\S+)$/.exec(first) ?? [];
+  const isForm = SIZE.test(old) && proof.length <= MOST_PROOF_LINES;
+  if (!isForm || !proof.every((line) => base64Bytes(line)?.length === 32)) return undefined;
+  return { old: Number(old), proof, note: body.slice(end + 2) };
+}
+
+/** Submits a checkpoint. It rejects, with a message for people, when the witness cannot be reached or is not understood. */
+export async function addCheckpoint(
+  { url }: Witness,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<WitnessAnswer> {
+  const response = await fetch(`${url}/add-checkpoint`, {
+    method: "POST",
+    headers: { "content-type": "text/plain; charset=utf-8" },
+    body: formatSubmission(submission),
+    redirect: "error",
+    signal,
+  }).catch((error: unknown) => {
+    throw new Error(`it cannot be reached: ${causeOf(error)}`);
+  });
+  const body = await cappedText(response, LONGEST_ANSWER);
+  if (response.ok && body !== undefined) return { kind: "cosigned", lines: body };
+  if (response.status === 409) {
+    const size = body?.slice(0, -1) ?? "";
+    if (!SIZE.test(size) || !body?.endsWith("\n")) throw new Error("it answered 409 without the size that it cosigned");
+    return { kind: "conflict", size: Number(size) };
+  }
+  if ([400, 403, 404, 422].includes(response.status)) return { kind: "refused", status: response.status };
+  throw new Error(`it answered ${response.status}${body === undefined ? ", and too much" : ""}`);
+}
+
+/** What fetch says is "fetch failed"; why, it keeps behind that. */
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? ((cause as Error & { code?: string }).code ?? cause.message) : message;
+}

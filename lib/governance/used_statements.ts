@@ -1,0 +1,34 @@
+/**
+ * Statements that are good for one use: what they say would happen again each time that somebody sends them. A consent needs
+ * none of that, since a change takes it once.
+ */
+import type { Tx } from "../store/store.ts";
+import type { Act, Decision } from "./rules/statement.ts";
+
+declare module "../store/store.ts" {
+  interface Collections {
+    /** `<milliseconds>:<hash>`: used statements, by the time that they state. */
+    used_statements: true;
+  }
+}
+
+const ONCE: ReadonlySet<Decision | Act> = new Set(["propose", "review", "freeze", "unfreeze"]);
+const DIGITS = 15;
+/** More than come in with each, so that they grow fewer. */
+const FORGOTTEN = 2;
+
+/** Whether a statement of this may be used once only. */
+export const isForOneUse = (decision: Decision | Act): boolean => ONCE.has(decision);
+
+/**
+ * Notes the use of a statement; false where it was used before. `at`: when it says it was made; none that says so before `over`
+ * is taken any more, and those are forgotten, two with each that is noted.
+ */
+export async function noteUse(tx: Tx, hash: string, { at, over }: { at: number; over: number }): Promise<boolean> {
+  const id = `${String(at).padStart(DIGITS, "0")}:${hash}`;
+  if (await tx.get("used_statements", id)) return false;
+  for (const old of await tx.list("used_statements", { limit: FORGOTTEN, keysOnly: true }))
+    if (Number(old.id.slice(0, DIGITS)) < over) tx.delete("used_statements", old.id);
+  tx.put("used_statements", id, true);
+  return true;
+}

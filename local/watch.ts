@@ -1,0 +1,56 @@
+/** What `--audit-witness` and `--witness-for` name: witnesses of this log, and the logs that this service is a witness of. */
+import { readFileSync } from "node:fs";
+import { COSIGNATURE, formatVerifierKey, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
+import { type Watch, watchOver } from "../lib/audit/watching.ts";
+import type { Witness } from "../lib/audit/witness.ts";
+import { loadAuditKey } from "./audit_key.ts";
+import { sha256 } from "./node_ports.ts";
+import type { Options } from "./options.ts";
+
+/** The witnesses to ask, each with its key. */
+export const witnessesOf = ({ auditWitnesses, auditWitnessKeys }: Options): Witness[] =>
+  auditWitnesses.map((url, i) => ({ url, key: auditWitnessKeys[i]! }));
+
+/** The logs to watch, and the key to cosign with; throws with one line for people when a file does not hold what it should. */
+export function watchOf(options: Options, warn: (message: string) => void): Watch | undefined {
+  const { witnessFor, witnessKey, witnessName, auditKey } = options;
+  if (witnessFor === undefined || witnessKey === undefined || witnessName === undefined) return undefined;
+  const signer = loadAuditKey(witnessKey, warn, "--witness-key");
+  const own = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
+  const isSame = (key: Uint8Array): boolean => Buffer.from(key).equals(signer.publicKey);
+  if (own && isSame(own))
+    throw new Error(
+      "--witness-key is the key of --audit-key: a witness needs a key of its own, or it would sign for its log",
+    );
+  const logs = readLogs(witnessFor);
+  if (logs.some(({ publicKey }) => isSame(publicKey)))
+    throw new Error(`--witness-key is the key of a log in ${witnessFor}: a witness needs a key of its own`);
+  return watchOver({ name: witnessName, signer, logs });
+}
+
+/** What the operators of those logs need to know. */
+export const watching = ({ name, signer: { publicKey }, logs }: Watch) => ({
+  logs: logs.map((log) => log.name),
+  key: formatVerifierKey({ name, publicKey }, sha256, COSIGNATURE),
+});
+
+/** One verifier key a line; empty lines and those that begin with # are passed over. */
+function readLogs(path: string): VerifierKey[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`--witness-for ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  const logs = text.split("\n").flatMap((line, i) => {
+    const entry = line.trim();
+    if (entry === "" || entry.startsWith("#")) return [];
+    const key = parseVerifierKey(entry, sha256);
+    if (key) return [key];
+    throw new Error(
+      `line ${i + 1} of --witness-for ${path} is no verifier key of a log; GET /api/product/audit/checkpoint of it answers one as "key"`,
+    );
+  });
+  if (logs.length === 0) throw new Error(`--witness-for ${path} holds no verifier key`);
+  return logs;
+}

@@ -1,0 +1,117 @@
+/** Two services that watch each other's logs, as processes over loopback. */
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import { freePort } from "../support/free_port.ts";
+import { keyPair, readNote } from "../support/independent_witness.ts";
+import { inLong } from "../support/length.ts";
+import { test, writeIntent, WITH_INTENT } from "./in_folder.ts";
+import { type Server, serve } from "./server.ts";
+
+/** A service with its folder, and the key that it cosigns with. */
+async function team(cwd: string, name: string) {
+  const folder = join(cwd, name);
+  await mkdir(folder);
+  await writeIntent(folder, "intent.json", { product_id: name });
+  const witness = keyPair(`${name}.example/witness`, 4);
+  await writeFile(join(folder, "audit.pem"), keyPair(name, 1).pem, { mode: 0o600 });
+  await writeFile(join(folder, "witness.pem"), witness.pem, { mode: 0o600 });
+  const port = await freePort();
+  const args = [...WITH_INTENT, `--port=${port}`, "--state=data/state.json", "--audit-key=audit.pem"];
+  return { name, folder, witness, url: `http://127.0.0.1:${port}`, args };
+}
+type Team = Awaited<ReturnType<typeof team>>;
+
+async function stopped(server: Server): Promise<void> {
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toEqual({ code: 0, signal: null });
+}
+
+const checkpointOf = async ({ url }: { url: string }, query = "") =>
+  (await (await fetch(`${url}/api/product/audit/checkpoint${query}`)).json()) as {
+    checkpoint: string;
+    key: string;
+    length: number;
+    witnesses: { length: number }[];
+  };
+
+async function propose({ url }: Team, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    const body = new URLSearchParams({ tenant_id: `t${i}`, affected_users: "4", expected_delta_k: "1" });
+    const { status } = await fetch(`${url}/api/product/propose-crm-followup`, { method: "POST", body });
+    expect(status).toBe(201);
+  }
+}
+
+/** Starts a team's service as the witness of the other's log, and with the other as its witness. */
+async function watching(own: Team, other: Team, logKey: string): Promise<Server> {
+  await writeFile(join(own.folder, "logs.txt"), `# the other team\n${logKey}\n`);
+  return serve(own.folder, [
+    ...own.args,
+    `--audit-witness=${other.url}`,
+    `--audit-witness-key=${other.witness.vkey}`,
+    "--witness-for=logs.txt",
+    "--witness-key=witness.pem",
+    `--witness-name=${own.witness.name}`,
+  ]);
+}
+
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 40_000, interval: 200 });
+const seenWhole = (log: Team, by: Team) =>
+  eventually(async () => {
+    const { length } = await checkpointOf(log);
+    const { checkpoint, length: cosigned } = await checkpointOf(log, "?cosigned=1");
+    expect(cosigned).toBe(length);
+    expect(readNote(checkpoint, by.witness.vkey).by).toEqual([{ seconds: expect.any(Number), holds: true }]);
+  });
+
+inLong(test)(
+  "two services watch each other's logs; one that is set back is refused, and says so",
+  { timeout: 180_000 },
+  async ({ cwd }) => {
+    const [a, b] = [await team(cwd, "a"), await team(cwd, "b")];
+    const keys: string[] = [];
+    for (const one of [a, b]) {
+      const alone = await serve(one.folder, one.args);
+      keys.push((await checkpointOf(one)).key);
+      await stopped(alone);
+    }
+    const [keyOfA, keyOfB] = keys as [string, string];
+    const first = await watching(a, b, keyOfB);
+    const other = await watching(b, a, keyOfA);
+    expect(await other.logged("watching")).toMatchObject({ logs: [keyOfA.split("+")[0]], key: b.witness.vkey });
+    await propose(a, 3);
+    await propose(b, 2);
+    await seenWhole(a, b);
+    await seenWhole(b, a);
+    expect((await fetch(`${a.url}/readyz`)).status).toBe(200);
+
+    await stopped(first);
+    await cp(join(a.folder, "data"), join(cwd, "older"), { recursive: true });
+    const second = await watching(a, b, keyOfB);
+    await propose(a, 5);
+    await seenWhole(a, b);
+    const { length } = await checkpointOf(a);
+    await stopped(second);
+    await rm(join(a.folder, "data"), { recursive: true });
+    await cp(join(cwd, "older"), join(a.folder, "data"), { recursive: true });
+
+    const setBack = await watching(a, b, keyOfB);
+    await propose(a, 1);
+    expect(await setBack.logged("a witness refuses the log")).toMatchObject({
+      witness: b.witness.name,
+      problem: expect.stringContaining(`it cosigned ${length} entries of this log`),
+    });
+    const ready = await fetch(`${a.url}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { checks: { witnesses: { ok: false, reason: expect.stringContaining(b.witness.name) } } },
+    ]);
+    await propose(a, 10);
+    expect(await other.logged("a log that is watched does not continue what was cosigned")).toMatchObject({
+      cosigned: expect.stringContaining(`\n${length}\n`),
+    });
+    expect((await fetch(`${b.url}/readyz`)).status, "who watches is not to blame").toBe(200);
+    expect((await checkpointOf(a, "?cosigned=1")).length).toBeLessThan(length);
+  },
+);

@@ -1,0 +1,186 @@
+import { createHash, createPrivateKey, randomBytes, sign } from "node:crypto";
+import { expect, test } from "vitest";
+import { formatVerifierKey, parseVerifierKey } from "../../../lib/audit/note.ts";
+import { type Watch, watchOver } from "../../../lib/audit/watching.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import {
+  checkpointText,
+  consistencyProof,
+  keyPair,
+  readNote,
+  submission,
+  treeHash,
+} from "../../support/independent_witness.ts";
+import { failingStore } from "../../support/failing_store.ts";
+import { service, type TestService } from "../../support/service.ts";
+
+const ORIGIN = "log.example/a";
+const LOG = keyPair(ORIGIN, 1);
+const OTHER = keyPair(ORIGIN, 1);
+const SELF = keyPair("witness.example/w1", 4);
+const LEAVES = Array.from({ length: 200 }, () => randomBytes(32));
+
+/** What a service watches with, its logs known by these keys. */
+function watch(...vkeys: string[]): Watch {
+  const raw = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
+  const signer = {
+    publicKey: new Uint8Array(raw),
+    sign: (text: Uint8Array) => new Uint8Array(sign(null, text, createPrivateKey(SELF.pem))),
+  };
+  return watchOver({ name: SELF.name, signer, logs: vkeys.map((vkey) => parseVerifierKey(vkey, portableSha256)!) });
+}
+
+const witness = (over = {}) =>
+  service({ intent: null, watch: watch(LOG.vkey), adminToken: "0123456789abcdef", ...over });
+const noteOf = (size: number, key = LOG, leaves = LEAVES): string => {
+  const text = checkpointText(ORIGIN, leaves.slice(0, size));
+  return `${text}\n${key.signed(text)}`;
+};
+const bodyOf = (old: number, size: number, note = noteOf(size)): string =>
+  submission(old, consistencyProof(old, LEAVES.slice(0, size)), note);
+const send = ({ post: _, send: sent }: TestService, body: string) =>
+  sent(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
+const HASH = createHash("sha256").update(ORIGIN).digest("hex");
+
+test("a log that only grows is cosigned, without a token, and what was cosigned last can be read", async () => {
+  const w = await witness({ protectReads: true });
+  expect((await w.get(`/${HASH}/checkpoint`)).status).toBe(404);
+  for (const [old, size] of [
+    [0, 1],
+    [1, 2],
+    [2, 64],
+    [64, 64],
+    [64, 65],
+    [65, 200],
+  ] as const) {
+    w.deps.clock.advance(1000);
+    const reply = await send(w, bodyOf(old, size));
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+    const seconds = Math.floor(w.deps.clock.now() / 1000);
+    const cosigned = `${noteOf(size)}${reply.text}`;
+    expect(readNote(cosigned, SELF.vkey)).toEqual({
+      body: checkpointText(ORIGIN, LEAVES.slice(0, size)),
+      by: [{ seconds, holds: true }],
+    });
+    expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(cosigned);
+  }
+});
+
+test("an empty log has the empty tree's root, and is cosigned again as it grows", async () => {
+  const w = await witness();
+  expect((await send(w, bodyOf(0, 0))).status).toBe(200);
+  expect((await send(w, bodyOf(0, 0))).status).toBe(200);
+  expect((await send(w, bodyOf(0, 3))).status).toBe(200);
+  const wrong = `${ORIGIN}\n0\n${Buffer.alloc(32).toString("base64")}\n`;
+  expect((await send(await witness(), submission(0, [], `${wrong}\n${LOG.signed(wrong)}`))).status).toBe(422);
+});
+
+test("another size than was cosigned last is answered with that size", async () => {
+  const w = await witness();
+  const conflict = async (old: number, size: number) => {
+    const { status, text, headers } = await send(w, bodyOf(old, size));
+    return [status, text, headers.get("content-type")];
+  };
+  expect(await conflict(3, 7)).toEqual([409, "0\n", "text/x.tlog.size"]);
+  expect((await send(w, bodyOf(0, 100))).status).toBe(200);
+  for (const [old, size] of [
+    [0, 150],
+    [70, 70],
+    [99, 150],
+    [101, 150],
+  ] as const)
+    expect(await conflict(old, size)).toEqual([409, "100\n", "text/x.tlog.size"]);
+});
+
+const forged = [...LEAVES.slice(0, 50), ...Array.from({ length: 150 }, () => randomBytes(32))];
+const badRoot = checkpointText(ORIGIN, forged.slice(0, 100));
+
+test.each<[string, string, number]>([
+  ["a proof of another log", submission(100, consistencyProof(100, forged), noteOf(200, LOG, forged)), 422],
+  ["no proof", submission(100, [], noteOf(150)), 422],
+  ["half a proof", submission(100, consistencyProof(100, LEAVES).slice(1), noteOf(200)), 422],
+  ["more than a proof", submission(100, [...consistencyProof(100, LEAVES), randomBytes(32)], noteOf(200)), 422],
+  ["the same size with another root", submission(100, [], `${badRoot}\n${LOG.signed(badRoot)}`), 422],
+  ["the same size with a proof", submission(100, [randomBytes(32)], noteOf(100)), 422],
+  ["an old size beyond the checkpoint", bodyOf(0, 99).replace("old 0", "old 100"), 400],
+  ["an unknown log", bodyOf(100, 150).replaceAll(ORIGIN, "log.example/b"), 404],
+  ["another key", bodyOf(100, 150, noteOf(150, OTHER)), 403],
+  ["no signature", submission(100, consistencyProof(100, LEAVES.slice(0, 150)), noteOf(150).split("—")[0]!), 403],
+  ["an edited text", bodyOf(100, 150).replace("\n150\n", "\n151\n"), 403],
+  ["a signature that fails beside one that holds", bodyOf(100, 150, noteOf(150) + LOG.signed("x")), 403],
+  ["nothing", "", 400],
+  ["no checkpoint", "old 100\n\n", 400],
+  ["a size with a leading zero", bodyOf(100, 150).replace("old 100", "old 0100"), 400],
+  ["a size that is none", bodyOf(100, 150).replace("old 100", "old 1e2"), 400],
+  ["a proof line that is no hash", bodyOf(100, 150).replace("old 100\n", "old 100\nAAAA\n"), 400],
+  ["64 proof lines", submission(100, Array<Buffer>(64).fill(randomBytes(32)), noteOf(150)), 400],
+  ["CRLF", bodyOf(100, 150).replaceAll("\n", "\r\n"), 400],
+  ["over 64 KiB", bodyOf(100, 150) + "— x ".padEnd(70_000, "A"), 413],
+])("%s is refused, and nothing is cosigned or kept", async (_, body, status) => {
+  const w = await witness({ log: { info() {}, warn() {}, error() {} } });
+  await send(w, bodyOf(0, 100));
+  const before = (await w.get(`/${HASH}/checkpoint`)).text;
+  const reply = await send(w, body);
+  expect(reply.status, reply.text).toBe(status);
+  expect(reply.text).not.toContain(SELF.name);
+  expect((await w.get(`/${HASH}/checkpoint`)).text).toBe(before);
+});
+
+test("signatures of unknown keys are passed over, and not given out; a second key of a log holds too", async () => {
+  const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
+  const note = noteOf(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
+  expect((await send(w, bodyOf(0, 9, note))).status).toBe(200);
+  const kept = (await w.get(`/${HASH}/checkpoint`)).text;
+  expect(kept).not.toContain("elsewhere");
+  expect(readNote(kept, OTHER.vkey).by).toEqual([{ holds: true }]);
+});
+
+test("a trusted key whose signature fails is not made up for by another that holds", async () => {
+  const w = await witness({ watch: watch(LOG.vkey, OTHER.vkey) });
+  expect((await send(w, bodyOf(0, 9, noteOf(9, OTHER) + LOG.signed("x")))).status).toBe(403);
+});
+
+test("of submissions at once one is cosigned: none sets the size back", async () => {
+  const w = await witness();
+  const sizes = [3, 150, 7, 90, 200, 64];
+  const replies = await Promise.all(sizes.map((size) => send(w, bodyOf(0, size))));
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+  const cosigned = sizes[replies.findIndex(({ status }) => status === 200)];
+  for (const { status, text } of replies) if (status !== 200) expect([status, text]).toEqual([409, `${cosigned}\n`]);
+});
+
+test("what cannot be kept is not cosigned", async () => {
+  const store = failingStore(memoryStore());
+  const w = await witness({ store });
+  store.fail();
+  const reply = await send(w, bodyOf(0, 9));
+  expect(reply.status).toBe(503);
+  expect(reply.text).not.toContain(SELF.name);
+});
+
+test("what a log contradicts itself with is logged whole", async () => {
+  const told: unknown[] = [];
+  const w = await witness({ log: { info() {}, warn() {}, error: (...said: unknown[]) => void told.push(said) } });
+  await send(w, bodyOf(0, 100));
+  await send(w, submission(100, [], noteOf(150, LOG, forged)));
+  expect(told).toEqual([
+    [
+      "a log that is watched does not continue what was cosigned",
+      { cosigned: expect.stringContaining("\n100\n"), submitted: noteOf(150, LOG, forged) },
+    ],
+  ]);
+});
+
+test("a service that watches nothing is no witness", async () => {
+  expect(await send(await witness({ watch: undefined }), bodyOf(0, 1))).toMatchObject({
+    status: 404,
+    body: { code: "not_found" },
+  });
+});
+
+test("the independent keys and trees are those of the project", () => {
+  const key = parseVerifierKey(LOG.vkey, portableSha256)!;
+  expect(formatVerifierKey(key, portableSha256)).toBe(LOG.vkey);
+  expect(treeHash([]).toString("hex")).toBe(portableSha256(""));
+});

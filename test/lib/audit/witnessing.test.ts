@@ -1,0 +1,226 @@
+import { createPrivateKey, sign } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { auditCheckpoint } from "../../../handlers/product/audit_checkpoint.ts";
+import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.ts";
+import { type CheckpointSigner, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
+import { COSIGNATURE, parseVerifierKey } from "../../../lib/audit/note.ts";
+import type { Witness } from "../../../lib/audit/witness.ts";
+import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
+import { businessMetrics } from "../../../lib/pulse/business_metrics.ts";
+import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
+import { readiness } from "../../../lib/pulse/readiness.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { signalling } from "../../../lib/store/signalling.ts";
+import { SECOND } from "../../support/clock.ts";
+import { restarted, type TestDeps } from "../../support/deps.ts";
+import { independentWitness, keyPair, readNote } from "../../support/independent_witness.ts";
+import { get } from "../../support/requests.ts";
+import { copyOf } from "../../tamper/world.ts";
+import { lengthen, logOf } from "./synthetic_log.ts";
+
+/** A key that signs checkpoints, out of one of the independent implementation. */
+function signerOf({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
+  const bytes = Buffer.from(vkey.split("+").slice(2).join("+"), "base64");
+  return {
+    publicKey: new Uint8Array(bytes.subarray(1)),
+    sign: (text) => new Uint8Array(sign(null, text, createPrivateKey(pem))),
+  };
+}
+
+/** A log and the witnesses that it asks, which watch it. */
+async function watchedLog(length: number, names: readonly string[] = ["w.example/one"]) {
+  const deps = { ...(await logOf(length)), checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
+  const { origin } = (await deps.store.get("meta", "chain"))!.value;
+  const { key } = await currentCheckpoint(deps);
+  const watched = [key!];
+  const there = await Promise.all(names.map((name) => independentWitness(name, () => watched, deps.clock.now)));
+  onTestFinished(async () => void (await Promise.all(there.map((witness) => witness.close()))));
+  deps.witnesses = there.map((one): Witness => {
+    const verifier = parseVerifierKey(one.key.vkey, deps.sha256, COSIGNATURE)!;
+    return { url: one.url, key: verifier };
+  });
+  return { deps, there, one: there[0]!, origin, watched };
+}
+
+const shown = async (deps: TestDeps) => (await capabilitiesOf(deps)).find(({ id }) => id === "audit_witness");
+const asked = async (deps: TestDeps, entries: number, seconds = 1) => {
+  await lengthen(deps, entries);
+  deps.clock.advance(seconds * SECOND);
+  await maintainCheckpoint(deps);
+};
+const body = async (deps: TestDeps, query = "") =>
+  (await (await auditCheckpoint(deps)(get(`audit/checkpoint${query}`))).json()) as {
+    checkpoint: string;
+    witnesses: unknown;
+  };
+
+test("checkpoints are cosigned as the log grows, and given out with what was put to them", async () => {
+  const { deps, one, origin } = await watchedLog(1);
+  expect(await body(deps)).toMatchObject({ witnesses: [{ name: "w.example/one", length: 0, at: null }] });
+  expect((await auditCheckpoint(deps)(get("audit/checkpoint?cosigned=1"))).status).toBe(404);
+  for (const entries of [0, 1, 2, 60, 1, 64, 300]) await asked(deps, entries);
+  expect(one.state.asked.map(({ old, status }) => [old, status])).toEqual(
+    [0, 1, 2, 4, 64, 65, 129].map((old) => [old, 200]),
+  );
+  expect(one.state.latest.get(origin)).toMatchObject({ size: 429 });
+  const { checkpoint, witnesses } = await body(deps);
+  const seconds = Math.floor(deps.clock.now() / 1000);
+  expect(readNote(checkpoint, one.key.vkey)).toEqual({
+    body: expect.stringContaining("\n429\n"),
+    by: [{ seconds, holds: true }],
+  });
+  expect(witnesses).toEqual([{ name: "w.example/one", length: 429, at: new Date(seconds * 1000).toISOString() }]);
+  await lengthen(deps, 1);
+  expect((await body(deps)).checkpoint).not.toContain("w.example");
+  expect((await body(deps, "?cosigned=1")).checkpoint).toBe(checkpoint);
+  expect(await businessMetrics(deps)).toContain('countersign_witness_cosigned_entries{witness="w.example/one"} 429');
+  expect(await shown(deps)).toMatchObject({ status: "available", reason: null });
+});
+
+test("a witness that saw another size than was thought is asked again from there", async () => {
+  const { deps, one } = await watchedLog(5);
+  await asked(deps, 0);
+  const forgetful = { ...deps, store: await copyOf(deps.store) };
+  await asked(deps, 3);
+  await asked(forgetful as TestDeps, 0, 0);
+  one.state.asked.length = 0;
+  const known = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
+  await deps.store.transact((tx) => tx.put("witnesses", known.id, { ...known.value, length: 2 }));
+  await asked(deps, 4);
+  expect(one.state.asked).toEqual([
+    { old: 2, status: 409 },
+    { old: 8, status: 200 },
+  ]);
+  expect(await shown(deps)).toMatchObject({ status: "available" });
+});
+
+test("a log that was set back is told so by its witness, and is not ready", async () => {
+  const { deps } = await watchedLog(70);
+  await asked(deps, 0);
+  const older = await copyOf(deps.store);
+  await asked(deps, 70);
+  const errors: string[] = [];
+  const setBack = {
+    ...(await restarted(deps, { store: older })),
+    checkpointSigner: deps.checkpointSigner,
+    witnesses: deps.witnesses,
+  } as TestDeps;
+  setBack.log = { ...setBack.log, error: (message) => void errors.push(message) };
+  expect((await readiness(setBack)).ready).toBe(true);
+  await asked(setBack, 1);
+  const reason = expect.stringMatching(/^w\.example\/one: it cosigned 140 entries of this log, which has 71:/);
+  expect((await readiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason } });
+  expect(await shown(setBack)).toMatchObject({ status: "failing", reason });
+  expect(errors).toEqual(["a witness refuses the log"]);
+  await asked(setBack, 100, 60);
+  const rewritten = expect.stringMatching(/the log of 171 entries does not continue the one of 140/);
+  expect((await readiness(setBack)).checks).toMatchObject({ witnesses: { ok: false, reason: rewritten } });
+  expect((await readiness(deps)).ready).toBe(true);
+});
+
+test.each<[string, { status: number; body: string }, RegExp]>([
+  ["answers 500", { status: 500, body: "" }, /it answered 500/],
+  ["answers 404", { status: 404, body: "" }, /does not know this log/],
+  ["answers 403", { status: 403, body: "" }, /does not trust the key of --audit-key/],
+  ["answers 400", { status: 400, body: "" }, /does not understand what it is asked/],
+  ["answers 409 without a size", { status: 409, body: "many" }, /409 without the size/],
+  ["answers 409 for ever", { status: 409, body: "0\n" }, /another size each time/],
+  ["answers nothing that is signed", { status: 200, body: "" }, /not a cosignature of its key/],
+  ["answers too much", { status: 200, body: "x".repeat(20_000) }, /and too much/],
+  ["signs with another key", { status: 200, body: keyPair("w.example/one", 4).cosigned("x", 1) }, /not a cosignature/],
+])("a witness that %s is degraded, asked again, and refuses nothing", async (_, instead, reason) => {
+  const { deps, one } = await watchedLog(3);
+  one.state.instead = instead;
+  await asked(deps, 0);
+  expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringMatching(reason) });
+  expect((await readiness(deps)).ready).toBe(true);
+  expect((await body(deps)).checkpoint).not.toContain("— w.example");
+  one.state.instead = undefined;
+  await asked(deps, 1);
+  expect(await shown(deps), "it waits twice as long").toMatchObject({ status: "degraded" });
+  await asked(deps, 1);
+  expect(await shown(deps)).toMatchObject({ status: "available" });
+});
+
+test("a witness that is away is asked after ever longer times, five minutes at most", async () => {
+  const { deps, one } = await watchedLog(3);
+  await one.close();
+  const times: number[] = [];
+  let before = "";
+  for (let second = 0; second < 2000; second++) {
+    deps.clock.advance(SECOND);
+    await maintainCheckpoint(deps);
+    const at = (await deps.store.list("witnesses", { limit: 1 }))[0]!.value.asked_at;
+    if (at !== before) times.push(second);
+    before = at;
+  }
+  expect(times.map((time, i) => time - (times[i - 1] ?? 0))).toEqual([
+    0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300,
+  ]);
+  expect(await shown(deps)).toMatchObject({ status: "degraded", reason: expect.stringContaining("ECONNREFUSED") });
+});
+
+test("an idle log is cosigned anew every hour", async () => {
+  const { deps, one } = await watchedLog(3);
+  for (let minute = 0; minute < 150; minute++) await asked(deps, 0, 60);
+  expect(one.state.asked).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
+});
+
+test("cosignatures of unknown keys are kept; lines in the name of others are not", async () => {
+  const { deps, there, origin } = await watchedLog(2, ["w.example/one", "w.example/two"]);
+  const unknown = keyPair("elsewhere.example", 4).cosigned("x", 7);
+  there[0]!.state.more = unknown + keyPair(origin, 1).signed("x") + keyPair("w.example/two", 4).cosigned("x", 7);
+  await asked(deps, 0);
+  const { checkpoint } = await body(deps);
+  expect(checkpoint).toContain(unknown);
+  expect(checkpoint.match(/^— .*? /gm)).toEqual([
+    `— ${origin} `,
+    "— w.example/one ",
+    "— elsewhere.example ",
+    "— w.example/two ",
+  ]);
+  for (const { key } of there)
+    expect(readNote(checkpoint, key.vkey).by).toEqual([expect.objectContaining({ holds: true })]);
+});
+
+test("without a key, of a broken log and of an empty one nothing is asked", async () => {
+  const { deps, one } = await watchedLog(3);
+  await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
+  const unsigned = { ...deps, store: memoryStore() };
+  await maintainCheckpoint(unsigned);
+  const plain = await logOf(3);
+  await maintainCheckpoint({ ...plain, witnesses: deps.witnesses });
+  expect(one.state.asked).toEqual([]);
+});
+
+test("in a process that stays a silent witness holds up no checkpoint and no stop, and is asked one thing at a time", async () => {
+  const commits = createCommitSignal();
+  const plain = await logOf(1, { store: signalling(memoryStore(), commits) });
+  const deps = { ...plain, checkpointSigner: signerOf(keyPair("unnamed", 1)) } as TestDeps;
+  const silent = await independentWitness("silent.example", () => []);
+  let requests = 0;
+  const fetched = globalThis.fetch;
+  onTestFinished(async () => {
+    globalThis.fetch = fetched;
+    await silent.close();
+  });
+  const isAsked = new Promise<void>((resolve) => {
+    globalThis.fetch = (_, init) => {
+      requests++;
+      resolve();
+      return new Promise((_, reject) => init!.signal!.addEventListener("abort", () => reject(init!.signal!.reason)));
+    };
+  });
+  deps.witnesses = [{ url: silent.url, key: parseVerifierKey(silent.key.vkey, deps.sha256, COSIGNATURE)! }];
+  const running = keepCheckpoints(deps, commits);
+  await isAsked;
+  for (let length = 1025; length < 5000; length += 1024) {
+    await lengthen(deps, 1024);
+    for (let { count } = commits; (await lastCheckpoint(deps))?.length !== length; { count } = commits)
+      await commits.wait(count, 60 * SECOND);
+  }
+  commits.close();
+  await running;
+  expect(requests).toBe(1);
+  expect(await deps.store.list("witnesses", { limit: 1 })).toEqual([]);
+});

@@ -1,0 +1,30 @@
+/** What a service is given: secrets that could stand for two are refused. */
+import { expect, test } from "vitest";
+import { createDeps } from "../../lib/deps.ts";
+import { IntentInvalid } from "../../lib/governance/rules/intent.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { manifest } from "../support/intents.ts";
+
+const SECRET = "an agent's own secret";
+const INTENT = manifest({
+  principals: {
+    robo: { kind: "agent", token_sha256: portableSha256("another secret") },
+    "agent:a": { kind: "agent", token_sha256: portableSha256(SECRET).toUpperCase() },
+  },
+});
+
+test.each([
+  ["admin", { adminToken: SECRET }],
+  ["read", { readToken: SECRET }],
+])("an agent's secret that is the %s token as well refuses the start", (what, tokens) => {
+  const starting = () => createDeps({ store: memoryStore(), intent: INTENT, ...tokens });
+  expect(starting).toThrow(IntentInvalid);
+  expect(starting).toThrow(`principals.agent:a.token_sha256 is the hash of the ${what} token`);
+  expect(starting).not.toThrow(SECRET);
+});
+
+test("other tokens, and none, are no agent's", () => {
+  for (const tokens of [{}, { adminToken: "" }, { adminToken: `${SECRET}!`, readToken: SECRET.slice(1) }])
+    expect(createDeps({ store: memoryStore(), intent: INTENT, ...tokens }).agents).toHaveLength(2);
+});

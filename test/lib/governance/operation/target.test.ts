@@ -1,0 +1,208 @@
+/** Two changes of one target: what an apply was judged by holds until it is done. */
+import { expect, test } from "vitest";
+import { events } from "../../../support/client.ts";
+import { HOUR, SECOND } from "../../../support/clock.ts";
+import { core, coreOf, type Core } from "../../../support/core.ts";
+import { restarted } from "../../../support/deps.ts";
+import type { Manifest } from "../../../support/intents.ts";
+import { fails, gate, hangs, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
+
+const BLOCK = { policy: { on_stale: "block" } };
+
+/** Two approved changes of one target. */
+async function two(intent: Manifest = BLOCK) {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, intent });
+  const [first, second] = [await api.bring("approved"), await api.bring("approved")];
+  return { adapter, api, first, second };
+}
+
+/** The same, with the first in the middle of its apply. */
+async function midApply(intent?: Manifest) {
+  const world = await two(intent);
+  const hold = gate();
+  world.adapter.on("apply", () => hold.opened, 1);
+  const running = world.api.act("apply", world.first);
+  while (!world.adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
+  return { ...world, running, finish: hold.open };
+}
+
+/** The same, with an apply of the first of which the host says nothing; it left it as given. */
+async function silent(left: "applied" | "absent", intent?: Manifest) {
+  const world = await two(intent);
+  const { adapter, api, first } = world;
+  adapter.on("apply", () => {
+    adapter.host.set(first, left);
+    throw new Error("no answer within 10 s");
+  });
+  adapter.on("verify", fails("unreachable"));
+  adapter.on("rollback", fails("unreachable"));
+  expect(await api.act("apply", first)).toMatchObject({ status: 502, body: { host: "unknown" } });
+  return world;
+}
+
+const leftOver = (api: Core) => api.deps.store.list("leases", { limit: 9, keysOnly: true });
+const inUse = (change_id: string, other: string) => ({
+  status: 409,
+  body: { code: "operation_in_progress", change_id, conflicts: [other], error: expect.stringContaining(other) },
+});
+const applies = ({ calls }: ScriptedAdapter) => calls.filter((step) => step === "apply").length;
+
+test.each(["here", "in another process"])("a second apply on the target is 409 while one runs, %s", async (where) => {
+  const { adapter, api, first, second, running, finish } = await midApply();
+  const asking = where === "here" ? api : coreOf(await restarted(api.deps, { intent: BLOCK }));
+  expect(await asking.act("apply", second)).toMatchObject(inUse(second, first));
+  const { gates } = await asking.change(second);
+  expect(gates).toContainEqual({
+    gate: "operation",
+    state: "block",
+    message: `an operation on ${first}, which is on the same target, is under way`,
+  });
+  finish();
+  expect((await running).status).toBe(200);
+  expect(await leftOver(api)).toEqual([]);
+  expect((await asking.act("apply", second)).body.code).toBe("target_moved");
+  expect(applies(adapter)).toBe(1);
+});
+
+test("of two applies at one moment one is done, and the other is judged by what the target holds then", async () => {
+  const { api, first, second } = await two();
+  const codes = (await Promise.all([api.act("apply", first), api.act("apply", second)])).map(({ status }) => status);
+  expect(codes.sort()).toEqual([200, 409]);
+  expect(await leftOver(api)).toEqual([]);
+});
+
+test("a rollback on the target waits for it as well, and an apply for a rollback", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter, intent: BLOCK });
+  const [first, second] = [await api.bring("applied"), await api.bring("approved")];
+  const hold = gate();
+  adapter.on("rollback", () => hold.opened, 1);
+  const running = api.act("rollback", first);
+  while (!adapter.calls.includes("rollback")) await new Promise((resolve) => setImmediate(resolve));
+  expect(await api.act("apply", second)).toMatchObject(inUse(second, first));
+  hold.open();
+  expect((await running).status).toBe(200);
+  expect((await api.act("apply", second)).body.code).toBe("target_moved");
+  const third = await api.bring("applied");
+  const fourth = await api.bring("approved");
+  const held = gate();
+  adapter.on("apply", () => held.opened, 1);
+  const before = applies(adapter);
+  const applying = api.act("apply", fourth);
+  while (applies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
+  expect(await api.act("rollback", third)).toMatchObject(inUse(third, fourth));
+  held.open();
+  expect([(await applying).status, (await api.act("rollback", third)).status]).toEqual([200, 200]);
+});
+
+test("other targets and tenants, a dry run and a decision go on meanwhile", async () => {
+  const { api, second, running, finish } = await midApply();
+  for (const over of [{ target: "ui.other" }, { tenant_id: "t2" }])
+    expect(await api.bring("applied", over)).toMatch(/^chg_/);
+  expect((await api.post("apply", { change_id: second, dry_run: 1 })).status).toBe(200);
+  expect((await api.act("revoke", second)).status).toBe(200);
+  finish();
+  expect((await running).status).toBe(200);
+});
+
+test.each([
+  ["is there", "applied", [409, "target_moved"]],
+  ["is not there", "absent", [200, undefined]],
+] as const)("after a crash the next apply on the target settles what was left first: it %s", async (_, left, told) => {
+  const { adapter, api, first, second } = await two();
+  adapter.on("apply", hangs, 1);
+  void api.act("apply", first);
+  while (!adapter.calls.includes("apply")) await new Promise((resolve) => setImmediate(resolve));
+  const next = coreOf(await restarted(api.deps, { intent: BLOCK }));
+  expect(await next.act("apply", second)).toMatchObject(inUse(second, first));
+  adapter.host.set(first, left);
+  next.deps.clock.advance(60 * SECOND);
+  const { status, body } = await next.act("apply", second);
+  expect([status, body.code]).toEqual(told);
+  const settled = left === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
+  expect(events(await next.steps()).slice(4)).toEqual(settled);
+  expect(await leftOver(next)).toEqual([]);
+});
+
+test("while the host is silent of one, nothing is applied over it; once it answers, all goes on", async () => {
+  const { adapter, api, first, second } = await silent("applied");
+  for (let count = 0; count < 2; count++) expect(await api.act("apply", second)).toMatchObject(inUse(second, first));
+  expect((await api.change(second)).gates).toContainEqual(
+    expect.objectContaining({ gate: "operation", state: "block", message: expect.stringContaining("has not said") }),
+  );
+  adapter.calm();
+  expect((await api.act("apply", second)).body.code).toBe("target_moved");
+  expect((await api.change(first)).status).toBe("applied");
+  expect(await leftOver(api)).toEqual([]);
+});
+
+test.each([
+  ["block", "approved", "rolled_back", { stage: "consent", late: true }],
+  ["report", "applied", "applied", { late: true, target_moved: { now: null } }],
+] as const)(
+  "what a rollback passed meanwhile is judged anew when the host answers: on_stale %s",
+  async (on_stale, status, host, detail) => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter, intent: { policy: { on_stale } } });
+    const [first, second] = [await api.bring("applied"), await api.bring("approved")];
+    adapter.on("apply", () => {
+      adapter.host.set(second, "applied");
+      throw new Error("no answer within 10 s");
+    });
+    adapter.on("verify", ({ change_id }) => {
+      if (change_id === second) throw new Error("unreachable");
+    });
+    adapter.on("rollback", ({ change_id }) => {
+      if (change_id === second) throw new Error("unreachable");
+    });
+    expect((await api.act("apply", second)).body.host).toBe("unknown");
+    expect((await api.act("rollback", first)).status).toBe(200);
+    adapter.calm();
+    await api.cycle();
+    expect((await api.change(second)).status).toBe(status);
+    expect(adapter.host.get(second)).toBe(host);
+    expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject(detail);
+    expect(await leftOver(api)).toEqual([]);
+  },
+);
+
+test("a consent that lapsed while the host was silent does not count when it answers", async () => {
+  const { adapter, api, first } = await silent("applied", { policy: { approval_ttl_hours: 1 } });
+  api.deps.clock.advance(HOUR + 1);
+  adapter.calm();
+  await api.cycle();
+  expect(adapter.host.get(first)).toBe("rolled_back");
+  expect((await api.change(first)).resolution).toBe("lapsed");
+  const told = (await api.steps(`?change_id=${first}`)).slice(2);
+  expect(events(told)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
+});
+
+test("without an adapter what an earlier one left is settled first", async () => {
+  const { api, first, second } = await silent("applied");
+  const without = coreOf(await restarted(api.deps, { adapter: undefined }));
+  expect((await without.act("apply", second)).status).toBe(200);
+  expect((await without.change(first)).status).toBe("approved");
+  expect(await leftOver(without)).toEqual([]);
+});
+
+test("revoke settles first what a crash left, as an apply does", async () => {
+  const { adapter, api, first, second } = await two();
+  for (const [change_id, left, told] of [
+    [first, "absent", 200],
+    [second, "applied", 400],
+  ] as const) {
+    adapter.on("apply", hangs, 1);
+    const before = applies(adapter);
+    void api.act("apply", change_id);
+    while (applies(adapter) === before) await new Promise((resolve) => setImmediate(resolve));
+    const next = coreOf(await restarted(api.deps, { intent: BLOCK }));
+    expect(await next.act("revoke", change_id)).toMatchObject({ status: 409, body: { code: "operation_in_progress" } });
+    next.deps.clock.advance(60 * SECOND);
+    adapter.host.set(change_id, left);
+    const { status, body } = await next.act("revoke", change_id);
+    expect(status).toBe(told);
+    if (told === 400) expect(body).toMatchObject({ current_status: "applied", allowed: ["rollback"] });
+    expect(await leftOver(next)).toEqual([]);
+  }
+});

@@ -1,0 +1,12 @@
+import type { CheckpointAnchor } from "../../lib/audit/checkpoint.ts";
+
+/** An anchor that keeps these checkpoints already, and takes more. */
+export function anchorOf(...notes: string[]): CheckpointAnchor & { notes: string[] } {
+  return {
+    notes,
+    keep: async (note) => void notes.push(note),
+    async *kept() {
+      yield notes;
+    },
+  };
+}
