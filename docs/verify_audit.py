@@ -429,8 +429,9 @@ def decision_of(entry, detail):
     other = OTHERS.get(entry["event_type"])
     if other:
         return other, detail.get({"propose": "proposer", "review": "approver"}.get(other, "actor"))
-    emergency = detail.get("emergency") is True
-    return "approve_emergency" if emergency else DECISIONS.get(str(detail.get("decision"))), detail.get("approver")
+    decision = DECISIONS.get(str(detail.get("decision")))
+    urgent = decision == "approve" and detail.get("emergency") is True
+    return "approve_emergency" if urgent else decision, detail.get("approver")
 
 
 def statement_of(entry, detail):

@@ -121,8 +121,9 @@ function decisionOf({ eventType }: Entry, detail: Detail): { decision?: string |
   const other = Object.hasOwn(OTHERS, eventType) ? OTHERS[eventType] : undefined;
   if (other === "propose") return { decision: other, by: detail["proposer"] };
   if (other !== undefined) return { decision: other, by: detail[other === "review" ? "approver" : "actor"] };
-  const decision = detail["emergency"] === true ? "approve_emergency" : DECISIONS[String(detail["decision"])];
-  return { decision, by: detail["approver"] };
+  const decision = DECISIONS[String(detail["decision"])];
+  const isUrgent = decision === "approve" && detail["emergency"] === true;
+  return { decision: isUrgent ? "approve_emergency" : decision, by: detail["approver"] };
 }
 
 /** What had to be signed for this entry; the time alone is taken from what was. */

@@ -83,6 +83,13 @@ export const proof = [
     tests: ["test/local/verify_proofs.test.ts"],
   },
   {
+    name: "an emergency consent may be told as its denial",
+    file: "local/verify/proofs.ts",
+    find: 'decision === "approve" && detail["emergency"] === true',
+    replace: 'detail["emergency"] === true',
+    tests: ["test/local/verify_proofs.test.ts"],
+  },
+  {
     name: "a decision that nobody signed passes a verifier",
     file: "local/verify/proofs.ts",
     find: "if (namedKeys(detail, by).length > 0) return",
