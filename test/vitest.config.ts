@@ -6,11 +6,11 @@ import { makeRunFolder } from "./support/folders.ts";
 import { ProjectTimes } from "./support/project_times.ts";
 import { Watchdog } from "./support/watchdog.ts";
 
-const IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
+const IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
-const LONG_IN_A_BROWSER = "test/ui/{audit,away,dev,everybody,load,mistakes}.test.ts";
+const LONG_IN_A_BROWSER = "test/ui/{audit,away,dev,emergency,everybody,load,mistakes,protected}.test.ts";
 /** These have both lengths. */
-const BOTH_IN_A_BROWSER = "test/ui/{decisions,pages}.test.ts";
+const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
   "test/{bundles,docs/code,lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";

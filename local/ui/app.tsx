@@ -4,18 +4,19 @@ import { arrive } from "./core/hooks.tsx";
 import { lazy } from "./core/lazy.tsx";
 import { href, type Route, useRoute } from "./core/router.tsx";
 import { ChangePage } from "./pages/change.tsx";
-import { ChangesPage } from "./pages/changes.tsx";
 import { InboxPage } from "./pages/inbox.tsx";
 import { PageHead } from "./parts/panel.tsx";
 import { YouDialog } from "./parts/you.tsx";
 import { Shell } from "./shell.tsx";
 
-/** Decisions are made on the first three pages; the code of the others comes when they are opened. */
+/** Decisions are made on the inbox and on a change's page; the code of the others comes when they are opened. */
 const AuditLogPage = lazy(() => import("./pages/audit.tsx").then((page) => page.AuditLogPage));
+const ChangesPage = lazy(() => import("./pages/changes.tsx").then((page) => page.ChangesPage));
 const ChatPage = lazy(() => import("./pages/chat.tsx").then((page) => page.ChatPage));
 const KpisPage = lazy(() => import("./pages/kpis.tsx").then((page) => page.KpisPage));
 const ProposePage = lazy(() => import("./pages/propose.tsx").then((page) => page.ProposePage));
 const SystemPage = lazy(() => import("./pages/system.tsx").then((page) => page.SystemPage));
+const YouPage = lazy(() => import("./pages/you.tsx").then((page) => page.YouPage));
 const TasksPage = lazy(() => import("./pages/tasks.tsx").then((page) => page.TasksPage));
 
 /** The console. */
@@ -58,6 +59,8 @@ function Page({ route, onYou }: { route: Route; onYou: () => void }) {
       return <ChatPage />;
     case "system":
       return <SystemPage />;
+    case "you":
+      return <YouPage onYou={onYou} />;
     default:
       return (
         <>

@@ -2,17 +2,22 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { dateTime } from "./core/format.ts";
-import { useValue } from "./core/hooks.tsx";
+import { useNow, useValue } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
+import { lazy } from "./core/lazy.tsx";
 import { type Freshness, freshness, POLL_MS } from "./core/live.ts";
 import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
-import { useIntent, useServiceState } from "./core/shared.ts";
+import { useIntent, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
+import { frozenBy, inForce } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { Given } from "./parts/text.tsx";
+import { Given, Sentence } from "./parts/text.tsx";
+
+const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
+const ActDialog = lazy(() => import("./parts/freeze.tsx").then((part) => part.ActDialog));
 
 /** A page by its place in the address. */
 export const PAGES: readonly (readonly [string, string])[] = [
@@ -34,6 +39,8 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   useKeyboard({ help: () => setOpen("help"), find: () => setOpen("find") });
   useEffect(() => setMenu(false), [route]);
   const close = () => setOpen(undefined);
+  const { data: me } = useWhoami();
+  const closed = me !== undefined && !me.may.includes("read");
   return (
     <>
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
@@ -85,7 +92,14 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
       </header>
       <main id="page">
         <Upgraded />
-        {children}
+        {closed ? (
+          <Gate />
+        ) : (
+          <>
+            <Frozen />
+            {children}
+          </>
+        )}
       </main>
       {open === "help" && <HelpDialog onClose={close} />}
       {open === "find" && (
@@ -113,6 +127,31 @@ function Upgraded() {
   );
 }
 
+/** Says on every page that nothing is applied now, and lets whoever may lift that. */
+function Frozen() {
+  const { data } = useServiceState();
+  const [lifting, setLifting] = useState(false);
+  const freeze = inForce(data?.freeze, useNow());
+  return (
+    <>
+      {freeze && (
+        <Notice tone="warn">
+          <p>
+            <Sentence parts={frozenBy(freeze)} />
+          </p>
+          <p>
+            Nothing is applied meanwhile; a rollback always is.{" "}
+            <button type="button" class="link" onClick={() => setLifting(true)}>
+              Lift the freeze…
+            </button>
+          </p>
+        </Notice>
+      )}
+      {lifting && <ActDialog act="unfreeze" onClose={() => setLifting(false)} />}
+    </>
+  );
+}
+
 const Logo = () => (
   <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
     <rect width="32" height="32" rx="7" />
@@ -134,6 +173,12 @@ function Waiting() {
 
 function You({ onYou }: { onYou: () => void }) {
   const name = useValue(personName);
+  const { data: me } = useWhoami();
+  const named = me?.authenticated === "proxy" ? me.name : null;
+  // Under another name than the proxy's nothing would be taken.
+  useEffect(() => {
+    if (named !== null) personName.set(named);
+  }, [named, name]);
   return (
     <button type="button" class="you" onClick={onYou}>
       <small class="quiet">You</small>

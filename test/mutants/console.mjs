@@ -10,6 +10,8 @@ const walk = {
   only: "checked in the browser",
 };
 const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.test.ts"] };
+const sending = { ...dialog, file: "local/ui/pages/change/use_decision.tsx" };
+const CONSENT = ["test/ui/consent.test.ts"];
 
 export const console = [
   {
@@ -51,8 +53,8 @@ export const console = [
   {
     ...offers,
     name: "the console offers proposers their own change to approve",
-    find: "return own && policy?.self_approval === false ?",
-    replace: "return false ?",
+    find: "if (own && policy?.self_approval === false) return",
+    replace: "if (false) return",
   },
   {
     ...offers,
@@ -61,14 +63,14 @@ export const console = [
     replace: "return true ? null :",
   },
   {
-    ...dialog,
+    ...sending,
     name: "the dialog decides on another revision than it shows",
     find: "{ revision: change.revision, key: key(fields) }",
     replace: "{ key: key(fields) }",
     only: "stopped by the service",
   },
   {
-    ...dialog,
+    ...sending,
     name: "a decision that is sent again is made again",
     find: "{ revision: change.revision, key: key(fields) }",
     replace: "{ revision: change.revision, key: String(Math.random()) }",
@@ -80,5 +82,29 @@ export const console = [
     find: "{changed.now ? (\n            <button",
     replace: "{false ? (\n            <button",
     only: "nothing is swapped",
+  },
+  {
+    file: "local/ui/domain/statement.ts",
+    tests: CONSENT,
+    name: "the console has content signed that is not what its digest says",
+    find: "canCheck() && hexOf(await sha256(canonicalContent(change))) !== digest",
+    replace: "false",
+    only: "content that is not what its digest says",
+  },
+  {
+    file: "local/ui/domain/passkeys.ts",
+    tests: CONSENT,
+    name: "the console does not ask that the person is verified",
+    find: 'userVerification: "required",\n    timeout',
+    replace: 'userVerification: "discouraged",\n    timeout',
+    only: "who is not recognised",
+  },
+  {
+    file: "local/ui/core/live.ts",
+    tests: ["test/ui/protected.test.ts"],
+    name: "the event stream of the console carries no token",
+    find: 'headers = { accept: "text/event-stream", ...tokens() }',
+    replace: 'headers = { accept: "text/event-stream" }',
+    only: "the read token",
   },
 ];

@@ -103,7 +103,7 @@ async function openWindow(
   await context.exposeBinding("reportFault", (_source, fault: string) => void faults.push(fault));
   await context.addInitScript(
     ([given, secret]) => {
-      if (given) sessionStorage.setItem("countersign.name", given);
+      if (given) localStorage.setItem("countersign.name", given);
       if (secret) sessionStorage.setItem("countersign.token", secret);
       const report = (globalThis as unknown as { reportFault: (fault: string) => void }).reportFault;
       addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>

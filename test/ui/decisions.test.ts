@@ -38,7 +38,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await ana.getByRole("button", { name: "You Say who you are" }).click();
       await ana.getByLabel("Your name").fill("ana");
       await ana.getByLabel("Admin token").fill(TOKEN);
-      await button(ana, "Keep for this tab").click();
+      await button(ana, "Keep").click();
       const bo = await open({ name: "bo", token: TOKEN });
       await visit(bo, service.url, "");
       await freshness(bo, "Live").waitFor();

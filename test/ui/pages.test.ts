@@ -256,19 +256,6 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("link", { name: "you asks to set crm.followup for tenant t1" }).waitFor();
   });
 
-  inLong(test)("where reads are protected, the token that is given opens them", async () => {
-    const closed = await startService({ env: { SVC_PROTECT_READS: "1" } });
-    await closed.propose();
-    const page = await open();
-    await visit(page, closed.url, "");
-    await page.getByText("Give the token under “You” and try again.").first().waitFor();
-    await page.getByRole("button", { name: "You Say who you are" }).click();
-    await page.getByLabel("Your name").fill("ana");
-    await page.getByLabel("Admin token").fill(TOKEN);
-    await button(page, "Keep for this tab").click();
-    await page.getByText("pat asks to set limits.uploads for tenant t1").first().waitFor();
-  });
-
   inLong(test)("an unknown change and an unknown page lead on", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes/chg_nothing");

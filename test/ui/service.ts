@@ -48,15 +48,22 @@ const PRODUCT = ["--product-intent=intent.json", "--product-config=config.json"]
 /** How a service is started: anew, or where another one stopped; without an intent; with further options. */
 export interface Start {
   before?: Service;
+  intent?: object;
   runtime?: "on" | "off";
   args?: readonly string[];
   env?: Record<string, string>;
 }
 
 /** Starts a service; `before` is one that has ended, whose folder and port are taken over. */
-export async function startService({ before, runtime = "on", args = [], env = {} }: Start = {}): Promise<Service> {
+export async function startService({
+  before,
+  intent = INTENT,
+  runtime = "on",
+  args = [],
+  env = {},
+}: Start = {}): Promise<Service> {
   const folder = before?.folder ?? temporaryFolder();
-  writeFileSync(join(folder, "intent.json"), JSON.stringify(INTENT));
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(intent));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
   const product = runtime === "on" ? PRODUCT : [];
   const options = [...product, "--cycle-interval=0", ...port, ...args];

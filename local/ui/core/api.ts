@@ -1,5 +1,6 @@
 /** Speaks to the service: its public JSON API and nothing else. */
-import { adminToken } from "./session.ts";
+import type { Whoami } from "./api_types.ts";
+import { adminToken, readToken } from "./session.ts";
 import { value } from "./value.ts";
 
 /** What the service says when it refuses. */
@@ -26,6 +27,17 @@ export class Unreachable extends Error {
 
 /** Whether the service answered last, and when (milliseconds). */
 export const contact = value<{ reached: boolean; at: number }>({ reached: true, at: Date.now() });
+
+/** How far the service's clock is before this one, in milliseconds, as its last answer said. */
+let ahead = 0;
+
+/** The time at the service, as far as it is known here. */
+export const serviceTime = (): number => Date.now() + ahead;
+
+/** What could not be done here, in words for whoever wanted it; nothing was sent. */
+export class NotDone extends Error {
+  override readonly name = "NotDone";
+}
 
 const READ_MS = 20_000;
 /** An apply may ask the host product four times, ten seconds each. */
@@ -90,6 +102,21 @@ function sendable(token: string): string {
 
 const fitsHeader = (token: string): boolean => /^[\x20-\x7e]+$/.test(token);
 
+/** The headers of a request with the tokens that were given: reads may be protected too. */
+export const tokens = (): Record<string, string> => ({
+  ...(fitsHeader(adminToken.get()) && { "x-svc-admin-token": adminToken.get() }),
+  ...(fitsHeader(readToken.get()) && { "x-svc-read-token": readToken.get() }),
+});
+
+/** Whether whoever sends these headers, and no token beside them, may read. */
+export async function opensReads(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
+  if (!Object.values(headers).every(fitsHeader)) return false;
+  const init = { cache: "no-store", credentials: "same-origin", headers, signal: within(READ_MS, signal) } as const;
+  const response = await fetch(address("api/whoami"), init).catch(() => undefined);
+  if (!response?.ok) return response?.status === 404;
+  return ((await response.json()) as Whoami).may.includes("read");
+}
+
 /** The form of a request. */
 export function formOf(fields: Fields): URLSearchParams {
   const form = new URLSearchParams();
@@ -111,9 +138,7 @@ export const isRuntimeOff = (error: unknown): boolean =>
   error instanceof Refused && error.refusal.code === "product_runtime_disabled";
 
 async function request(url: string, init: RequestInit): Promise<Response> {
-  const headers = new Headers(init.headers);
-  // Reads may be protected too.
-  if (fitsHeader(adminToken.get())) headers.set("x-svc-admin-token", adminToken.get());
+  const headers = new Headers({ ...tokens(), ...Object.fromEntries(new Headers(init.headers)) });
   let response: Response;
   try {
     response = await fetch(url, { cache: "no-store", credentials: "same-origin", ...init, headers });
@@ -126,6 +151,8 @@ async function request(url: string, init: RequestInit): Promise<Response> {
     );
   }
   contact.set({ reached: true, at: Date.now() });
+  const told = Date.parse(response.headers.get("date") ?? "");
+  if (!Number.isNaN(told)) ahead = told - Date.now();
   if (response.ok) return response;
   throw new Refused(await refusalOf(response));
 }

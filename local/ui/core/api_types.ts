@@ -7,6 +7,7 @@ import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../l
 import type { driftSchema } from "../../../lib/governance/drift.ts";
 import type { Intent } from "../../../lib/governance/rules/intent.ts";
 import type { intentSummary } from "../../../lib/pulse/intent_view.ts";
+import type { Whoami } from "../../../lib/governance/whoami.ts";
 import type { identitySchema } from "../../../lib/governance/runtime.ts";
 import type { approvals, changeDetail, ChangePage } from "../../../lib/pulse/change_views.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
@@ -39,13 +40,17 @@ export type {
   Phase,
   Recalled,
   Task,
+  Whoami,
 };
 
 /** The rules of the intent. */
-export type Policy = Intent["policy"];
+export type Policy = Omit<Intent["policy"], "signing">;
 
 /** The intent in force; its rules and KPIs where the service shows them. */
 export type IntentView = z.infer<typeof intentSummary> & { policy?: Policy; kpis?: Intent["kpis"] };
+/** What people sign with, by name as names are compared. */
+export type ShownKeys = IntentView["keys"];
+export type ShownKey = ShownKeys[string][number];
 export type Identity = z.infer<typeof identitySchema>;
 
 /** One change with all that belongs to it. */

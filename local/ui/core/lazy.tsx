@@ -3,19 +3,21 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { onReturn } from "./live.ts";
 
-/** Makes a page of a module that is loaded on demand. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+/** Makes a page, or a part of one, of a module that is loaded on demand; `ahead` loads it before it is shown. */
+export function lazy<P extends object>(
+  load: () => Promise<ComponentType<P>>,
+): ComponentType<P> & { ahead: () => Promise<void> } {
   let loaded: ComponentType<P> | undefined;
-  return function Lazy(props: P) {
+  const ahead = async () => void (loaded ??= await load());
+  return Object.assign(Lazy, { ahead });
+
+  function Lazy(props: P) {
     const [failed, setFailed] = useState(false);
     const [, draw] = useState({});
     useEffect(() => {
       if (loaded) return;
-      load().then(
-        (page) => {
-          loaded = page;
-          draw({});
-        },
+      ahead().then(
+        () => draw({}),
         () => setFailed(true),
       );
     }, []);
@@ -36,5 +38,5 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
         Loading…
       </p>
     );
-  };
+  }
 }

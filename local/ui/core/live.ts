@@ -1,7 +1,8 @@
 /** Keeps what is shown fresh: server-sent events, or, where they do not get through, asking every few seconds. */
 import type { AuditEntry, GrowthRow } from "./api_types.ts";
-import { address, contact } from "./api.ts";
-import { adminToken } from "./session.ts";
+import { address, contact, tokens } from "./api.ts";
+import { readEvents } from "./event_stream.ts";
+import { adminToken, readToken } from "./session.ts";
 import { value } from "./value.ts";
 
 /** Something that happened at the service; `null` when anything may have. */
@@ -26,10 +27,11 @@ const RETRY_MS = 2_000;
 const NO_STREAM_MS = 10_000;
 const REFUSED_STREAM_MS = 60_000;
 
-const TYPES = ["audit", "growth", "tick"] as const;
+const TYPES: readonly string[] = ["audit", "growth", "tick"];
 const listeners = new Set<(news: News) => void>();
 
-let stream: EventSource | undefined;
+/** A stream on its way, or open. */
+let stream: { gone: AbortController; isOpen: boolean } | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let notBefore = 0;
 
@@ -58,7 +60,12 @@ export function startLive(): void {
     fallBack();
   });
   // With a token what was refused may be read.
-  adminToken.subscribe(() => tell(null));
+  for (const token of [adminToken, readToken])
+    token.subscribe(() => {
+      notBefore = 0;
+      tell(null);
+      if (!document.hidden && !stream?.isOpen) open();
+    });
   if (!document.hidden) begin();
 }
 
@@ -69,37 +76,47 @@ function begin(): void {
 
 function rest(): void {
   clearTimeout(timer);
-  stream?.close();
+  stream?.gone.abort();
   stream = undefined;
 }
 
 function open(): void {
-  if (stream || Date.now() < notBefore || typeof EventSource === "undefined") return;
-  let openedAt: number | undefined;
-  const opening = new EventSource(address("api/events"));
+  if (stream || Date.now() < notBefore) return;
+  const opening = { gone: new AbortController(), isOpen: false };
   stream = opening;
-  opening.onopen = () => {
+  void listen(opening).then((left) => {
+    if (stream !== opening) return;
+    if (left > 0) notBefore = Date.now() + left;
+    fallBack();
+  });
+}
+
+/** Listens until the stream ends, and tells for how long another one is not worth trying. */
+async function listen(opening: NonNullable<typeof stream>): Promise<number> {
+  const { signal } = opening.gone;
+  let openedAt: number | undefined;
+  try {
+    const headers = { accept: "text/event-stream", ...tokens() };
+    const response = await fetch(address("api/events"), { cache: "no-store", headers, signal });
+    if (!response.ok) return REFUSED_STREAM_MS;
     openedAt = Date.now();
+    opening.isOpen = true;
     clearTimeout(timer);
     become("live");
     tell(null);
-  };
-  opening.onerror = () => {
-    const refused = opening.readyState === EventSource.CLOSED;
-    // A proxy that cuts each stream at once would otherwise be asked without a pause.
-    if (openedAt === undefined || Date.now() - openedAt < NO_STREAM_MS)
-      notBefore = Date.now() + (refused ? REFUSED_STREAM_MS : NO_STREAM_MS);
-    fallBack();
-  };
-  for (const type of TYPES)
-    opening.addEventListener(type, ({ data }: MessageEvent<string>) =>
-      tell({ type, data: JSON.parse(data) as never } as News),
-    );
+    await readEvents(response, (type, data) => {
+      if (TYPES.includes(type)) tell({ type, data: JSON.parse(data) } as News);
+    });
+  } catch {
+    // It could not be reached, or was cut.
+  }
+  // A proxy that cuts each stream at once would otherwise be asked without a pause.
+  return openedAt === undefined || Date.now() - openedAt < NO_STREAM_MS ? NO_STREAM_MS : 0;
 }
 
 /** The stream is gone: ask at once, then every few seconds, and try to open it again. */
 function fallBack(): void {
-  stream?.close();
+  stream?.gone.abort();
   stream = undefined;
   if (!document.hidden) void ask();
 }
@@ -120,7 +137,7 @@ async function ask(): Promise<void> {
   if (reached && freshness.get().mode === "offline") notBefore = 0;
   contact.set({ reached, at: Date.now() });
   if (reached) {
-    if (!stream || stream.readyState !== EventSource.OPEN) become("polling");
+    if (!stream?.isOpen) become("polling");
     tell(null);
     open();
   } else become("offline");

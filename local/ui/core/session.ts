@@ -1,4 +1,4 @@
-/** Who sits at this window: name and token for as long as the tab lives, the look for as long as the browser does. */
+/** Who sits at this window: the token for as long as the tab lives, name and look for as long as the browser does. */
 import { type Value, value } from "./value.ts";
 
 /** Storage may be switched off; the console then forgets instead of failing. */
@@ -26,10 +26,13 @@ const ofTab = (key: string): Value<string> => kept(() => sessionStorage, `counte
 const ofBrowser = (key: string, initial = ""): Value<string> => kept(() => localStorage, `countersign.${key}`, initial);
 
 /** The name under which decisions are made; empty until it is given. */
-export const personName = ofTab("name");
+export const personName = ofBrowser("name");
 
 /** The admin token, sent as `X-Svc-Admin-Token`; empty until it is given. */
 export const adminToken = ofTab("token");
+
+/** A token that opens reads and nothing else, sent as `X-Svc-Read-Token`; empty until it is given. */
+export const readToken = ofTab("read_token");
 
 /** `light`, `dark`, or empty: as the system has it. */
 export const theme = ofBrowser("theme");

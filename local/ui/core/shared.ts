@@ -1,5 +1,5 @@
 /** What the frame and several pages read alike. */
-import type { IntentView, State } from "./api_types.ts";
+import type { IntentView, State, Whoami } from "./api_types.ts";
 import { get } from "./api.ts";
 import { type Resource, useResource } from "./resource.tsx";
 
@@ -12,3 +12,7 @@ export const useIntent = (): Resource<IntentView> =>
   useResource("intent", (signal) => get<IntentView>("api/product/intent", {}, signal), {
     concerns: (news) => news === null,
   });
+
+/** Who the service takes the reader for. */
+export const useWhoami = (): Resource<Whoami> =>
+  useResource("whoami", (signal) => get<Whoami>("api/whoami", {}, signal), { concerns: (news) => news === null });

@@ -2,7 +2,8 @@
 import { address, type Fields } from "../core/api.ts";
 
 /** Text as one word of a POSIX shell. */
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A form sent with curl. The token is named by its variable and never written out. */
 export function curlPost(

@@ -7,13 +7,12 @@ import type {
   Drift,
   IntentView,
   Outcome,
-  Policy,
   State,
 } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { counted, figure } from "../core/format.ts";
 import { detailsOf } from "./details.ts";
-import { mayApprove } from "./offers.ts";
+import { mayApprove, type Rules } from "./offers.ts";
 import { titled } from "./statuses.ts";
 
 /** Rows that are shown; the rest is behind a link. */
@@ -34,6 +33,8 @@ export interface Concern {
 export interface Inbox {
   waiting: ChangeDetail[];
   approved: ChangeDetail[];
+  /** Their emergency consents wait for review. */
+  reviews: ChangeDetail[];
   /** There is more than is shown. */
   more: boolean;
   outcomes: { outcome: Outcome; change: ChangeDetail }[];
@@ -55,16 +56,20 @@ export async function readInbox(signal: AbortSignal): Promise<Inbox> {
   ]);
   const open = found.outcomes.filter((outcome) => outcome.state === "open");
   const measured = open.slice(0, OUTCOMES_SHOWN);
+  const due = (approvals.review_due ?? []).slice(0, SHOWN);
+  const live = [...approvals.pending, ...approvals.approved];
   const details = await detailsOf(
-    [...approvals.pending, ...approvals.approved, ...measured].map(({ change_id }) => change_id),
+    [...live, ...due, ...measured].map(({ change_id }) => change_id),
     signal,
   );
-  const live = details.slice(0, details.length - measured.length);
+  const waits = details.slice(0, live.length);
+  const rest = details.slice(live.length);
   return {
-    waiting: live.filter(({ status }) => status === "pending_consent"),
-    approved: live.filter(({ status }) => status === "approved"),
+    waiting: waits.filter(({ status }) => status === "pending_consent"),
+    approved: waits.filter(({ status }) => status === "approved"),
+    reviews: rest.slice(0, due.length),
     more: approvals.next !== null,
-    outcomes: measured.map((outcome, index) => ({ outcome, change: details[live.length + index]! })),
+    outcomes: measured.map((outcome, index) => ({ outcome, change: rest[due.length + index]! })),
     outcomesOpen: open.length,
     concerns: [
       ...serviceConcerns(state, intent, map),
@@ -79,10 +84,10 @@ export async function readInbox(signal: AbortSignal): Promise<Inbox> {
 export function splitByName(
   waiting: readonly ChangeDetail[],
   name: string,
-  policy: Policy | undefined,
+  rules: Rules,
 ): { mine: ChangeDetail[]; others: ChangeDetail[] } {
   if (name === "") return { mine: [...waiting], others: [] };
-  const mine = waiting.filter((change) => mayApprove(change, name, policy));
+  const mine = waiting.filter((change) => mayApprove(change, name, rules));
   return { mine, others: waiting.filter((change) => !mine.includes(change)) };
 }
 
@@ -96,21 +101,6 @@ function serviceConcerns(state: State | undefined, intent: IntentView, map: Capa
       detail: "No change is taken until it is mended.",
       page: "audit",
     });
-  if (overdue("review_due") > 0)
-    concerns.push({
-      tone: "warn",
-      title: `${counted(overdue("review_due"), "emergency consent waits", "emergency consents wait")} for review`,
-      detail: "Their changes name what was done and why.",
-    });
-  if (state?.freeze) {
-    const { actor, note, until } = state.freeze;
-    concerns.push({
-      tone: "warn",
-      title: `${actor} froze the service ${until === null ? "until it is lifted" : `until ${until}`}`,
-      detail: note === "" ? "Nothing is applied meanwhile; a rollback always is." : note,
-      page: "system",
-    });
-  }
   if (intent.adapter?.status === "failing")
     concerns.push({
       tone: "bad",

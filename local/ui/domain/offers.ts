@@ -1,64 +1,93 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
 import { matchesPattern, sameName as asCompared } from "../../../lib/governance/rules/names.ts";
-import type { Action, ChangeDetail, Policy, Status } from "../core/api_types.ts";
+import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
 import { counted } from "../core/format.ts";
+import { type Deed, DEEDS } from "./deeds.ts";
+import { keysOf } from "./keys.ts";
 
 /** One thing to do; `refused` says why it cannot be done now. */
 export interface Offer {
-  action: Action;
+  deed: Deed;
   label: string;
   refused: string | null;
 }
 
-export const ACTION_LABEL: Readonly<Record<Action, string>> = {
-  approve: "Approve",
-  deny: "Deny",
-  apply: "Apply",
-  rollback: "Roll back",
-  withdraw: "Withdraw",
-  revoke: "Take consent back",
-};
+/** What the intent says of who may do what. */
+export interface Rules {
+  policy?: Policy | undefined;
+  keys?: ShownKeys | undefined;
+}
 
 const ORDER: readonly Action[] = ["approve", "apply", "rollback", "deny", "withdraw", "revoke"];
 
 /** Whether two names are the same to the service. */
 export const sameName = (a: string | null, b: string): boolean => a !== null && asCompared(a) === asCompared(b);
 
-/** Everything that can be asked of a change, in the order of its life. */
-export function offersOf(change: ChangeDetail, name: string, policy: Policy | undefined): Offer[] {
-  return ORDER.map((action) => ({
-    action,
-    label: ACTION_LABEL[action],
+/** Everything that can be asked of a change, in the order of its life; what is for an emergency, only when there is one. */
+export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offer[] {
+  const ordinary = ORDER.map((action) => ({
+    deed: action,
+    label: DEEDS[action].label,
     refused: change.allowed_actions.includes(action)
-      ? refusedHere(action, change, name, policy)
+      ? refusedHere(action, change, name, rules)
       : refusedByStatus(action, change.status, change),
   }));
+  return [...ordinary, ...emergencyOffers(change, name, rules)];
 }
 
 /** Whether this person could move a pending change on. */
-export const mayApprove = (change: ChangeDetail, name: string, policy: Policy | undefined): boolean =>
-  change.allowed_actions.includes("approve") && refusedHere("approve", change, name, policy) === null;
+export const mayApprove = (change: ChangeDetail, name: string, rules: Rules): boolean =>
+  change.allowed_actions.includes("approve") && refusedHere("approve", change, name, rules) === null;
 
-function refusedHere(action: Action, change: ChangeDetail, name: string, policy: Policy | undefined): string | null {
+/** Whether an emergency consent waits for its review. */
+export const isReviewDue = ({ review, status }: Pick<ChangeDetail, "review" | "status">): boolean =>
+  review !== undefined && review.verdict === null && status !== "denied";
+
+function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offer[] {
+  const offer = (deed: Deed, refused: string | null): Offer => ({ deed, label: DEEDS[deed].label, refused });
+  const { policy } = rules;
+  const own = name !== "" && sameName(change.proposer, name) && policy?.self_approval === false;
+  const consented = change.approvals.some(({ emergency, approver }) => emergency && sameName(approver, name));
+  if (isReviewDue(change)) {
+    const hadPart = own || consented;
+    const refused = hadPart
+      ? "You had a part in this change, and somebody else reviews it."
+      : isOutsider(change, name, policy)
+        ? "You are not among the intent's approvers."
+        : unsignable(name, rules);
+    return [offer("accept_emergency", refused), offer("reject_emergency", refused)];
+  }
+  const open = change.status === "pending_consent" || (change.status === "approved" && change.review === undefined);
+  if (!open || !mayInEmergency(name, rules)) return [];
+  const refused = consented
+    ? "You have approved this emergency already."
+    : own
+      ? "You proposed it, and the intent forbids self-approval."
+      : unsignable(name, rules);
+  return [offer("approve_emergency", refused)];
+}
+
+function refusedHere(action: Action, change: ChangeDetail, name: string, rules: Rules): string | null {
+  const { policy } = rules;
   const named = name !== "";
-  const approvers = policy?.approvers;
-  const outsider =
-    named && approvers !== undefined && !approvers.some((one) => sameName(one, name)) && !owns(change, name, policy);
+  const outsider = isOutsider(change, name, policy);
   const own = named && sameName(change.proposer, name);
   switch (action) {
     case "approve":
-      if (named && hasApproved(change, name))
+      if (named && change.approvals.some(({ approver, emergency }) => !emergency && sameName(approver, name)))
         return `You have approved it; it has ${change.approvals.length} of ${counted(change.required_approvers, "consent")}.`;
       if (outsider) return "You are not among the intent's approvers.";
-      return own && policy?.self_approval === false ? "You proposed it, and the intent forbids self-approval." : null;
+      if (own && policy?.self_approval === false) return "You proposed it, and the intent forbids self-approval.";
+      return unsignable(name, rules);
     case "deny":
-      return outsider ? "You are not among the intent's approvers." : null;
+      return outsider ? "You are not among the intent's approvers." : unsignable(name, rules);
     case "withdraw":
       return named && change.proposer !== null && !own
         ? `Only ${change.proposer}, who proposed it, may withdraw it.`
         : null;
     case "revoke":
-      return named && !hasApproved(change, name) ? "You have not approved it." : null;
+      if (named && !hasApproved(change, name) && !isClosable(change, name, rules)) return "You have not approved it.";
+      return unsignable(name, rules);
     case "apply":
     case "rollback": {
       const blocking = change.gates.filter(
@@ -68,6 +97,31 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, policy:
     }
   }
 }
+
+/** Whether it is approved, and nobody who approved it can decide today: then whoever may decide closes it. */
+const isClosable = (change: ChangeDetail, name: string, rules: Rules): boolean =>
+  change.status === "approved" &&
+  !isOutsider(change, name, rules.policy) &&
+  change.approvals.every(
+    ({ approver, emergency }) =>
+      unsignable(approver, rules) !== null ||
+      (isOutsider(change, approver, rules.policy) && !(emergency && mayInEmergency(approver, rules))),
+  );
+
+const mayInEmergency = (name: string, { policy }: Rules): boolean =>
+  policy?.break_glass?.approvers.some((one) => sameName(one, name)) ?? false;
+
+/** Why a consent of this person could not count: it would have to be signed, and they have nothing to sign with. */
+const unsignable = (name: string, { policy, keys }: Rules): string | null =>
+  name !== "" && policy?.signed_only && keysOf(name, keys).length === 0
+    ? "Only signed decisions count here, and the intent lists no key of yours."
+    : null;
+
+const isOutsider = (change: ChangeDetail, name: string, policy: Policy | undefined): boolean =>
+  name !== "" &&
+  policy?.approvers !== undefined &&
+  !policy.approvers.some((one) => sameName(one, name)) &&
+  !owns(change, name, policy);
 
 const hasApproved = (change: ChangeDetail, name: string): boolean =>
   change.approvals.some(({ approver }) => sameName(approver, name));

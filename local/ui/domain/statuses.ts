@@ -34,6 +34,9 @@ export function statusMark({ status, resolution }: Pick<Change, "status" | "reso
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
 }
 
+/** An emergency consent waits for its review. */
+export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };
+
 /** The mark of a status alone. */
 export const markOf = (status: Status): Mark => STATUS[status];
 

@@ -8,6 +8,8 @@ export interface Step {
   id: number;
   at: string;
   what: Part[];
+  /** How it is known whose doing it was, where that was proven. */
+  proven: Part[];
   note: string;
   shape: Shape;
   tone: Tone;
@@ -42,6 +44,7 @@ function stepOf(entry: AuditEntry): Step {
     id: entry.id,
     at: entry.timestamp,
     what,
+    proven: provenBy(facts),
     note,
     shape,
     tone,
@@ -115,6 +118,16 @@ function consentStep(facts: Facts, step: (what: Part[], shape: Shape, tone: Tone
     default:
       return step(["A decision was recorded"], "dash", "quiet", note);
   }
+}
+
+/** A signature proves whose key it was, and that they were there; not what they understood. */
+function provenBy(facts: Facts): Part[] {
+  const who = textOf(facts["approver"]) || textOf(facts["proposer"]) || textOf(facts["actor"]);
+  if (facts["authenticated"] === "signature")
+    return ["Given with ", { given: who }, "’s key, their presence verified."];
+  if (facts["authenticated"] === "signature_unattended")
+    return ["Signed unattended, by a key of ", { given: who }, " that signs by itself: nobody need have been there."];
+  return [];
 }
 
 /** Entries of older versions name who asked only where the service vouches for it. */

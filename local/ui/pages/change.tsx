@@ -1,29 +1,37 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useState } from "preact/hooks";
-import type { Action, ChangeDetail } from "../core/api_types.ts";
+import type { ChangeDetail } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
+import { lazy } from "../core/lazy.tsx";
 import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
-import { ACTION_LABEL, offersOf } from "../domain/offers.ts";
+import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
+import { keysOf } from "../domain/keys.ts";
+import { isReviewDue, offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
-import { statusMark } from "../domain/statuses.ts";
+import { REVIEW_DUE, statusMark } from "../domain/statuses.ts";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
 import { AuditSlice } from "./change/audit_slice.tsx";
-import { DecideDialog, type Decided, fieldsOf } from "./change/decide.tsx";
 import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
 import { Expectation } from "./change/expectation.tsx";
+import type { Decided } from "./change/use_decision.tsx";
 import { BlastRadius, Raw, Timeline, WhatChanges } from "./change/sections.tsx";
 
-const KEYS: readonly (readonly [string, Action])[] = [
+/** Loaded behind the page, so that it is there when it is wanted. */
+const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
+/** Only those who have passkeys need it. */
+const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
+
+const KEYS: readonly (readonly [string, Deed])[] = [
   ["a", "approve"],
   ["d", "deny"],
   ["p", "apply"],
@@ -65,19 +73,20 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const { data: intent } = useIntent();
   const name = useValue(personName);
   const now = useNow();
-  const [deciding, setDeciding] = useState<{ action: Action; change: ChangeDetail } | undefined>();
+  const [deciding, setDeciding] = useState<{ deed: Deed; change: ChangeDetail } | undefined>();
   const [decided, setDecided] = useState<Decided | undefined>();
   const [refusals, setRefusals] = useState<Refusals>({});
-  const decide = (action: Action) => {
+  useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
+  const decide = (deed: Deed) => {
     setDecided(undefined);
-    setDeciding({ action, change });
+    setDeciding({ deed, change });
   };
-  const offers = offersOf(change, name, intent?.policy);
+  const rules = { policy: intent?.policy, keys: intent?.keys };
+  const offers = offersOf(change, name, rules);
+  const isOpen = (deed: Deed) => offers.some((offer) => offer.deed === deed && offer.refused === null);
   usePageKeys(
-    KEYS.flatMap(([key, action]) =>
-      offers.some((offer) => offer.action === action && offer.refused === null)
-        ? [{ key, label: `${ACTION_LABEL[action]} this change`, run: () => decide(action) }]
-        : [],
+    KEYS.flatMap(([key, deed]) =>
+      isOpen(deed) ? [{ key, label: `${DEEDS[deed].label} this change`, run: () => decide(deed) }] : [],
     ),
   );
   // The button that was pressed is gone when the change has moved on.
@@ -88,12 +97,20 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     setDeciding(undefined);
     void reload();
   };
+  const done = (what: Decided) => {
+    setDecided(what);
+    setRefusals({});
+    close();
+  };
+  const refused = (deed: Deed) => (message: string) => setRefusals({ ...refusals, [deed]: message });
+  const hasPasskey = keysOf(name, intent?.keys).some(({ type }) => type === "webauthn");
   const expiry = expiryOf(change, intent?.policy, now);
   return (
     <article class="change">
       <header class="page-head change-head">
         <p class="row-meta">
           <Mark of={statusMark(change)} />
+          {isReviewDue(change) && <Mark of={REVIEW_DUE} />}
           {expiry && <span>{expiry.text}</span>}
         </p>
         <Heading>
@@ -108,7 +125,17 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       </header>
       {error !== undefined && <Failure error={error} />}
       {decided && <Done decided={decided} />}
-      <DecisionBar change={change} policy={intent?.policy} refusals={refusals} onDecide={decide} />
+      <DecisionBar
+        change={change}
+        rules={rules}
+        refusals={refusals}
+        onDecide={decide}
+        tap={
+          hasPasskey && isOpen("approve") ? (
+            <OneTap change={change} name={name} onDone={done} onRefused={refused("approve")} />
+          ) : undefined
+        }
+      />
       <div class="columns main-first">
         <div>
           <WhatChanges change={change} />
@@ -124,13 +151,9 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       {deciding && (
         <DecideDialog
           change={deciding.change}
-          action={deciding.action}
-          onDone={(done) => {
-            setDecided(done);
-            setRefusals({});
-            close();
-          }}
-          onRefused={(message) => setRefusals({ ...refusals, [deciding.action]: message })}
+          deed={deciding.deed}
+          onDone={done}
+          onRefused={refused(deciding.deed)}
           onClose={close}
         />
       )}
@@ -138,18 +161,9 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   );
 }
 
-const DONE: Readonly<Record<Action, string>> = {
-  approve: "Your consent is recorded.",
-  deny: "Your denial is recorded.",
-  withdraw: "The change is withdrawn.",
-  revoke: "Your consent is taken back, and the change is closed.",
-  apply: "The change is applied and verified.",
-  rollback: "The change is rolled back.",
-};
-
-const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
+const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
   <Notice tone="good" alert>
-    <p>{DONE[action]}</p>
+    <p>{DEEDS[deed].done}</p>
     {"adapter" in answer && answer.adapter && (
       <p class="quiet">
         The {answer.adapter.name} adapter says {answer.adapter.result}.
@@ -163,7 +177,7 @@ const Done = ({ decided: { action, answer } }: { decided: Decided }) => (
 function commandsOf(change: ChangeDetail, name: string): string {
   const token = adminToken.get() !== "";
   const steps = change.allowed_actions.map((action) =>
-    curlPost(`api/product/${action}`, fieldsOf(action as Action, change.change_id, name || "YOUR_NAME", ""), {
+    curlPost(`api/product/${action}`, fieldsOf(action as Deed, change.change_id, name || "YOUR_NAME", ""), {
       revision: change.revision,
       token,
     }),

@@ -30,9 +30,9 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         <Pending error={error} what="what waits" />
       </>
     );
-  const { waiting, approved, outcomes, outcomesOpen, concerns, intent, more } = data;
-  const { mine, others } = splitByName(waiting, name, intent.policy);
-  const nothing = waiting.length + approved.length + outcomes.length + concerns.length === 0;
+  const { waiting, approved, reviews, outcomes, outcomesOpen, concerns, intent, more } = data;
+  const { mine, others } = splitByName(waiting, name, intent);
+  const nothing = waiting.length + approved.length + reviews.length + outcomes.length + concerns.length === 0;
   return (
     <>
       <PageHead title="Inbox" lead={leadOf(mine.length, approved.length, concerns.length)}>
@@ -61,6 +61,7 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           </ul>
         </Panel>
       )}
+      <Group title="Review due" changes={reviews} intent={intent} />
       <Group title={name === "" ? "Waits for consent" : "Waits for you"} changes={mine} intent={intent} more={more} />
       <Group title="Waits for others" changes={others} intent={intent} />
       <Group title="Approved, not applied" changes={approved} intent={intent} />

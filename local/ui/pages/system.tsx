@@ -10,6 +10,7 @@ import { Actions } from "./system/actions.tsx";
 import { Capabilities, Phases } from "./system/capabilities.tsx";
 import { Dimensions } from "./system/dimensions.tsx";
 import { EvolvedFiles } from "./system/evolved.tsx";
+import { Freezing } from "./system/freeze.tsx";
 import { GrowthLog } from "./system/growth.tsx";
 import { PeerTable } from "./system/peers.tsx";
 import { TrendChart } from "./system/trend.tsx";
@@ -39,6 +40,7 @@ export function SystemPage() {
           <EvolvedFiles />
         </div>
         <div>
+          {state && !off && <Freezing state={state} />}
           {map && <Capabilities map={map} />}
           <Actions />
           <PeerTable />

@@ -1,6 +1,6 @@
 /** What the page has to say beside its content. */
 import type { ComponentChildren } from "preact";
-import { isAbsent, isRuntimeOff, Refused, Unreachable } from "../core/api.ts";
+import { isAbsent, isRuntimeOff, NotDone, Refused, Unreachable } from "../core/api.ts";
 import { adminToken } from "../core/session.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
 import { CopyBlock } from "./copy.tsx";
@@ -58,7 +58,11 @@ export function Failure({
   }
   return (
     <Notice tone="bad" alert={alert}>
-      <p>{error instanceof Unreachable ? error.message : "This page failed to read the answer."}</p>
+      <p>
+        {error instanceof Unreachable || error instanceof NotDone
+          ? error.message
+          : "This page failed to read the answer."}
+      </p>
     </Notice>
   );
 }

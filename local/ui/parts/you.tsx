@@ -1,13 +1,18 @@
 import { useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
+import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
+import { useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
 import { Line } from "./field.tsx";
+import { Given } from "./text.tsx";
 
 /** Asks who sits here: a name for decisions, and the token if the service wants one. */
 export function YouDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(useValue(personName));
   const [token, setToken] = useState(useValue(adminToken));
+  const { data: me } = useWhoami();
+  const named = me?.authenticated === "proxy" ? me.name : null;
   const keep = (event: Event) => {
     event.preventDefault();
     personName.set(name.trim());
@@ -17,26 +22,38 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Who are you?" onClose={onClose}>
       <form onSubmit={keep}>
-        <Line
-          label="Your name"
-          hint="Stands in the audit log beside each of your decisions, for example ana@acme.example."
-          value={name}
-          onValue={setName}
-          autocomplete="username"
-          maxLength={200}
-          first
-        />
+        {named === null ? (
+          <Line
+            label="Your name"
+            hint="Stands in the audit log beside each of your decisions, for example ana@acme.example. Kept for this browser."
+            value={name}
+            onValue={setName}
+            autocomplete="username"
+            maxLength={200}
+            first
+          />
+        ) : (
+          <p>
+            The proxy in front of this service says that you are <Given text={named} />.
+          </p>
+        )}
         <Line
           label="Admin token"
-          hint="Only if the service asks for one. Sent with each request as a header."
+          hint="Only if the service asks for one. Sent with each request as a header, kept for this tab and forgotten when you close it."
           type="password"
           autocomplete="current-password"
           value={token}
           onValue={setToken}
+          first={named !== null}
         />
-        <p class="quiet">Both are kept for this tab and forgotten when you close it.</p>
+        <p>
+          <a href={href(["you"])} onClick={onClose}>
+            Your keys
+          </a>{" "}
+          sign what you decide, where the intent lists them.
+        </p>
         <footer>
-          <button type="submit">Keep for this tab</button>
+          <button type="submit">Keep</button>
           <button type="button" class="secondary" onClick={onClose}>
             Cancel
           </button>

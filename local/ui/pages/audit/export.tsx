@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, getStream } from "../../core/api.ts";
+import { address, getStream, opensReads } from "../../core/api.ts";
 import { bytes, counted, figure } from "../../core/format.ts";
+import { useResource } from "../../core/resource.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Progress } from "../../parts/progress.tsx";
@@ -13,6 +14,8 @@ export function Export({ length }: { length: number }) {
   const [saved, setSaved] = useState<{ entries: number; size: number } | undefined>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>();
+  // A link carries no token.
+  const { data: isOpen } = useResource("open reads", (signal) => opensReads({}, signal), { concerns: () => false });
   useEffect(() => () => running.current?.abort(), []);
 
   const take = async () => {
@@ -54,9 +57,11 @@ export function Export({ length }: { length: number }) {
           <button type="button" class="secondary small" onClick={() => void take()}>
             Export {counted(length, "entry", "entries")}
           </button>
-          <a class="small-link" href={address("api/product/audit", { format: "jsonl" })} download="audit.jsonl">
-            Straight to a file
-          </a>
+          {isOpen && (
+            <a class="small-link" href={address("api/product/audit", { format: "jsonl" })} download="audit.jsonl">
+              Straight to a file
+            </a>
+          )}
         </div>
       )}
       <Failure error={error} alert />

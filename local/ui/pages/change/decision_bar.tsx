@@ -1,52 +1,68 @@
-import type { Action, ChangeDetail, Policy } from "../../core/api_types.ts";
+import type { ChangeDetail } from "../../core/api_types.ts";
+import { dateTime } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
-import { ACTION_LABEL, type Offer, offersOf } from "../../domain/offers.ts";
+import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { isReviewDue, type Offer, offersOf, type Rules } from "../../domain/offers.ts";
 import { Sign } from "../../parts/mark.tsx";
 import { Given } from "../../parts/text.tsx";
+import type { ComponentChildren } from "preact";
 
-const STYLE: Partial<Record<Action, string>> = {
-  deny: "danger outline",
-  rollback: "danger outline",
-  withdraw: "secondary",
-  revoke: "danger outline",
-};
+const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
 
 /** What the service said when it refused this person. */
-export type Refusals = Partial<Record<Action, string>>;
+export type Refusals = Partial<Record<Deed, string>>;
 
-/** What can be done, and what cannot with the reason. */
+/** What can be done, and what cannot with the reason; `tap` is a consent that is given here, without a dialog. */
 export function DecisionBar({
   change,
-  policy,
+  rules,
   refusals,
+  tap,
   onDecide,
 }: {
   change: ChangeDetail;
-  policy: Policy | undefined;
+  rules: Rules;
   refusals: Refusals;
-  onDecide: (action: Action) => void;
+  tap?: ComponentChildren;
+  onDecide: (deed: Deed) => void;
 }) {
   const name = useValue(personName);
-  const offers = offersOf(change, name, policy);
+  const offers = offersOf(change, name, rules);
   const open = offers.filter(({ refused }) => refused === null);
   const closed = offers.filter(({ refused }) => refused !== null);
   return (
     <section class="decision-bar" aria-label="Decision">
+      {tap}
+      {isReviewDue(change) && (
+        <p class="whole">
+          It was approved as an emergency, and the consent is to be reviewed by {dateTime(change.review!.due_at)}. Was
+          it right?
+        </p>
+      )}
       {open.length > 0 && (
         <div class="buttons">
-          {open.map(({ action, label }) => (
-            <button key={action} type="button" class={STYLE[action] ?? ""} onClick={() => onDecide(action)}>
-              {label}…
-            </button>
-          ))}
+          {open.map(({ deed, label }) => {
+            const { look } = DEEDS[deed];
+            const withNote = deed === "approve" && tap !== undefined;
+            return (
+              <button
+                key={deed}
+                type="button"
+                class={withNote ? "secondary" : look && STYLE[look]}
+                onClick={() => onDecide(deed)}
+              >
+                {withNote ? "Approve with a note…" : `${label}…`}
+              </button>
+            );
+          })}
         </div>
       )}
       <ul class="refused">
         {open
-          .filter(({ action }) => refusals[action])
-          .map(({ action }) => (
-            <Closed key={`said-${action}`} label={`${ACTION_LABEL[action]} was refused`} reason={refusals[action]!} />
+          .filter(({ deed }) => refusals[deed])
+          .map(({ deed, label }) => (
+            <Closed key={`said-${deed}`} label={`${label} was refused`} reason={refusals[deed]!} />
           ))}
         {byReason(closed).map(([reason, labels]) => (
           <Closed key={reason} label={labels.join(", ")} reason={reason} />

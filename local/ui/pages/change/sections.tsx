@@ -55,9 +55,6 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
       {(change.status === "approved" || change.status === "pending_consent") && (
         <DryRun key={change.revision} change={change} />
       )}
-      {change.status === "pending_consent" && (
-        <p class="quiet">A dry run, which asks the host product itself, is possible once it is approved.</p>
-      )}
       <h3>Why</h3>
       <Prose text={change.rationale} empty="No rationale was given." />
       {others.length > 0 && (
@@ -128,13 +125,18 @@ const consentsOf = ({ required_approvers: needed }: ChangeDetail): string =>
 export const Timeline = ({ change }: { change: ChangeDetail }) => (
   <Panel title="What happened so far?">
     <ol class="timeline">
-      {stepsOf(change.audit_entries).map(({ id, at, what, note, shape, tone }) => (
+      {stepsOf(change.audit_entries).map(({ id, at, what, proven, note, shape, tone }) => (
         <li key={id} class={tone}>
           <Sign shape={shape} />
           <div>
             <p>
               <Sentence parts={what} />.
             </p>
+            {proven.length > 0 && (
+              <p class="quiet">
+                <Sentence parts={proven} />
+              </p>
+            )}
             {note !== "" && (
               <blockquote>
                 <Prose text={note} />

@@ -1,0 +1,17 @@
+/** Server-sent events read by `fetch`, which can carry a token; the browser's own reader cannot. */
+
+/** Calls `onEvent` with each event of an answer until it ends. */
+export async function readEvents(response: Response, onEvent: (type: string, data: string) => void): Promise<void> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const events = (text + piece.value).split("\n\n");
+    text = events.pop()!;
+    for (const event of events) {
+      const lines = event.split("\n");
+      const field = (name: string) => lines.find((line) => line.startsWith(name))?.slice(name.length);
+      const data = field("data: ");
+      if (data !== undefined) onEvent(field("event: ") ?? "message", data);
+    }
+  }
+}

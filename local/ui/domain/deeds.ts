@@ -1,0 +1,139 @@
+/** What can be done with a change: how it is called, where it is sent, and what of it is signed. */
+import type { Action } from "../core/api_types.ts";
+import type { Fields } from "../core/api.ts";
+import type { Decision } from "../../../lib/governance/rules/statement.ts";
+
+/** The service's actions, and what it takes beside them. */
+export type Deed = Action | "approve_emergency" | "accept_emergency" | "reject_emergency";
+
+/** What a console must know of it. */
+interface Facts {
+  label: string;
+  /** The title of its dialog, where that is not the label with "this change?". */
+  asks?: string;
+  path: string;
+  /** The field that names the person. */
+  person?: "approver" | "proposer";
+  /** The decision in the statement that is signed. */
+  decision?: Decision;
+  /** What is sent with it each time. */
+  fields?: Fields;
+  explained: string;
+  done: string;
+  /** In a statement, after the person's name. */
+  says: string;
+  noteHint?: string;
+  noteRequired?: true;
+  look?: "danger" | "secondary";
+}
+
+const CONVINCED = "What convinced you? It stays on record.";
+const WHY_NOT = "Why not? The proposer will read it.";
+
+export const DEEDS: Readonly<Record<Deed, Facts>> = {
+  approve: {
+    label: "Approve",
+    path: "api/product/approve",
+    person: "approver",
+    decision: "approve",
+    explained: "Your consent is given to exactly this content, and stands in the audit log under your name.",
+    done: "Your consent is recorded.",
+    says: "approves",
+    noteHint: CONVINCED,
+  },
+  deny: {
+    label: "Deny",
+    path: "api/product/deny",
+    person: "approver",
+    decision: "deny",
+    explained: "One denial is final. The proposer can propose it again.",
+    done: "Your denial is recorded.",
+    says: "denies",
+    noteHint: WHY_NOT,
+    look: "danger",
+  },
+  withdraw: {
+    label: "Withdraw",
+    path: "api/product/withdraw",
+    person: "proposer",
+    decision: "withdraw",
+    explained: "The proposal is taken back and closed.",
+    done: "The change is withdrawn.",
+    says: "withdraws the proposal",
+    noteHint: CONVINCED,
+    look: "secondary",
+  },
+  revoke: {
+    label: "Take consent back",
+    asks: "Take your consent back?",
+    path: "api/product/revoke",
+    person: "approver",
+    decision: "revoke",
+    explained: "Your consent is taken back, and the change is closed. The proposer can propose it again.",
+    done: "Your consent is taken back, and the change is closed.",
+    says: "takes their consent back",
+    noteHint: WHY_NOT,
+    look: "danger",
+  },
+  apply: {
+    label: "Apply",
+    path: "api/product/apply",
+    explained: "The change is carried to the host product now, and verified there.",
+    done: "The change is applied and verified.",
+    says: "applies",
+  },
+  rollback: {
+    label: "Roll back",
+    path: "api/product/rollback",
+    explained: "What was there before comes back, unless a later change has taken the place.",
+    done: "The change is rolled back.",
+    says: "rolls back",
+    look: "danger",
+  },
+  approve_emergency: {
+    label: "Approve as an emergency",
+    asks: "Approve this change as an emergency?",
+    path: "api/product/approve",
+    person: "approver",
+    decision: "approve_emergency",
+    fields: { emergency: "true" },
+    explained: "It counts past the quorum, a freeze and a window, and somebody else reviews it afterwards.",
+    done: "Your emergency consent is recorded, and will be reviewed.",
+    says: "approves as an emergency",
+    noteHint: "What is the emergency? The review will ask.",
+    noteRequired: true,
+    look: "danger",
+  },
+  accept_emergency: {
+    label: "Accepted",
+    asks: "Was the emergency consent right?",
+    path: "api/product/review",
+    person: "approver",
+    decision: "review",
+    fields: { verdict: "accepted" },
+    explained: "You say that the emergency consent was right. The review is over.",
+    done: "Your review is recorded: accepted.",
+    says: "accepts the emergency consent",
+    noteHint: "What did you look at? It stays on record.",
+    look: "secondary",
+  },
+  reject_emergency: {
+    label: "Not accepted",
+    asks: "Was the emergency consent wrong?",
+    path: "api/product/review",
+    person: "approver",
+    decision: "review",
+    fields: { verdict: "not_accepted" },
+    explained: "You say that the emergency consent was not right. The review is over; the change stays as it is.",
+    done: "Your review is recorded: not accepted.",
+    says: "does not accept the emergency consent",
+    noteHint: "What was wrong? It stays on record.",
+    look: "danger",
+  },
+};
+
+/** The fields that it sends. */
+export function fieldsOf(deed: Deed, change_id: string, name: string, note: string): Fields {
+  const { person, fields } = DEEDS[deed];
+  return { change_id, ...(person && { [person]: name, note: note === "" ? undefined : note }), ...fields };
+}

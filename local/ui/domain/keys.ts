@@ -1,0 +1,34 @@
+/** What a person signs with, and whether this page may ask for it. */
+import { mayAsk } from "../../../lib/governance/rules/key_material.ts";
+import { sameName } from "../../../lib/governance/rules/names.ts";
+import type { ShownKey, ShownKeys } from "../core/api_types.ts";
+
+/** The keys that the intent lists under a name; none where the service says nothing of keys. */
+export function keysOf(name: string, keys: ShownKeys | undefined): readonly ShownKey[] {
+  const own = sameName(name);
+  return keys !== undefined && Object.hasOwn(keys, own) ? keys[own]! : [];
+}
+
+/** A name as the service writes it, and so as it stands in a statement. */
+export const asSent = (name: string): string => name.normalize("NFKC").trim();
+
+/** A passkey, and what a browser must know to ask for it. */
+export type Passkey = ShownKey & { type: "webauthn"; credential_id: string; rp_id: string };
+
+/** Whether a key is one. */
+export const isPasskey = (key: ShownKey): key is Passkey => key.type === "webauthn";
+
+/** The passkeys that this page may ask for, all of one relying party, since a browser asks for one at a time. */
+export function passkeysHere(keys: readonly ShownKey[], origin: string): readonly Passkey[] {
+  const here = keys.filter(isPasskey).filter((key) => mayAsk(origin, key));
+  return here.filter(({ rp_id }) => rp_id === here[0]!.rp_id);
+}
+
+/** Where a person's passkeys can be asked for instead: the same page under other origins. */
+export function passkeyPlaces(keys: readonly ShownKey[], at: Pick<Location, "port" | "pathname" | "hash">): string[] {
+  const port = at.port === "" ? "" : `:${at.port}`;
+  const origins = keys
+    .filter(isPasskey)
+    .flatMap((key) => key.origins ?? [key.rp_id === "localhost" ? `http://localhost${port}` : `https://${key.rp_id}`]);
+  return [...new Set(origins)].map((origin) => `${origin}${at.pathname}${at.hash}`);
+}

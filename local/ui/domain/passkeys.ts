@@ -1,0 +1,90 @@
+/** Asks the browser for passkeys: to sign with one, and to make one. Nothing here leaves the page. */
+import { base64UrlBytes, base64UrlOf } from "../../../lib/kit/base64.ts";
+import type { Assertion } from "../../../lib/governance/rules/proof.ts";
+import { NotDone } from "../core/api.ts";
+import type { Passkey } from "./keys.ts";
+
+const FIVE_MINUTES = 300_000;
+
+/** Whether this browser has passkeys, and this page may ask for them. */
+export const hasPasskeys = (): boolean => "PublicKeyCredential" in globalThis;
+
+/** Has the challenge signed with one of these passkeys, which are of one relying party. Errors: `NotDone`. */
+export async function signWith(keys: readonly Passkey[], challenge: Uint8Array<ArrayBuffer>): Promise<Assertion> {
+  const asked = {
+    challenge,
+    rpId: keys[0]!.rp_id,
+    allowCredentials: keys.map(({ credential_id }) => descriptor(credential_id)),
+    userVerification: "required",
+    timeout: FIVE_MINUTES,
+  } as const;
+  const credential = await asking(() => navigator.credentials.get({ publicKey: asked }), SIGNING);
+  const response = credential.response as AuthenticatorAssertionResponse;
+  return {
+    type: "webauthn",
+    credential_id: base64UrlOf(new Uint8Array(credential.rawId)),
+    authenticator_data: base64UrlOf(new Uint8Array(response.authenticatorData)),
+    client_data_json: base64UrlOf(new Uint8Array(response.clientDataJSON)),
+    signature: base64UrlOf(new Uint8Array(response.signature)),
+  };
+}
+
+/** ES256, Ed25519, RS256, as COSE numbers them. */
+const ALGORITHMS = [-7, -8, -257];
+
+/** Makes a passkey for this page's host, and gives the intent's line for it. Errors: `NotDone`. */
+export async function makePasskey(name: string, product: string, known: readonly Passkey[]): Promise<object> {
+  const { hostname, origin } = location;
+  const asked = {
+    rp: { id: hostname, name: product },
+    user: { id: crypto.getRandomValues(new Uint8Array(32)), name, displayName: name },
+    challenge: crypto.getRandomValues(new Uint8Array(32)),
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: "public-key" as const, alg })),
+    authenticatorSelection: { residentKey: "preferred", userVerification: "required" },
+    attestation: "none",
+    excludeCredentials: known
+      .filter(({ rp_id }) => rp_id === hostname)
+      .map(({ credential_id }) => descriptor(credential_id)),
+    timeout: FIVE_MINUTES,
+  } as const;
+  const credential = await asking(() => navigator.credentials.create({ publicKey: asked }), MAKING);
+  const key = (credential.response as AuthenticatorAttestationResponse).getPublicKey();
+  if (key === null) throw new NotDone("This browser cannot read the public key of what was made. Try another one.");
+  return {
+    type: "webauthn",
+    credential_id: base64UrlOf(new Uint8Array(credential.rawId)),
+    public_key: base64UrlOf(new Uint8Array(key)),
+    rp_id: hostname,
+    origins: [origin],
+  };
+}
+
+const descriptor = (credentialId: string) => ({ type: "public-key" as const, id: base64UrlBytes(credentialId)! });
+
+type Words = Readonly<Record<string, string>>;
+
+const SIGNING: Words = {
+  NotAllowedError:
+    "Nothing was signed. It was cancelled or took too long, or this device has none of your keys: then take the device that has one.",
+  SecurityError: "The browser does not let this page ask for your key: it was made for another address.",
+  "": "The browser could not ask for your key.",
+};
+
+const MAKING: Words = {
+  NotAllowedError: "No passkey was made. It was cancelled, or took too long.",
+  InvalidStateError: "This device has a passkey for this address already, and the intent lists it.",
+  SecurityError: "The browser makes no passkey for this address. It needs https, or http://localhost.",
+  NotSupportedError: "This device makes no passkey that checks who is there, of a kind that is taken here.",
+  "": "The browser could not make a passkey.",
+};
+
+async function asking(ask: () => Promise<Credential | null>, words: Words): Promise<PublicKeyCredential> {
+  try {
+    const given = await ask();
+    if (given) return given as PublicKeyCredential;
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+    throw new NotDone(words[error.name] ?? `${words[""]} It says: ${error.message}`, { cause: error });
+  }
+  throw new NotDone(words[""]);
+}

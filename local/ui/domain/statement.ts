@@ -1,0 +1,74 @@
+/** The statement of a decision, made here of what this page shows: nobody's word is taken for what is signed. */
+import { canonicalContent } from "../../../lib/governance/rules/content.ts";
+import { type Act, type Decision, statementText } from "../../../lib/governance/rules/statement.ts";
+import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
+import { get, NotDone } from "../core/api.ts";
+import { canCheck } from "./audit_check.ts";
+
+/** What is signed, and what a passkey is asked to sign of it; without the latter where a page may not compute hashes. */
+export interface Statement {
+  text: string;
+  challenge: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** Something that can be signed. */
+export interface Matter {
+  /** Another one where anything that is stated is another. */
+  key: string;
+  /** Its statement under an intent at a time. Errors: `NotDone`. */
+  stated(manifest_hash: string, at: string): Promise<Statement>;
+}
+
+/** What is decided on a change, and by whom. */
+export interface Decided {
+  decision: Decision;
+  approver: string;
+  note: string;
+  /** Of a review. */
+  verdict?: string | undefined;
+}
+
+/** A decision on a change; it is not stated where the digest is not that of the content that is shown. */
+export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
+  const { change_id, digest } = change;
+  return {
+    key: JSON.stringify([change_id, digest, decided]),
+    async stated(manifest_hash, at) {
+      const origin = change.audit_entries[0]?.origin;
+      if (origin === undefined)
+        throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
+      if (canCheck() && hexOf(await sha256(canonicalContent(change))) !== digest)
+        throw new NotDone(
+          "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
+        );
+      return challenging(statementText({ origin, change_id, digest, ...decided, manifest_hash, at }));
+    },
+  };
+}
+
+/** What is done to the service itself, and by whom. */
+export interface Done {
+  decision: Act;
+  actor: string;
+  note: string;
+  until?: string | undefined;
+}
+
+/** An act on the service itself, whose log is asked for its name. */
+export const actOf = (done: Done): Matter => ({
+  key: JSON.stringify(done),
+  async stated(manifest_hash, at) {
+    const { origin } = await get<AuditPage>("api/product/audit", { limit: 1 });
+    return challenging(statementText({ origin, ...done, manifest_hash, at }));
+  },
+});
+
+const challenging = async (text: string): Promise<Statement> => ({
+  text,
+  challenge: canCheck() ? await sha256(text) : undefined,
+});
+
+const sha256 = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
+  new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+
+const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

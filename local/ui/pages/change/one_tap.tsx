@@ -1,0 +1,36 @@
+/** Consent in one tap: what is signed stands beside the button that has it signed. */
+import { useState } from "preact/hooks";
+import { fieldsOf } from "../../domain/deeds.ts";
+import { asSent } from "../../domain/keys.ts";
+import { SendFailure } from "./send_failure.tsx";
+import { SignDecision } from "./sign_decision.tsx";
+import { type Deciding, useDecision } from "./use_decision.tsx";
+import type { Prove } from "../../parts/use_signature.tsx";
+
+/** Approves with a key of the person whose name this is. */
+export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: string }) {
+  const { busy, error, decide } = useDecision({ ...deciding, deed: "approve" });
+  const [prove, setProve] = useState<Prove | undefined>();
+  const { change } = deciding;
+  const approve = () =>
+    prove &&
+    void decide(async () => ({ ...fieldsOf("approve", change.change_id, asSent(name), ""), ...(await prove()) }));
+  return (
+    <div class="one-tap">
+      <SignDecision
+        deed="approve"
+        change={change}
+        name={name}
+        note=""
+        error={error}
+        onProve={(given) => setProve(() => given)}
+      />
+      <SendFailure error={error} where="under “You”" />
+      {prove && (
+        <button type="button" aria-disabled={busy} aria-busy={busy} onClick={approve}>
+          {busy ? "Waiting for your key…" : "Approve with your key"}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+/** The signature of a decision on a change. */
+import type { ChangeDetail } from "../../core/api_types.ts";
+import { brief } from "../../core/format.ts";
+import { type Deed, DEEDS } from "../../domain/deeds.ts";
+import { shortly } from "../../domain/sentences.ts";
+import { decisionOn } from "../../domain/statement.ts";
+import { Signing, type SigningProps } from "../../parts/signing.tsx";
+import { Sentence } from "../../parts/text.tsx";
+
+/** Says who decides what, and has it signed. */
+export function SignDecision({
+  change,
+  deed,
+  note,
+  ...signing
+}: SigningProps & { change: ChangeDetail; deed: Deed; note: string }) {
+  const { says, decision, fields } = DEEDS[deed];
+  const decided = { decision: decision!, approver: signing.name, note, verdict: fields?.["verdict"] };
+  return (
+    <Signing
+      {...signing}
+      matter={decisionOn(change, decided)}
+      facts={[["Content", <code title={change.digest}>{brief(change.digest)}</code>]]}
+    >
+      {says}: <Sentence parts={shortly(change)} />
+      {note === "" ? "." : ", with your note."}
+    </Signing>
+  );
+}

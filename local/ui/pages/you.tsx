@@ -1,0 +1,163 @@
+/** Who one is here, what one signs with, and a new passkey for the intent. */
+import { useState } from "preact/hooks";
+import { NotDone } from "../core/api.ts";
+import { pretty } from "../core/format.ts";
+import { useTitle, useValue } from "../core/hooks.tsx";
+import { personName } from "../core/session.ts";
+import { useIntent } from "../core/shared.ts";
+import type { IntentView, ShownKey } from "../core/api_types.ts";
+import { asSent, isPasskey, keysOf } from "../domain/keys.ts";
+import { hasPasskeys, makePasskey } from "../domain/passkeys.ts";
+import { CopyBlock } from "../parts/copy.tsx";
+import { Failure, Notice, Pending } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/panel.tsx";
+import { Given } from "../parts/text.tsx";
+
+/** The reader's keys. */
+export function YouPage({ onYou }: { onYou: () => void }) {
+  const name = asSent(useValue(personName));
+  const { data: intent, error } = useIntent();
+  useTitle("You");
+  return (
+    <>
+      <PageHead title="Your keys" lead="What you decide is signed with them, and counts only so." />
+      {name === "" && (
+        <Notice tone="wait">
+          <p>
+            A key stands under a name.{" "}
+            <button type="button" class="link" onClick={onYou}>
+              Say who you are
+            </button>
+          </p>
+        </Notice>
+      )}
+      {!intent && <Pending error={error} what="the intent" />}
+      {intent && name !== "" && (
+        <div class="columns">
+          <Listed name={name} keys={keysOf(name, intent.keys)} />
+          <NewPasskey key={name} name={name} intent={intent} />
+        </div>
+      )}
+    </>
+  );
+}
+
+const Listed = ({ name, keys }: { name: string; keys: readonly ShownKey[] }) => (
+  <Panel title="Listed by the intent">
+    {keys.length === 0 ? (
+      <p>
+        The intent lists no key of <Given text={name} />.
+      </p>
+    ) : (
+      <ul class="plain">
+        {keys.map((key) => (
+          <li key={key.id}>
+            <p>
+              {isPasskey(key)
+                ? `Passkey of ${key.rp_id}`
+                : key.unattended
+                  ? "SSH key that signs by itself: unattended"
+                  : "SSH key of a security key"}
+            </p>
+            <Given text={key.id} code />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Panel>
+);
+
+/** Makes a passkey; nothing of it is sent anywhere. */
+function NewPasskey({ name, intent }: { name: string; intent: IntentView }) {
+  const [line, setLine] = useState<object | undefined>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const keys = keysOf(name, intent.keys);
+  const make = async () => {
+    if (busy) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      setLine(await makePasskey(name, intent.product_id, keys.filter(isPasskey)));
+    } catch (failure) {
+      setError(failure instanceof NotDone ? failure : new NotDone("The passkey could not be made here."));
+    }
+    setBusy(false);
+  };
+  return (
+    <Panel title="A new passkey">
+      <p>
+        This device makes it, and asks for you whenever it signs. Its secret stays on the device; the intent is given
+        the public part.
+      </p>
+      <WrongAddress />
+      {hasPasskeys() && !isAddress() && (
+        <div class="buttons">
+          <button type="button" class={line ? "secondary" : ""} aria-busy={busy} aria-disabled={busy} onClick={make}>
+            {busy ? "Waiting for this device…" : line ? "Make another one" : "Make a passkey"}
+          </button>
+        </div>
+      )}
+      <Failure error={error} alert />
+      {line && <Line name={name} line={line} isFirst={keys.length === 0} />}
+    </Panel>
+  );
+}
+
+/** What to do with it, in words. */
+const Line = ({ name, line, isFirst }: { name: string; line: object; isFirst: boolean }) => (
+  <>
+    <Notice tone="good" alert>
+      The passkey is made. It counts once the intent lists it.
+    </Notice>
+    <ol>
+      <li>Copy this{isFirst ? " member" : " line"}. It holds no secret.</li>
+      <li>
+        Add it to the product intent,{" "}
+        {isFirst ? (
+          <>
+            under <code>principals</code>
+          </>
+        ) : (
+          <>
+            to your <code>keys</code> under <code>principals</code>
+          </>
+        )}
+        , raise <code>update_epoch</code>, and have the change of that file reviewed. Nothing on this service adds a
+        key.
+      </li>
+      <li>The service takes it when it is next started.</li>
+    </ol>
+    <CopyBlock
+      label="For the intent"
+      text={isFirst ? `${JSON.stringify(name)}: ${pretty({ kind: "person", keys: [line] })}` : pretty(line)}
+    />
+    {isFirst && (
+      <p class="quiet">
+        As soon as the intent lists anybody's keys, only signed decisions count, unless its policy says otherwise.
+      </p>
+    )}
+  </>
+);
+
+/** Browsers make no passkey for a bare IP address, nor without https. */
+const isAddress = (): boolean => /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/.test(location.hostname);
+
+function WrongAddress() {
+  if (hasPasskeys() && !isAddress()) return null;
+  const { port, pathname, hash, hostname } = location;
+  const isHere = /^(?:127\.|\[::1\])/.test(hostname);
+  const local = `http://localhost${port === "" ? "" : `:${port}`}`;
+  return (
+    <Notice tone="warn">
+      {isHere ? (
+        <p>
+          Browsers make no passkey for an IP address. Open this page as{" "}
+          <a href={`${local}${pathname}${hash}`}>{local}</a>.
+        </p>
+      ) : (
+        <p>Browsers make passkeys only for a name that is reached over https. Open this page under such a name.</p>
+      )}
+    </Notice>
+  );
+}

@@ -1,0 +1,148 @@
+/** What somebody signs: the statement in words, and the passkey or the SSH key that signs it. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { dateTime } from "../core/format.ts";
+import { useIntent } from "../core/shared.ts";
+import { quoted } from "../domain/curl.ts";
+import { keysOf, passkeyPlaces, passkeysHere } from "../domain/keys.ts";
+import { hasPasskeys } from "../domain/passkeys.ts";
+import type { Matter } from "../domain/statement.ts";
+import { CopyBlock } from "./copy.tsx";
+import { Lines } from "./field.tsx";
+import { Failure, Notice } from "./notice.tsx";
+import { Facts } from "./panel.tsx";
+import { Code, Given } from "./text.tsx";
+import { type Prove, useSignature, withPasskey } from "./use_signature.tsx";
+
+/** Whose signature of what is wanted, and who takes its proof: `undefined` while there is none to be had. */
+export interface SigningProps {
+  name: string;
+  /** Why the last one was refused. */
+  error: unknown;
+  onProve: (prove: Prove | undefined) => void;
+}
+
+/** Shows what is signed – the children are its words, `facts` stand in it too – and says how. */
+export function Signing({
+  name,
+  matter,
+  facts,
+  error,
+  onProve,
+  children,
+}: SigningProps & {
+  matter: Matter;
+  facts: readonly (readonly [string, ComponentChildren])[];
+  children: ComponentChildren;
+}) {
+  const [prefersSsh, preferSsh] = useState(false);
+  const [signature, setSignature] = useState("");
+  const intent = useIntent();
+  const keys = keysOf(name, intent.data?.keys);
+  const passkeys = hasPasskeys() ? passkeysHere(keys, location.origin) : [];
+  const hasSsh = keys.some(({ type }) => type === "ssh");
+  const bySsh = hasSsh && (prefersSsh || passkeys.length === 0);
+  const { statement, problem, at, moved, over, renew, prove } = useSignature(matter, intent, { held: bySsh, error });
+  const text = statement?.text ?? "";
+  useEffect(() => setSignature(""), [text]);
+
+  const able = statement !== undefined && (bySsh ? signature.trim() !== "" && !over : passkeys.length > 0);
+  useEffect(() => {
+    const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : withPasskey(passkeys);
+    onProve(able ? () => prove(sign) : undefined);
+  }, [able, bySsh, signature, name, passkeys.length]);
+
+  return (
+    <section class="signing" aria-label="What you sign">
+      <h3>What you sign</h3>
+      <p>
+        <Given text={name} /> {children}
+      </p>
+      <Facts of={[...facts, ["Intent", <Given text={intent.data?.version ?? "…"} />], ["Time", dateTime(at)]]} />
+      {statement && (
+        <details>
+          <summary>Show what is signed</summary>
+          <Code label="What is signed">{text}</Code>
+        </details>
+      )}
+      <Failure error={problem} />
+      {moved && (
+        <Notice tone="warn" alert>
+          The intent was changed meanwhile. What you sign names the new one now; look again first.
+        </Notice>
+      )}
+      {bySsh && (
+        <BySsh text={text} at={at} over={over} renew={renew} signature={signature} onSignature={setSignature} />
+      )}
+      {passkeys.length === 0 && !hasSsh && <Elsewhere places={passkeyPlaces(keys, location)} />}
+      {passkeys.length > 0 && hasSsh && (
+        <button type="button" class="link" onClick={() => preferSsh(!prefersSsh)}>
+          {bySsh ? "Sign with a passkey instead" : "Sign with an SSH key instead"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** A browser gives a passkey only to the address that it was made for. */
+const Elsewhere = ({ places }: { places: readonly string[] }) => (
+  <Notice tone="warn">
+    <p>Your passkey can be asked for only where it was made. Go on with this page there:</p>
+    <ul class="plain">
+      {places.map((place) => (
+        <li key={place}>
+          <a href={place}>{new URL(place).origin}</a>
+        </li>
+      ))}
+    </ul>
+  </Notice>
+);
+
+const TAKEN_MS = 10 * 60_000;
+
+/** A command that signs the statement elsewhere, and a place for what it gives. */
+function BySsh({
+  text,
+  at,
+  over,
+  renew,
+  signature,
+  onSignature,
+}: {
+  text: string;
+  at: string;
+  over: boolean;
+  renew: () => void;
+  signature: string;
+  onSignature: (signature: string) => void;
+}) {
+  if (over)
+    return (
+      <Notice tone="warn" alert>
+        <p>
+          Ten minutes are over, and the service does not take this statement any more.{" "}
+          <button type="button" class="link" onClick={renew}>
+            Make it anew
+          </button>
+        </p>
+      </Notice>
+    );
+  return (
+    <>
+      <p>Sign it in a terminal, with the path of your key, until {dateTime(Date.parse(at) + TAKEN_MS)}:</p>
+      <CopyBlock
+        label="Command that signs"
+        text={`printf %s ${quoted(text)} | ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n countersign-consent`}
+      />
+      <Lines
+        label="Signature"
+        hint="What the command writes, from BEGIN SSH SIGNATURE to END SSH SIGNATURE."
+        value={signature}
+        onValue={onSignature}
+        rows={4}
+        maxLength={8000}
+        required
+      />
+    </>
+  );
+}

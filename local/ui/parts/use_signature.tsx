@@ -1,0 +1,80 @@
+/** The statement of something as it stands now, and its proof when it is asked for. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { IntentView } from "../core/api_types.ts";
+import { type Fields, NotDone, Refused, serviceTime } from "../core/api.ts";
+import { useNow } from "../core/hooks.tsx";
+import type { Resource } from "../core/resource.tsx";
+import type { Passkey } from "../domain/keys.ts";
+import { signWith } from "../domain/passkeys.ts";
+import type { Matter, Statement } from "../domain/statement.ts";
+
+/** A statement is made anew after this, so that whoever reads it has time left; the service takes one for ten minutes. */
+const FRESH_MS = 4 * 60_000;
+const TAKEN_MS = 9.5 * 60_000;
+
+const timeNow = (): string => new Date(serviceTime()).toISOString();
+
+/** Gives the fields that prove a decision: `proof` and `at`. */
+export type Prove = () => Promise<Fields>;
+
+/** Makes the statement; `held` keeps its time, as somebody signs it elsewhere. `error` is why the last proof was refused. */
+export function useSignature(
+  matter: Matter,
+  { data: intent, reload }: Resource<IntentView>,
+  { held, error }: { held: boolean; error: unknown },
+) {
+  const now = useNow();
+  const [at, setAt] = useState(timeNow);
+  const [made, setMade] = useState<{ statement?: Statement; problem?: unknown }>({});
+  const [moved, setMoved] = useState(false);
+  const signed = useRef<{ text: string; proof: string }>();
+  const hash = useRef<string>();
+  const manifest_hash = intent?.manifest_hash;
+  const latest = useRef({ matter, manifest_hash, at });
+  latest.current = { matter, manifest_hash, at };
+  const age = now + (serviceTime() - Date.now()) - Date.parse(at);
+  const over = age > TAKEN_MS;
+  const renew = () => {
+    signed.current = undefined;
+    setAt(timeNow());
+  };
+
+  useEffect(() => {
+    if (!held && (over || (age > FRESH_MS && !signed.current))) renew();
+  });
+  useEffect(() => {
+    if (manifest_hash === undefined) return;
+    setMoved(hash.current !== undefined && hash.current !== manifest_hash);
+    hash.current = manifest_hash;
+  }, [manifest_hash]);
+  useEffect(() => {
+    if (!(error instanceof Refused) || error.refusal.code !== "proof_invalid") return;
+    renew();
+    void reload();
+  }, [error]);
+  useEffect(() => {
+    let gone = false;
+    const show = (next: typeof made) => gone || setMade(next);
+    if (manifest_hash !== undefined)
+      matter.stated(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
+    return () => void (gone = true);
+  }, [matter.key, manifest_hash, at]);
+
+  /** Signed once, a statement is sent with that proof again and again. */
+  const prove = async (sign: (statement: Statement) => Promise<object>): Promise<Fields> => {
+    const stated = latest.current;
+    const statement = await stated.matter.stated(stated.manifest_hash!, stated.at);
+    if (signed.current?.text !== statement.text)
+      signed.current = { text: statement.text, proof: JSON.stringify(await sign(statement)) };
+    return { proof: signed.current.proof, at: stated.at };
+  };
+  return { at, ...made, moved, over, renew, prove };
+}
+
+/** Has a statement signed with a passkey. */
+export const withPasskey =
+  (keys: readonly Passkey[]) =>
+  ({ challenge }: Statement): Promise<object> => {
+    if (!challenge) throw new NotDone("This page may not compute hashes: it needs https, or http://localhost.");
+    return signWith(keys, challenge);
+  };

@@ -1,0 +1,18 @@
+/** What the intent is shown as. */
+import { expect, test } from "vitest";
+import { passkey, sshPen } from "../../support/passkeys.ts";
+import { service } from "../../support/service.ts";
+import { person } from "../../support/signed.ts";
+
+test("it says what people sign with: no more than a page must know to ask them", async () => {
+  const local = passkey("ES256", { rp_id: "localhost", origins: ["http://localhost:8420"] });
+  const principals = { Ana: person(local), bo: person(sshPen("ssh-ed25519")), eve: { kind: "person" } };
+  const { keys, policy } = (await (await service({ intent: { principals } })).get("intent")).body;
+  const { credential_id, rp_id, origins } = local.key;
+  const id = expect.stringMatching(/^SHA256:/);
+  expect(keys).toEqual({
+    ana: [{ id, type: "webauthn", credential_id, rp_id, origins }],
+    bo: [{ id, type: "ssh", unattended: true }],
+  });
+  expect(policy.signed_only).toBe(true);
+});

@@ -1,0 +1,387 @@
+/** Consent that is signed in the console: with a passkey of the browser's own virtual authenticator, and with SSH keys. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { program } from "../e2e/server.ts";
+import { inLong, inShort } from "../support/length.ts";
+import { sshPen } from "../support/passkeys.ts";
+import { type Authenticator, authenticator } from "./authenticator.ts";
+import { seriousOn } from "./axe.ts";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Answer, INTENT, type Service, type Start, startService, TOKEN } from "./service.ts";
+
+const run = promisify(execFile);
+const browser = await startBrowser();
+const ANA = { name: "ana", token: TOKEN };
+
+/** An intent under which these people sign. */
+const signedBy = (principals: object, policy: object = {}, more: object = {}) => ({
+  ...INTENT,
+  principals,
+  ...more,
+  policy: { ...INTENT.policy, approvers: ["ana"], required_approvers: { standard: 1 }, self_approval: true, ...policy },
+});
+const NOBODY = signedBy({});
+
+/** The same service under the name that passkeys need. */
+const named = ({ url }: Service): string => url.replace("127.0.0.1", "localhost");
+
+async function restart(before: Service, start: Start): Promise<Service> {
+  before.server.child.kill("SIGTERM");
+  await before.server.ended;
+  return startService({ before, ...start });
+}
+
+/** Counts what a person does in a window, from its next page on. */
+async function counted(page: Page): Promise<() => Promise<{ clicks: number; keys: number }>> {
+  await page.addInitScript(() => {
+    const done = ((globalThis as unknown as { done: object }).done = { clicks: 0, keys: 0 });
+    addEventListener("click", ({ isTrusted }) => isTrusted && done.clicks++, true);
+    addEventListener("keydown", ({ isTrusted }) => isTrusted && done.keys++, true);
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { done: { clicks: number; keys: number } }).done);
+}
+
+/** What the log says of the decisions on a change. */
+const decisionsOn = async (service: Service, id: string) =>
+  (await service.get(`api/product/audit?change_id=${id}`)).entries
+    .filter(({ event_type }: { event_type: string }) => event_type === "consent_decision")
+    .map(({ detail }: { detail: string }) => JSON.parse(detail));
+
+/** Makes a passkey in the console, and gives what it shows for the intent. */
+async function enrol(page: Page, service: Service): Promise<object> {
+  await visit(page, named(service), "you");
+  await button(page, "Make a passkey").click();
+  const shown = await page.getByRole("region", { name: "For the intent" }).innerText();
+  return JSON.parse(`{${shown}}`);
+}
+
+/** What `countersign-verify` says of the service's log, the people's keys taken from a file kept elsewhere. */
+async function verifiedOffline(service: Service, intent: object): Promise<Answer> {
+  const file = (name: string) => join(service.folder, name);
+  writeFileSync(file("policy.json"), JSON.stringify(intent));
+  writeFileSync(file("audit.jsonl"), await (await fetch(`${service.url}/api/product/audit?format=jsonl`)).text());
+  const verifier = join(dirname(await program()), "verify/main.js");
+  const args = [verifier, file("audit.jsonl"), "--policy", file("policy.json"), "--json"];
+  // Nothing is given to hold the log itself against: it exits with 2.
+  const ended = await run(process.execPath, args).catch((failure: { code: number; stdout: string }) => failure);
+  expect(ended).toMatchObject({ code: 2 });
+  return JSON.parse(ended.stdout);
+}
+
+describe.skipIf(!browser)("signed consent in the console", () => {
+  const open = useWindows(browser);
+
+  inShort(test)("a passkey made here, listed by the intent, signs a consent: a link, one click, no key", async () => {
+    let service = await startService({ intent: NOBODY });
+    const page = await open(ANA);
+    const device = await authenticator(page);
+    const principals = await enrol(page, service);
+    const line = { type: "webauthn", rp_id: "localhost", origins: [named(service)] };
+    expect(principals).toMatchObject({ ana: { kind: "person", keys: [line] } });
+    expect(await device.count()).toBe(1);
+
+    const intent = signedBy(principals);
+    service = await restart(service, { intent });
+    const id = await service.propose();
+    const done = await counted(page);
+    await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
+    await page.reload();
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+    expect(await done()).toEqual({ clicks: 1, keys: 0 });
+
+    const [given] = await decisionsOn(service, id);
+    const { digest } = await service.get(`api/product/changes/${id}`);
+    expect(given).toMatchObject({ approver: "ana", decision: "approved", authenticated: "signature" });
+    expect(JSON.parse(given.statement)).toMatchObject({ decision: "approve", change_id: id, digest, note: "" });
+    const proofs = { verified: 1, as_named: 0, not_checked: 0 };
+    expect(await verifiedOffline(service, intent)).toMatchObject({ verdict: "consistent", proofs });
+    await page.getByText("Given with ana’s key, their presence verified.").waitFor();
+  });
+
+  /** A service whose intent lists a passkey of Ana's, and her window with the device that holds it. */
+  async function enrolled(
+    policy: object = {},
+    {
+      args = [],
+      headers = {},
+      others = {},
+    }: { args?: string[]; headers?: Record<string, string>; others?: object } = {},
+  ): Promise<{ service: Service; page: Page; device: Authenticator; principals: object }> {
+    const before = await startService({ intent: NOBODY, args });
+    const page = await open({ ...ANA, extraHTTPHeaders: headers });
+    const device = await authenticator(page);
+    const principals = { ...(await enrol(page, before)), ...others };
+    const service = await restart(before, { intent: signedBy(principals, policy), args });
+    return { service, page, device, principals };
+  }
+
+  inLong(test)("behind a proxy that names people nothing is typed at all", async () => {
+    const proxied = { args: ["--identity-header=x-person"], headers: { "x-person": "ana" } };
+    const { service, page } = await enrolled({}, proxied);
+    const id = (
+      await (
+        await fetch(`${service.url}/api/product/propose-crm-followup`, {
+          method: "POST",
+          headers: { "x-person": "pat", "x-svc-admin-token": TOKEN },
+          body: new URLSearchParams({ tenant_id: "t1", affected_users: "40", expected_delta_k: "1" }),
+        })
+      ).json()
+    ).change_id;
+    await page.addInitScript(() => localStorage.clear());
+    const done = await counted(page);
+    await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
+    await page.reload();
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+    expect(await done()).toEqual({ clicks: 1, keys: 0 });
+    expect(await decisionsOn(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
+    await page.getByRole("button", { name: "You ana" }).click();
+    await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
+  });
+
+  inLong(test)(
+    "who is not recognised, and who cancels, has signed nothing; then it is signed all the same",
+    async () => {
+      const { service, page, device } = await enrolled();
+      const id = await service.propose();
+      await visit(page, named(service), `changes/${id}`);
+      await device.recognises(false);
+      await button(page, "Approve with your key").click();
+      await page.getByText("Nothing was signed. It was cancelled or took too long").waitFor();
+      expect(await decisionsOn(service, id)).toEqual([]);
+      expect(await page.locator(".change-head .mark").innerText()).toBe("Waits for consent");
+
+      await device.recognises(true);
+      await page.evaluate(() => {
+        const { credentials } = navigator;
+        const get = credentials.get.bind(credentials);
+        // In place of the browser's own button.
+        credentials.get = (options) =>
+          get({ ...options, signal: AbortSignal.abort(new DOMException("", "NotAllowedError")) });
+      });
+      await button(page, "Approve with your key").click();
+      await page.getByText("Nothing was signed.").waitFor();
+      expect(await decisionsOn(service, id)).toEqual([]);
+      await page.reload();
+      await button(page, "Approve with your key").click();
+      await page.getByText("Your consent is recorded.").waitFor();
+    },
+  );
+
+  inLong(test)("content that is not what its digest says is not signed", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await page.route(`**/api/product/changes/${id}`, async (route) => {
+      const change = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...change, value: 26 } });
+    });
+    await visit(page, named(service), `changes/${id}`);
+    await page.getByText("What this page shows is not what the change's digest says.").waitFor();
+    expect(await button(page, "Approve with your key").count()).toBe(0);
+  });
+
+  inLong(test)("what is signed in the dialog has its note, and axe finds nothing serious about it", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await button(page, "Approve with your key").waitFor();
+    expect(await seriousOn(page, "one tap")).toEqual([]);
+    await button(page, "Deny…").click();
+    await page.getByLabel("Note").fill("Too\nearly; ‘later’.");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("ana denies: set limits.uploads for t1, with your note.").waitFor();
+    await dialog.getByText("Show what is signed").click();
+    const shown = await dialog.getByRole("region", { name: "What is signed" }).innerText();
+    expect(await seriousOn(page, "signed denial")).toEqual([]);
+    await button(page, "Deny with your key").click();
+    await page.getByText("Your denial is recorded.").waitFor();
+    const [{ statement, note }] = await decisionsOn(service, id);
+    expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
+  });
+
+  inLong(test)(
+    "a lost answer is sent again with the same signature, and nobody is asked for the key twice",
+    async () => {
+      const { service, page } = await enrolled();
+      const id = await service.propose();
+      await visit(page, named(service), `changes/${id}`);
+      const sent: (string | null)[] = [];
+      await page.route("**/api/product/approve", async (route) => {
+        sent.push(route.request().postData());
+        if (sent.length > 1) return route.continue();
+        await route.fetch();
+        return route.abort();
+      });
+      await button(page, "Approve with your key").click();
+      await page.getByText("It may have arrived.").waitFor();
+      await button(page, "Approve with your key").click();
+      await page.getByText("Your consent is recorded.").waitFor();
+      expect(sent).toEqual([sent[0], sent[0]]);
+      expect(await decisionsOn(service, id)).toHaveLength(1);
+    },
+  );
+
+  inLong(test)(
+    "an intent that is changed meanwhile: nothing is taken, and it is signed anew under the new one",
+    async () => {
+      const { service: before, page, principals } = await enrolled();
+      const id = await before.propose();
+      await visit(page, named(before), `changes/${id}`);
+      await button(page, "Approve with a note…").click();
+      await page.getByRole("dialog").getByText("What you sign").waitFor();
+      // The page hears nothing of the restart.
+      for (const heard of ["**/api/events", "**/api/product/identity"])
+        await page.route(heard, (route) => route.abort());
+      const service = await restart(before, { intent: signedBy(principals, {}, { version: "2" }) });
+      await button(page, "Approve with your key").last().click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("it is of another statement").waitFor();
+      await dialog.getByText("The intent was changed meanwhile.").waitFor();
+      expect(await decisionsOn(service, id)).toEqual([]);
+      await button(page, "Approve with your key").last().click();
+      await page.getByText("Your consent is recorded.").waitFor();
+    },
+  );
+
+  inLong(test)("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await page.clock.install({ time: Date.now() - 3 * 3_600_000 });
+    await visit(page, named(service), `changes/${id}`);
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+  });
+
+  inLong(test)("on a page that is left open the statement is made anew, before it is too old to be taken", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await page.clock.install();
+    await visit(page, named(service), `changes/${id}`);
+    await page.reload();
+    await page.getByText("Show what is signed").click();
+    const timeOf = async () =>
+      Date.parse(JSON.parse(await page.getByRole("region", { name: "What is signed" }).innerText()).at);
+    const opened = await timeOf();
+    await page.route("**/api/**", (route) => route.abort());
+    await page.clock.fastForward("06:00");
+    await page.clock.runFor(20_000);
+    await expect.poll(timeOf).toBeGreaterThan(opened + 5 * 60_000);
+  });
+
+  inLong(test)("under an IP address the page leads to where the passkey can be asked for", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await visit(page, service.url, `changes/${id}`);
+    await page.getByText("Your passkey can be asked for only where it was made.").waitFor();
+    expect(await button(page, "Approve with your key").count()).toBe(0);
+    await page.getByRole("link", { name: named(service) }).click();
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+    await visit(page, service.url, "you");
+    await page.getByText("Browsers make no passkey for an IP address.").waitFor();
+  });
+
+  inLong(test)("where the device has none of the keys, and where the intent lists none, it says so", async () => {
+    const { service } = await enrolled();
+    const id = await service.propose();
+    const other = await open(ANA);
+    await authenticator(other);
+    await visit(other, named(service), `changes/${id}`);
+    await button(other, "Approve with your key").click();
+    await other.getByText("or this device has none of your keys").waitFor();
+    const bo = await open({ name: "bo", token: TOKEN });
+    await visit(bo, named(service), `changes/${id}`);
+    await bo.getByText("Approve, Deny: You are not among the intent's approvers.").waitFor();
+  });
+
+  inLong(test)("with an SSH key: the command's statement is signed elsewhere and its signature pasted", async () => {
+    const pen = sshPen("ssh-ed25519");
+    const service = await startService({ intent: signedBy({ ana: { kind: "person", keys: [pen.key] } }) });
+    const id = await service.propose();
+    const page = await open(ANA);
+    await visit(page, service.url, `changes/${id}`);
+    await button(page, "Approve…").click();
+    await page.getByLabel("Note").fill("It's fine.");
+    const shown = page.getByRole("region", { name: "Command that signs" });
+    await shown.getByText("s fine.").waitFor();
+    const command = await shown.innerText();
+    expect(command).toMatch(/\| ssh-keygen -Y sign -f \S+ -n countersign-consent$/);
+    const { stdout: statement } = await run("sh", ["-c", command.slice(0, command.lastIndexOf(" | "))]);
+    expect(await button(page, "Approve with your key").isDisabled()).toBe(true);
+    expect(await seriousOn(page, "ssh")).toEqual([]);
+    await page.getByLabel("Signature").fill(`  ${pen.sign(statement).signature}\n`);
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+    expect(await decisionsOn(service, id)).toMatchObject([{ authenticated: "signature_unattended", statement }]);
+    await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
+  });
+
+  inLong(test)("an emergency consent is signed as one, with its note", async () => {
+    const others = { bo: { kind: "person", keys: [sshPen().key] } };
+    const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };
+    const { service, page } = await enrolled({ approvers: ["ana", "bo"], break_glass }, { others });
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await button(page, "Approve as an emergency…").click();
+    await page.getByLabel("Note").fill("Uploads fail.");
+    await page.getByText("ana approves as an emergency: set limits.uploads for t1, with your note.").waitFor();
+    await button(page, "Approve as an emergency with your key").click();
+    await page.getByText("Your emergency consent is recorded").waitFor();
+    const [{ statement }] = await decisionsOn(service, id);
+    expect(JSON.parse(statement)).toMatchObject({ decision: "approve_emergency", note: "Uploads fail." });
+  });
+
+  inLong(test)("a freeze, what lifts it, and a review are signed too", async () => {
+    const pen = sshPen("ssh-ed25519");
+    const bo = { kind: "person", keys: [pen.key] };
+    const break_glass = { approvers: ["bo"], required: 1, review_hours: 72 };
+    const { service, page } = await enrolled({ break_glass }, { others: { bo } });
+    const said = async (query: string) =>
+      JSON.parse((await service.get(`api/product/audit?${query}`)).entries.at(-1).detail);
+
+    await visit(page, named(service), "system");
+    await button(page, "Freeze…").click();
+    await page.getByLabel("Note").fill("The ledger is audited.");
+    await page.getByLabel("Until").fill("2099-01-01T08:00");
+    await page.getByText("ana freezes the service, with your note.").waitFor();
+    expect(await seriousOn(page, "signed freeze")).toEqual([]);
+    await button(page, "Freeze with your key").click();
+    await button(page, "Lift the freeze…").click();
+    const frozen = await said("event_type=service_frozen");
+    expect(frozen).toMatchObject({ actor: "ana", authenticated: "signature" });
+    expect(JSON.parse(frozen.statement)).toMatchObject({ decision: "freeze", until: "2099-01-01T08:00:00.000Z" });
+    await button(page, "Lift it with your key").click();
+    await button(page, "Lift the freeze…").waitFor({ state: "detached" });
+    expect(await said("event_type=service_unfrozen")).toMatchObject({ actor: "ana", authenticated: "signature" });
+
+    const change_id = await service.propose();
+    const decided = { change_id, approver: "bo", note: "Uploads fail." };
+    const asked = { ...decided, decision: "approve_emergency" };
+    const { statement } = await service.post("api/product/consent-statement", asked);
+    const proof = JSON.stringify(pen.sign(statement));
+    const { at } = JSON.parse(statement);
+    await service.post("api/product/approve", { ...decided, emergency: "true", proof, at });
+    await visit(page, named(service), `changes/${change_id}`);
+    await button(page, "Not accepted…").click();
+    await page.getByText("ana does not accept the emergency consent: set limits.uploads for t1.").waitFor();
+    await button(page, "Not accepted with your key").click();
+    await page.getByText("Your review is recorded: not accepted.").waitFor();
+    const reviewed = await said(`change_id=${change_id}`);
+    expect(reviewed).toMatchObject({ approver: "ana", authenticated: "signature", verdict: "not_accepted" });
+    expect(JSON.parse(reviewed.statement)).toMatchObject({ decision: "review", verdict: "not_accepted" });
+  });
+
+  inLong(test)("the page of one's keys lists them, and makes no second passkey where there is one", async () => {
+    const { page } = await enrolled();
+    await page.reload();
+    await page.getByText("Passkey of localhost").waitFor();
+    expect(await seriousOn(page, "your keys")).toEqual([]);
+    await button(page, "Make a passkey").click();
+    await page.getByText("This device has a passkey for this address already").waitFor();
+  });
+});

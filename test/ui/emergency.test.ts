@@ -1,0 +1,100 @@
+/** A freeze, an emergency and its review, in real windows. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { seriousOn } from "./axe.ts";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { INTENT, type Service, startService, TOKEN } from "./service.ts";
+
+const browser = await startBrowser();
+let service: Service;
+
+const break_glass = { approvers: ["sam"], required: 1, review_hours: 72 };
+const intent = { ...INTENT, policy: { ...INTENT.policy, break_glass, approvers: ["ana", "bo", "sam"] } };
+
+describe.skipIf(!browser)("freeze and emergency in the console", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService({ intent });
+  });
+
+  const eventsOf = async (query: string): Promise<{ event_type: string; detail: string }[]> =>
+    (await service.get(`api/product/audit?${query}`)).entries;
+  const frozen = (page: Page) => page.getByText("Nothing is applied meanwhile; a rollback always is.");
+
+  test("frozen under System, told on every page, and lifted from any", async () => {
+    const ana = await open({ name: "ana", token: TOKEN });
+    const bo = await open({ name: "bo", token: TOKEN });
+    const id = await service.propose();
+    await service.post("api/product/approve", { change_id: id, approver: "bo" });
+    await visit(bo, service.url, `changes/${id}`);
+    await button(bo, "Apply…").waitFor();
+
+    await visit(ana, service.url, "system");
+    await button(ana, "Freeze…").click();
+    await ana.getByLabel("Note").fill("The ledger is audited.");
+    await ana.getByLabel("Until").fill("2020-01-01T08:00");
+    expect(await seriousOn(ana, "freeze")).toEqual([]);
+    await button(ana, "Freeze now").click();
+    await ana.getByText("must be in the future").first().waitFor();
+    await ana.getByLabel("Until").fill("2099-01-01T08:00");
+    await button(ana, "Freeze now").click();
+    await ana.getByRole("dialog").waitFor({ state: "detached" });
+
+    // Nobody reloads.
+    await frozen(bo).waitFor();
+    await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
+    await bo.getByText("Apply: the service is frozen by ana").waitFor();
+    expect(await seriousOn(bo, "frozen")).toEqual([]);
+    await visit(bo, service.url, "kpis");
+    await button(bo, "Lift the freeze…").click();
+    await bo.getByLabel("Note").fill("The audit is over.");
+    await button(bo, "Lift it now").click();
+    await frozen(bo).waitFor({ state: "detached" });
+    await frozen(ana).waitFor({ state: "detached" });
+    const acts = [...(await eventsOf("event_type=service_frozen")), ...(await eventsOf("event_type=service_unfrozen"))];
+    expect(acts.map(({ detail }) => JSON.parse(detail))).toMatchObject([
+      { actor: "ana", note: "The ledger is audited.", until: "2099-01-01T08:00:00.000Z" },
+      { actor: "bo", note: "The audit is over." },
+    ]);
+  });
+
+  test("an emergency is approved by whom the intent names, past a freeze, and reviewed by somebody else", async () => {
+    const id = await service.propose({ risk: "high" });
+    await service.post("api/product/freeze", { actor: "bo" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, `changes/${id}`);
+    await button(ana, "Approve…").waitFor();
+    expect(await button(ana, "Approve as an emergency…").count(), "it is not hers").toBe(0);
+
+    const sam = await open({ name: "sam", token: TOKEN });
+    await visit(sam, service.url, `changes/${id}`);
+    await button(sam, "Approve as an emergency…").click();
+    await button(sam, "Approve as an emergency as sam").click();
+    expect(await sam.getByLabel("Note").evaluate((note: HTMLTextAreaElement) => note.validity.valueMissing)).toBe(true);
+    await sam.getByLabel("Note").fill("Uploads fail for everybody.");
+    await button(sam, "Approve as an emergency as sam").click();
+    await sam.getByText("Your emergency consent is recorded, and will be reviewed.").waitFor();
+    await sam.locator(".change-head .mark").getByText("Review due").waitFor();
+    await button(sam, "Apply…").click();
+    await button(sam, "Apply now").click();
+    await sam.getByText("The change is applied and verified.").waitFor();
+    await sam
+      .getByText("Accepted, Not accepted: You had a part in this change, and somebody else reviews it.")
+      .waitFor();
+    await service.post("api/product/unfreeze", { actor: "bo" });
+
+    await visit(ana, service.url, "");
+    await ana.getByRole("region", { name: "Review due" }).getByRole("link").first().click();
+    await button(ana, "Not accepted…").click();
+    await ana.getByLabel("Note").fill("It could have waited.");
+    expect(await seriousOn(ana, "review")).toEqual([]);
+    await button(ana, "Not accepted as ana").click();
+    await ana.getByText("Your review is recorded: not accepted.").waitFor();
+    await ana.getByText("Review due").waitFor({ state: "detached" });
+    await ana.getByText("ana reviewed the emergency: not accepted.").waitFor();
+    expect(await service.get(`api/product/changes/${id}`)).toMatchObject({
+      status: "applied",
+      review: { verdict: "not_accepted", approver: "ana", note: "It could have waited." },
+    });
+  });
+});

@@ -1,0 +1,55 @@
+/** Where reads are protected the console asks for a token, and reads with it whatever it reads. */
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { seriousOn } from "./axe.ts";
+import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const READ_TOKEN = "a-token-that-only-reads";
+const browser = await startBrowser();
+let service: Service;
+
+describe.skipIf(!browser)("protected reads", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService({ env: { SVC_PROTECT_READS: "1", SVC_READ_TOKEN: READ_TOKEN } });
+    await service.propose();
+  });
+
+  test.each([
+    ["the admin token", TOKEN],
+    ["the read token", READ_TOKEN],
+  ])("%s opens pages, events and the export, and stands in no address", async (_, token) => {
+    const page = await open();
+    const addresses: string[] = [];
+    const refused: string[] = [];
+    page.on("request", (request) => addresses.push(request.url()));
+    await visit(page, service.url, "");
+    const field = page.getByLabel("Admin token or read token");
+    await field.fill("not-the-right-one");
+    await button(page, "Open").click();
+    await page.getByText("This is not a token that opens this service.").waitFor();
+    expect(await seriousOn(page, "gate")).toEqual([]);
+    await field.fill(token);
+    await button(page, "Open").click();
+    await page.getByText("pat asks to set limits.uploads for tenant t1").first().waitFor();
+    page.on("response", (answer) => answer.status() === 401 && refused.push(answer.url()));
+    await freshness(page, "Live").waitFor();
+
+    // Nobody reloads: the event stream carries the token.
+    await service.propose({ target: `limits.${token.length}`, tenant_id: "t2" });
+    await page.getByText(`pat asks to set limits.${token.length} for tenant t2`).waitFor();
+
+    await visit(page, service.url, "audit");
+    expect(await page.getByRole("link", { name: "Straight to a file" }).count(), "a link carries no token").toBe(0);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: /^Export \d+ entries$/ }).click(),
+    ]);
+    expect(readFileSync(await download.path(), "utf8")).toContain(`limits.${token.length}`);
+    expect(refused).toEqual([]);
+    expect(addresses.filter((address) => address.includes(token))).toEqual([]);
+    await page.reload();
+    await page.getByRole("heading", { name: "Entries" }).waitFor();
+  });
+});
