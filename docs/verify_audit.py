@@ -562,15 +562,15 @@ def parse_checkpoint(note):
     return {"origin": parts[1], "length": int(parts[2]), "root": parts[3], "text": text, "signatures": signatures}
 
 
-SIGNATURE, COSIGNATURE = 1, 4
+LOG_KEY, COSIGNATURE = 1, 4
 LATEST = 253402300799
 
 
-def key_id(name, public_key, kind=SIGNATURE):
+def key_id(name, public_key, kind=LOG_KEY):
     return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + public_key).digest()[:4]
 
 
-def verifier_key(text, kind=SIGNATURE):
+def verifier_key(text, kind=LOG_KEY):
     """(name, 32 bytes) of a verifier key, `name+id+base64`, or None."""
     parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*", text)
     data = from_base64(parts[3]) if parts else None

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Finding } from "./chain.ts";
 import { type Checkpoint, type Key, parseCheckpoint, parseKey, signerOf } from "./note.ts";
-import { parseTlogPolicy, type TlogPolicy } from "./tlog_policy.ts";
 
 /** A length the log had, and what it was then: the last entry's hash, or the tree's root. */
 export interface Kept {
@@ -34,16 +33,6 @@ export function readKey(fileOrKey: string): Key {
   const key = parseKey(existsSync(fileOrKey) ? readText(fileOrKey) : fileOrKey);
   if (!key) throw new Unreadable(`${fileOrKey} is neither a verifier key nor an Ed25519 public key in PEM`);
   return key;
-}
-
-/** Reads a C2SP `tlog-policy` from a file. */
-export function readTlogPolicy(file: string): TlogPolicy {
-  try {
-    return parseTlogPolicy(readText(file));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new Unreadable(`${file} is no tlog-policy: ${error.message}`);
-    throw error;
-  }
 }
 
 /** Reads checkpoints from a file: one note, or an anchor's JSON lines. With keys, each must bear the signature of one. */

@@ -6,11 +6,12 @@ import { parseArgs } from "node:util";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
 import { filesOf } from "./container.ts";
-import { type Evidence, readCheckpoints, readKey, readTlogPolicy, Unreadable } from "./kept.ts";
+import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
 import { readPolicy } from "./policy.ts";
 import { piecesOf } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
+import { readTlogPolicy } from "./tlog_policy.ts";
 import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]

@@ -1,4 +1,5 @@
 /** C2SP `tlog-policy`: which logs are trusted, and whose cosignatures a checkpoint must have. */
+import { readText, Unreadable } from "./kept.ts";
 import { type Checkpoint, type Key, parseVerifierKey, SIGNATURE, signerOf } from "./note.ts";
 import { COSIGNATURE, cosignedAt, type Witness } from "./witness.ts";
 
@@ -55,6 +56,16 @@ export function parseTlogPolicy(text: string): TlogPolicy {
   });
   if (!quorum) throw new SyntaxError("exactly one quorum is needed; quorum none asks for no witness");
   return { logs, witnesses, quorum: quorum.judge };
+}
+
+/** Reads a C2SP `tlog-policy` from a file. */
+export function readTlogPolicy(file: string): TlogPolicy {
+  try {
+    return parseTlogPolicy(readText(file));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Unreadable(`${file} is no tlog-policy: ${error.message}`);
+    throw error;
+  }
 }
 
 /**

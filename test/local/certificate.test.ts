@@ -8,7 +8,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { type CertificateReport, type Trusted, verifyCertificate } from "../../local/verify/certificate.ts";
 import { certificateText } from "../../local/verify/certificate_text.ts";
 import { filesOf } from "../../local/verify/container.ts";
-import { readTlogPolicy } from "../../local/verify/kept.ts";
+import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG } from "../support/length.ts";
 import { numbers } from "../support/numbers.ts";
