@@ -3,6 +3,7 @@
 
   verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX]
                   [--witness KEY]... [--quorum N] [--policy FILE] [--json]
+  verify_audit.py certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]... [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
 --checkpoint, a checkpoint or the file of --audit-anchor, with --key also its signature (PEM, verifier key, or its file),
@@ -11,12 +12,17 @@ with several, as after a change of keys, that of one of them;
 --witness, a witness that must have cosigned a checkpoint (verifier key, or its file), of several --quorum N or else all;
 --policy, whose keys signed decisions must be signed with: an intent, or any JSON with its principals.
 
+A certificate (GET /api/product/changes/<id>/certificate) is held against --policy, a C2SP tlog-policy of the logs and
+witnesses that are trusted; --keys, whose keys decisions must be signed with, instead of those of the intents in it;
+--manifest-hash, the only intents under which decisions count.
+
 Exit codes: 0 valid against something kept outside; 2 consistent, but nothing outside to hold it against;
 1 bad; 3 unreadable, or wrongly called. See evidence.md for what each of them proves.
 """
 
 import argparse
 import base64
+import datetime
 import hashlib
 import json
 import os
@@ -168,16 +174,17 @@ def add_points(first, second):
     return (e * f % P, g * h % P, f * g % P, e * h % P)
 
 
-def multiply(scalar, point):
-    product = (0, 1, 1, 0)
+def multiply(scalar, point, add, product):
+    """So many times a point, from the neutral one on; `add` also doubles."""
     while scalar > 0:
         if scalar & 1:
-            product = add_points(product, point)
-        point = add_points(point, point)
+            product = add(product, point)
+        point = add(point, point)
         scalar >>= 1
     return product
 
 
+NEUTRAL = (0, 1, 1, 0)
 BASE = decode_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 
@@ -190,7 +197,8 @@ def ed25519_verifies(public_key, text, signature):
     digest = hashlib.sha512(signature[:32] + public_key + text).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
     negated = (P - point[0], point[1], 1, P - point[3])
-    return encode_point(add_points(multiply(scalar, BASE), multiply(challenge, negated))) == signature[:32]
+    first, second = (multiply(*factors, add_points, NEUTRAL) for factors in ((scalar, BASE), (challenge, negated)))
+    return encode_point(add_points(first, second)) == signature[:32]
 
 
 # ECDSA over P-256 (FIPS 186-4), and RSA with PKCS #1 v1.5
@@ -201,31 +209,19 @@ P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 P256_BASE = (
     0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
     0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+    1,
 )
+P256_NEUTRAL = (0, 1, 0)
 
 
 def p256_add(first, second):
-    """The sum of two points; None is the point at infinity."""
-    if first is None or second is None:
-        return first or second
-    if first[0] == second[0] and (first[1] + second[1]) % P256 == 0:
-        return None
-    if first == second:
-        slope = (3 * first[0] ** 2 - 3) * pow(2 * first[1], -1, P256)
-    else:
-        slope = (second[1] - first[1]) * pow(second[0] - first[0], -1, P256)
-    x = (slope * slope - first[0] - second[0]) % P256
-    return x, (slope * (first[0] - x) - first[1]) % P256
-
-
-def p256_multiply(scalar, point):
-    product = None
-    while scalar > 0:
-        if scalar & 1:
-            product = p256_add(product, point)
-        point = p256_add(point, point)
-        scalar >>= 1
-    return product
+    """The sum of two points in projective coordinates, by the complete formula of Renes, Costello and Batina for a = -3."""
+    (x1, y1, z1), (x2, y2, z2) = first, second
+    xx, yy, zz = x1 * x2 % P256, y1 * y2 % P256, z1 * z2 % P256
+    xy, yz, xz = (x1 + y1) * (x2 + y2) - xx - yy, (y1 + z1) * (y2 + z2) - yy - zz, (x1 + z1) * (x2 + z2) - xx - zz
+    m, n, w = 3 * (xz - P256_B * zz) % P256, 3 * (P256_B * xz - 3 * zz - xx) % P256, 3 * (xx - zz)
+    x, y, z = xy * (yy + m) - yz * n, (yy + m) * (yy - m) + w * n, yz * (yy - m) + xy * w
+    return x % P256, y % P256, z % P256
 
 
 def p256_verifies(encoded, text, r, s):
@@ -237,9 +233,9 @@ def p256_verifies(encoded, text, r, s):
         return False
     inverse = pow(s, P256_ORDER - 2, P256_ORDER)
     number = int.from_bytes(hashlib.sha256(text).digest(), "big")
-    first = p256_multiply(number * inverse % P256_ORDER, P256_BASE)
-    point = p256_add(first, p256_multiply(r * inverse % P256_ORDER, (x, y)))
-    return point is not None and point[0] % P256_ORDER == r
+    first = multiply(number * inverse % P256_ORDER, P256_BASE, p256_add, P256_NEUTRAL)
+    point_x, _, z = p256_add(first, multiply(r * inverse % P256_ORDER, (x, y, 1), p256_add, P256_NEUTRAL))
+    return z != 0 and point_x * pow(z, P256 - 2, P256) % P256 % P256_ORDER == r
 
 
 def der_parts(encoded, tag):
@@ -415,11 +411,15 @@ def same_name(name):
     return " ".join(lower.split()).replace("\u03c2", "\u03c3")
 
 
+def keys_of(principals):
+    """Keys by name."""
+    return {same_name(name): principal.get("keys", []) for name, principal in principals.items()}
+
+
 def read_policy(path):
     """Keys by name."""
     try:
-        principals = json.loads(read_text(path))["principals"]
-        return {same_name(name): principal.get("keys", []) for name, principal in principals.items()}
+        return keys_of(json.loads(read_text(path))["principals"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
 
@@ -562,22 +562,27 @@ def parse_checkpoint(note):
     return {"origin": parts[1], "length": int(parts[2]), "root": parts[3], "text": text, "signatures": signatures}
 
 
-VKEY = re.compile(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*")
-COSIGNATURE = 4
+LOG_KEY, COSIGNATURE = 1, 4
+LATEST = 253402300799
 
 
-def key_id(name, public_key, kind=1):
+def key_id(name, public_key, kind=LOG_KEY):
     return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + public_key).digest()[:4]
 
 
+def verifier_key(text, kind=LOG_KEY):
+    """(name, 32 bytes) of a verifier key, `name+id+base64`, or None."""
+    parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*", text)
+    data = from_base64(parts[3]) if parts else None
+    return (parts[1], data[1:]) if data and data[0] == kind and key_id(parts[1], data[1:], kind).hex() == parts[2] else None
+
+
 def read_key(file_or_key):
-    """(name or None, 32 bytes), from a PEM public key or a verifier key: `name+id+base64`."""
+    """(name or None, 32 bytes), from a PEM public key or a verifier key."""
     text = read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key
-    parts = VKEY.fullmatch(text)
-    if parts:
-        data = from_base64(parts[3])
-        if data and data[0] == 1 and key_id(parts[1], data[1:]).hex() == parts[2]:
-            return parts[1], data[1:]
+    key = verifier_key(text)
+    if key:
+        return key
     pem = PEM.search(text)
     der = from_base64("".join(pem[1].split())) if pem else None
     if der and len(der) == 44 and der.startswith(SPKI):
@@ -599,10 +604,9 @@ def signer_of(checkpoint, key):
 
 def read_witness(file_or_key):
     """(name, 32 bytes), from the verifier key of a witness."""
-    parts = VKEY.fullmatch(read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key)
-    data = from_base64(parts[3]) if parts else None
-    if data and data[0] == COSIGNATURE and key_id(parts[1], data[1:], COSIGNATURE).hex() == parts[2]:
-        return parts[1], data[1:]
+    key = verifier_key(read_text(file_or_key) if os.path.exists(file_or_key) else file_or_key, COSIGNATURE)
+    if key:
+        return key
     raise Unreadable(
         f"{file_or_key} is no verifier key of a witness: <name>+<key id>+<base64>, Ed25519 cosignature"
     )
@@ -617,7 +621,7 @@ def cosigned_at(checkpoint, witness):
             continue
         time = int.from_bytes(signature[:8], "big")
         text = f"cosignature/v1\ntime {time}\n{checkpoint['text']}".encode()
-        if len(signature) != 72 or not 0 < time < 2**53 or not ed25519_verifies(public_key, text, signature[8:]):
+        if len(signature) != 72 or not 0 < time <= LATEST or not ed25519_verifies(public_key, text, signature[8:]):
             return False
         latest = max(latest or 0, time)
     return latest
@@ -779,6 +783,359 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
     }
 
 
+# Certificates
+
+PART = re.compile(rb"(content|intent|proof) ([1-9][0-9]{0,8})\n")
+PARTS = re.compile(r"content( intent)*( proof)+")
+HEAD = b"countersign-certificate/v1\n"
+TLOG_PROOF = re.compile(
+    r"c2sp\.org/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={0,2})\nindex (0|[1-9][0-9]{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n(.+)",
+    re.DOTALL,
+)
+
+
+def parts_of(file):
+    """(name, text) of each part of a certificate."""
+    bad = Unreadable("this is no certificate in the one form that the service writes")
+    try:
+        file.decode("utf-8")
+    except ValueError:
+        raise bad from None
+    if not file.startswith(HEAD):
+        raise bad
+    at, parts = len(HEAD), []
+    while at < len(file):
+        head = PART.match(file, at)
+        end = head and head.end() + int(head[2])
+        if not head or end > len(file) or file[end - 1 : end] != b"\n":
+            raise bad
+        try:
+            parts.append((head[1].decode(), file[head.end() : end].decode("utf-8")))
+        except ValueError:
+            raise bad from None
+        at = end
+    if not PARTS.fullmatch(" ".join(name for name, _ in parts)):
+        raise bad
+    return parts
+
+
+def root_over(leaf, index, length, path):
+    """The root that a path leads to (RFC 9162, 2.1.3.2), or None when it is not as long as the tree has it."""
+    root, last = hashlib.sha256(b"\x00" + leaf).digest(), length - 1
+    if index > last:
+        return None
+    for sibling in path:
+        if last == 0:
+            return None
+        if index & 1 or index == last:
+            root = hashlib.sha256(b"\x01" + sibling + root).digest()
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            root = hashlib.sha256(b"\x01" + root + sibling).digest()
+        index, last = index >> 1, last >> 1
+    return root if last == 0 else None
+
+
+def proven_by(text):
+    """(entry, note) of a tlog-proof, or why it proves nothing."""
+    parts = TLOG_PROOF.fullmatch(text)
+    if not parts:
+        return "it is no tlog-proof with an entry"
+    checkpoint = parse_checkpoint(parts[4])
+    if not checkpoint:
+        return "it has no checkpoint"
+    line = from_base64(parts[1])
+    entry = read_entry(line) if line else None
+    if not entry:
+        return "it has no entry in the exact form that the service writes"
+    if entry["current_hash"] != entry_hash(entry):
+        return f"current_hash does not cover the fields of entry {entry['id']}"
+    if int(parts[2]) != entry["id"] - 1:
+        return f"its index is not that of entry {entry['id']}"
+    path = [from_base64(sibling) for sibling in parts[3].split("\n")[:-1]]
+    if None in path:
+        return "its hashes are not base64"
+    root = root_over(bytes.fromhex(entry["current_hash"]), int(parts[2]), checkpoint["length"], path)
+    if root is None or base64.b64encode(root).decode() != checkpoint["root"]:
+        return f"entry {entry['id']} is not under its checkpoint"
+    return entry, parts[4], checkpoint
+
+
+def object_in(text):
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None
+
+
+def parse_tlog_policy(text):
+    """{"logs", "witnesses", "quorum"} of a C2SP tlog-policy; ValueError names the line."""
+    logs, witnesses, judges, quorum = [], {}, {}, []
+    for number, line in enumerate(text.split("\n"), 1):
+
+        def need(condition, why):
+            if not condition:
+                raise ValueError(f"line {number}: {why}")
+
+        words = re.split(r"[ \t]+", line.strip(" \t"))
+        word, rest = words[0], words[1:]
+        if word == "" or word.startswith("#"):
+            continue
+        if word == "log":
+            key = verifier_key(rest[0] if rest else "")
+            need(key, "a verifier key is needed")
+            need(all(key[1] != other[1] for other in logs), "this log is listed already")
+            logs.append(key)
+        elif word == "witness":
+            key = verifier_key(rest[1] if len(rest) > 1 else "", COSIGNATURE)
+            need(key, "a verifier key is needed")
+            need(all(key[1] != other[1] for other in witnesses.values()), "this witness is listed already")
+            need(rest[0] not in judges and rest[0] != "none", "a new name is needed")
+            witnesses[rest[0]] = judges[rest[0]] = key
+        elif word == "group":
+            name, asked, names = (rest + ["", ""])[0], (rest + ["", ""])[1], rest[2:]
+            least = {"all": len(names), "any": 1}.get(asked, int(asked) if re.fullmatch(r"[1-9][0-9]*", asked) else 0)
+            good = 1 <= least <= len(names) and len(set(names)) == len(names)
+            need(good, "a group has a name, then all, any or a number, then members, each once")
+            for member in names:
+                need(member in judges, f"{member} is defined on no line before")
+            need(name not in judges and name != "none", "a new name is needed")
+            judges[name] = [least, [judges[member] for member in names]]
+        elif word == "quorum" and not quorum:
+            named = rest[0] if rest else ""
+            need(named == "none" or named in judges, f"{named} is defined on no line before")
+            quorum.append(None if named == "none" else judges[named])
+        else:
+            need(False, "log, witness, group, or one quorum is needed")
+    if not quorum:
+        raise ValueError("exactly one quorum is needed; quorum none asks for no witness")
+    return {"logs": logs, "witnesses": witnesses, "quorum": quorum[0]}
+
+
+def read_tlog_policy(path):
+    try:
+        return parse_tlog_policy(read_text(path))
+    except ValueError as error:
+        raise Unreadable(f"{path} is no tlog-policy: {error}") from error
+
+
+def is_met(judge, seen):
+    """Whether a witness, or as many of a group as it asks for, are among those that cosigned."""
+    if isinstance(judge, list):
+        return sum(is_met(member, seen) for member in judge[1]) >= judge[0]
+    return judge is None or judge in seen
+
+
+class Certificate:
+    """Verifies a certificate: that what it says of a change stands in the log, and was signed by those who consented."""
+
+    def __init__(self, policy=None, people=None, manifests=()):
+        self.policy, self.people, self.manifests = policy, people, manifests
+        self.findings, self.remarks = [], []
+
+    def found(self, entry, rule, message):
+        self.findings.append({"line": None, "entry": entry, "rule": rule, "message": message})
+
+    def verify(self, file):
+        parts = parts_of(file)
+        texts = lambda wanted: [text for name, text in parts if name == wanted]  # noqa: E731
+        proven = []
+        for number, text in enumerate(texts("proof"), 1):
+            one = proven_by(text)
+            if isinstance(one, str):
+                self.found(None, "inclusion", f"proof {number}: {one}")
+            else:
+                proven.append(one)
+        content = texts("content")[0][:-1]
+        digest = sha256(content.encode()).hex()
+        intents = {}
+        for text in texts("intent"):
+            intent = object_in(text[:-1])
+            if intent is None:
+                self.found(None, "intent", "an intent in this file is no JSON object")
+            else:
+                intents[sha256(text[:-1].encode()).hex()] = intent
+        life = [(entry, details if isinstance(details := object_in(entry["detail"]), dict) else {}) for entry, _, _ in proven]
+        self.require_one_change(life, digest)
+        self.require_one_checkpoint(proven)
+        self.require_own_intents(life, intents)
+        signed = self.signatures(life, intents)
+        self.require_quorum(life, intents)
+        checkpoint = self.checkpoint_under(proven[0][2]) if proven else None
+        first = life[0][0] if life else None
+        return {
+            "verdict": "bad" if self.findings else "valid" if checkpoint else "consistent",
+            "change_id": first["change_id"] if first else "",
+            "content": content,
+            "digest": digest,
+            "origin": first["origin"] if first else "",
+            "checkpoint": checkpoint,
+            "steps": [step_of(entry, detail, signed.get(entry["id"])) for entry, detail in life],
+            "findings": self.findings,
+            "remarks": self.remarks,
+        }
+
+    def require_one_change(self, life, digest):
+        for index, (entry, detail) in enumerate(life):
+            first, identifier = life[0][0], entry["id"]
+            if index == 0 and entry["event_type"] != "change_proposed":
+                self.found(identifier, "form", "its first entry is not the proposal")
+            if entry["change_id"] != first["change_id"]:
+                self.found(identifier, "form", "it is about another change than the first")
+            if entry["origin"] != first["origin"]:
+                self.found(identifier, "origin", "it is of another log than the first")
+            if index > 0 and identifier <= life[index - 1][0]["id"]:
+                self.found(identifier, "id", "it does not stand behind the one before")
+            if detail.get("digest") != digest:
+                self.found(identifier, "content", "it is not about the content in this file")
+
+    def require_one_checkpoint(self, proven):
+        for entry, note, checkpoint in proven:
+            if note != proven[0][1]:
+                self.found(entry["id"], "inclusion", "it is proven to be under another checkpoint than the first")
+            if checkpoint["origin"] != note_line(entry["origin"]):
+                self.found(entry["id"], "origin", "its checkpoint is of another log")
+
+    def require_own_intents(self, life, intents):
+        named = {detail.get("manifest_hash") for _, detail in life}
+        for manifest in intents:
+            if manifest not in named:
+                self.found(None, "intent", f"no decision was made under the intent {manifest} in this file")
+        for entry, detail in life if self.manifests else ():
+            if detail.get("manifest_hash") not in self.manifests:
+                message = f"it was decided under the intent {detail.get('manifest_hash')}, which is not accepted"
+                self.found(entry["id"], "intent", message)
+
+    def signatures(self, life, intents):
+        """The keys that signed decisions, by entry, where the signature holds with a key that is the approver's."""
+        signed = {}
+        for entry, detail in life:
+            if "proof" not in detail:
+                continue
+            intent = intents.get(detail.get("manifest_hash"))
+            if self.people is None and intent is None:
+                self.remarks.append(
+                    f"entry {entry['id']} is signed, and the intent that lists its keys is not in this file: it was not checked"
+                )
+                continue
+            keys = keys_of(intent.get("principals", {})) if self.people is None else self.people
+            finding = Proofs(keys).check(entry, 0)
+            if finding:
+                self.found(entry["id"], "proof", finding["message"])
+            else:
+                signed[entry["id"]] = str(detail.get("key"))
+        return signed
+
+    def require_quorum(self, life, intents):
+        """An entry that says "approved" stands behind as many consents as its intent asks of the tier."""
+        names = set()
+        for entry, detail in life:
+            if detail.get("decision") != "approved" or detail.get("emergency") is True:
+                continue
+            names.add(same_name(str(detail.get("approver"))))
+            intent = intents.get(detail.get("manifest_hash"))
+            if detail.get("status") != "approved" or "from" in detail or intent is None:
+                continue
+            policy, proposed = intent.get("policy", {}), life[0][1]
+            asked = policy.get("required_approvers", {}).get(proposed.get("tier"), 1)
+            needed = max(proposed.get("required_approvers") or 0, asked)
+            among = policy.get("approvers")
+            given = len(names if among is None else names & {same_name(name) for name in among})
+            if given < needed:
+                self.found(entry["id"], "quorum", f"it was approved with {given} of {needed} consents")
+                return
+
+    def checkpoint_under(self, checkpoint):
+        """The checkpoint that everything is under, where the policy trusts it."""
+        if self.policy is None:
+            self.remarks.append(
+                "nobody's signature of the log was checked, since no --policy was given: anybody can have made this file"
+            )
+            return None
+        own = [key for key in self.policy["logs"] if key[0] == checkpoint["origin"]]
+        log = next(filter(None, (signer_of(checkpoint, key) for key in own)), None)
+        cosigned = [(name, key, cosigned_at(checkpoint, key)) for name, key in self.policy["witnesses"].items()]
+        doubtful = [name for name, _, at in cosigned if at is False]
+        met = is_met(self.policy["quorum"], [key for _, key, at in cosigned if at])
+        if doubtful:
+            self.found(None, "cosignature", f"the cosignature of the witness {doubtful[0]} does not hold")
+        if log is None:
+            self.found(None, "signature", "its checkpoint is not signed by a log of the policy")
+        elif not met:
+            self.found(None, "cosignature", "its checkpoint lacks the witnesses that the policy asks for")
+        if doubtful or log is None or not met:
+            return None
+        witnessed = [{"name": name, "at": iso_time(at)} for name, _, at in cosigned if at]
+        return {"length": checkpoint["length"], "signed_by": log, "witnessed_by": witnessed}
+
+
+def iso_time(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def step_of(entry, detail, key):
+    text = lambda value: value if isinstance(value, str) else None  # noqa: E731
+    own = detail.get("proposer" if entry["event_type"] == "change_proposed" else "approver")
+    decision = detail.get("verdict") if detail.get("verdict") is not None else detail.get("decision")
+    return {
+        "entry": entry["id"],
+        "at": entry["timestamp"],
+        "event": entry["event_type"],
+        "decision": "approved_emergency" if detail.get("emergency") is True else text(decision),
+        "name": text(own) if text(own) is not None else text(detail.get("actor")),
+        "authenticated": text(detail.get("authenticated")),
+        "note": text(detail.get("note")),
+        "key": key,
+        "manifest_hash": text(detail.get("manifest_hash")),
+    }
+
+
+CERTIFICATE_VERDICTS = {
+    "valid": "valid: the entries stand in a log that the policy trusts; what the log says of the change beyond them, "
+    "such as a later step, this file does not show",
+    "consistent": "consistent: everything fits together; without a policy, nobody vouches for the log",
+}
+STEPS = {
+    "change_proposed": "proposed",
+    "change_applied": "applied",
+    "change_rolled_back": "rolled back",
+    "emergency_reviewed": "emergency reviewed",
+}
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def certificate_text(path, report):
+    """The change, its life, what does not hold, and the verdict last."""
+    lines = [f"{path}: {report['change_id']} in the log {compact(report['origin'])}"]
+    lines.append(f"content: {report['content']}")
+    lines.append(f"digest of the content: {report['digest']}")
+    for step in report["steps"]:
+        what = ", ".join(filter(None, (STEPS.get(step["event"]), step["decision"]))) or step["event"]
+        how = f"known by: {step['authenticated'] or 'nothing'}"
+        if step["key"] is not None:
+            alone = step["authenticated"] == "signature_unattended"
+            how = f"signed with {step['key']}, {'a key that signs by itself' if alone else 'its owner present and verified'}"
+        said = f", note {compact(step['note'])}" if step["note"] else ""
+        by = "" if step["name"] is None else f" by {step['name']}"
+        lines.append(f"entry {step['entry']}, {step['at']}: {what}{by} ({how}{said}), under the intent {step['manifest_hash']}")
+    for finding in report["findings"]:
+        place = "" if finding["entry"] is None else f"entry {finding['entry']}: "
+        lines.append(f"{place}{finding['rule']}: {finding['message']}")
+    under = report["checkpoint"]
+    if under:
+        lines.append(f"the log had {under['length']} entries; signed by {under['signed_by']}")
+        lines += [f"seen by the witness {one['name']} at {one['at']}" for one in under["witnessed_by"]]
+    lines += report["remarks"]
+    total = len(report["findings"])
+    lines.append(CERTIFICATE_VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
+    return "\n".join(map(note_line, lines))
+
+
 VERDICTS = {
     "valid": "valid: every entry holds, and the log continues what was kept outside",
     "consistent": "consistent: every entry holds; without a receipt or checkpoint kept outside, "
@@ -826,7 +1183,35 @@ class Parser(argparse.ArgumentParser):
         raise Unreadable(f"{message}; see --help")
 
 
+def main_certificate(argv):
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("file")
+    parser.add_argument("--policy")
+    parser.add_argument("--keys")
+    parser.add_argument("--manifest-hash", action="append", default=[])
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(argv)
+    if not all(HEX.fullmatch(manifest) for manifest in given.manifest_hash):
+        raise Unreadable("--manifest-hash HEX is 64 lower-case hex digits, as GET /api/product/intent shows them")
+    policy = None if given.policy is None else read_tlog_policy(given.policy)
+    people = None if given.keys is None else read_policy(given.keys)
+    with open(given.file, "rb") as file:
+        report = Certificate(policy, people, given.manifest_hash).verify(file.read())
+    print(json.dumps(report) if given.json else certificate_text(given.file, report))
+    return EXIT[report["verdict"]]
+
+
 def main(argv):
+    if argv[:1] == ["certificate"]:
+        try:
+            return main_certificate(argv[1:])
+        except (Unreadable, OSError) as error:
+            print(f"verify_audit.py: {error}", file=sys.stderr)
+            return 3
+    return main_export(argv)
+
+
+def main_export(argv):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("file")
     parser.add_argument("--key", action="append", default=[])

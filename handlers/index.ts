@@ -28,6 +28,7 @@ import { audit } from "./product/audit.ts";
 import { auditCheckpoint } from "./product/audit_checkpoint.ts";
 import { auditProof } from "./product/audit_proof.ts";
 import { auditVerify } from "./product/audit_verify.ts";
+import { certificate } from "./product/certificate.ts";
 import { change } from "./product/change.ts";
 import { coEvolution } from "./product/co_evolution.ts";
 import { consentStatementOf } from "./product/consent_statement.ts";
@@ -58,7 +59,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
-  runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, outcomes,
+  runtime, audit, auditVerify, auditCheckpoint, auditProof, intent, approvals, identity, coEvolution, change, certificate, outcomes,
   drift, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,

@@ -13,7 +13,11 @@ export type Rule =
   | "full_rewrite"
   | "signature"
   | "cosignature"
-  | "proof";
+  | "proof"
+  | "inclusion"
+  | "content"
+  | "intent"
+  | "quorum";
 
 /** Something that does not hold; `line` and `entry` are null where it is about the log as a whole. */
 export interface Finding {

@@ -1,17 +1,24 @@
 #!/usr/bin/env node
-/** `countersign-verify`: checks an export of the audit log offline, with code of its own. */
+/** `countersign-verify`: checks an export of the audit log, or the certificate of a change, offline and with code of its own. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { verifyCertificate } from "./certificate.ts";
+import { certificateText } from "./certificate_text.ts";
+import { filesOf } from "./container.ts";
 import { type Evidence, readCheckpoints, readKey, Unreadable } from "./kept.ts";
 import { readPolicy } from "./policy.ts";
 import { piecesOf } from "./pieces.ts";
 import { reportText } from "./report.ts";
 import { verifyExport } from "./verify.ts";
+import { readTlogPolicy } from "./tlog_policy.ts";
 import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
                           [--witness KEY]… [--quorum N] [--policy FILE] [--json]
+       countersign-verify certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]… [--extract DIR] [--json]
 
-Checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service.
+The first checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
 
   --checkpoint NOTE   a checkpoint kept outside the service, or the file of --audit-anchor; may be repeated
   --key KEY           the checkpoints must bear the signature of this key: PEM file, verifier key, or its file;
@@ -21,6 +28,15 @@ Checks an export of the audit log (GET /api/product/audit?format=jsonl) without 
   --expected-length N, --expected-head HEX
                       a receipt: the id and the current_hash of an entry that was answered once
   --policy FILE       whose keys signed decisions must be signed with: an intent, or any JSON with its principals
+
+The second, the certificate of a change (GET /api/product/changes/<id>/certificate):
+
+  --policy POLICY     which logs are trusted, and whose cosignatures a checkpoint needs: a C2SP tlog-policy
+  --keys FILE         whose keys decisions must be signed with: an intent, or any JSON with its principals;
+                      without it, those of the intents in the certificate, whose hashes are signed too
+  --manifest-hash HEX only decisions under this intent count; may be repeated
+  --extract DIR       writes the content, the intents, and each proof as a .tlog-proof
+
   --json              one JSON object instead of lines
   --help              this text
 
@@ -42,24 +58,69 @@ const OPTIONS = {
   help: { type: "boolean" },
 } as const;
 
+const CERTIFICATE_OPTIONS = {
+  policy: { type: "string" },
+  keys: { type: "string" },
+  "manifest-hash": { type: "string", multiple: true },
+  extract: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
 /** Runs the program and resolves to its exit code. */
 async function main(argv: string[]): Promise<number> {
   try {
-    const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
-    if (values.help) return say(HELP, 0);
-    const [file, ...others] = positionals;
-    if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
-    const evidence = readEvidence(values);
-    const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
-    const sightings = readSightings(values, evidence);
-    const report = await verifyExport(piecesOf(file), evidence, policy, sightings);
-    return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
+    return argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;
-    const reason = syscall === undefined ? message : `the export cannot be read: ${code}`;
+    const what = argv[0] === "certificate" ? "certificate" : "export";
+    const reason = syscall === undefined ? message : `the ${what} cannot be read: ${code}`;
     process.stderr.write(`countersign-verify: ${reason}\n`);
     return UNREADABLE;
   }
+}
+
+async function exported(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+  if (values.help) return say(HELP, 0);
+  const file = onlyFile(positionals);
+  const evidence = readEvidence(values);
+  const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
+  const report = await verifyExport(piecesOf(file), evidence, policy, readSightings(values, evidence));
+  return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
+}
+
+function certificate(argv: string[]): number {
+  const { values, positionals } = parseArgs({ args: argv, options: CERTIFICATE_OPTIONS, allowPositionals: true });
+  if (values.help) return say(HELP, 0);
+  const path = onlyFile(positionals);
+  const file = readFileSync(path);
+  const manifests = values["manifest-hash"] ?? [];
+  if (!manifests.every((hash) => /^[0-9a-f]{64}$/.test(hash)))
+    throw new Unreadable("--manifest-hash HEX is 64 lower-case hex digits, as GET /api/product/intent shows them");
+  const report = verifyCertificate(file, {
+    policy: values.policy === undefined ? undefined : readTlogPolicy(values.policy),
+    people: values.keys === undefined ? undefined : readPolicy(values.keys),
+    manifests,
+  });
+  if (values.extract !== undefined) extract(file, values.extract);
+  return say(values.json ? JSON.stringify(report) : certificateText(path, report), EXIT[report.verdict]);
+}
+
+/** Files that are there already are kept. */
+function extract(file: Buffer, folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const [name, text] of filesOf(file)) writeFileSync(join(folder, name), text, { flag: "wx" });
+  } catch (error) {
+    const { path, code } = error as NodeJS.ErrnoException;
+    throw new Unreadable(`${path} cannot be written: ${code}`);
+  }
+}
+
+function onlyFile([file, ...others]: readonly string[]): string {
+  if (file === undefined || others.length > 0) throw new Unreadable("exactly one FILE is needed; see --help");
+  return file;
 }
 
 function say(text: string, exit: number): number {

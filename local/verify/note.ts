@@ -18,8 +18,11 @@ export interface Key {
   key: KeyObject;
 }
 
+/** Text as a line carries it: without control characters. */
+export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
+
 /** The signature type of a log. */
-const SIGNATURE = 1;
+export const SIGNATURE = 1;
 const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\s*$/u;
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 

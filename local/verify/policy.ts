@@ -12,11 +12,21 @@ export type Policy = ReadonlyMap<string, readonly Key[]>;
 export const sameName = (name: string): string =>
   name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replace(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
 
+/** What an intent, or another JSON object, says of principals. */
+export interface WithPrincipals {
+  principals?: Record<string, { keys?: Key[] }>;
+}
+
+/** The keys that principals have. */
+export const keysOf = ({ principals = {} }: WithPrincipals): Policy =>
+  new Map(Object.entries(principals).map(([name, { keys = [] }]) => [sameName(name), keys]));
+
 /** Reads the `principals` of a JSON file. Errors: `Unreadable`. */
 export function readPolicy(file: string): Policy {
   try {
-    const { principals } = JSON.parse(readFileSync(file, "utf8")) as { principals: Record<string, { keys?: Key[] }> };
-    return new Map(Object.entries(principals).map(([name, { keys = [] }]) => [sameName(name), keys]));
+    const { principals } = JSON.parse(readFileSync(file, "utf8")) as WithPrincipals;
+    if (principals === undefined) throw new TypeError("no principals");
+    return keysOf({ principals });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Unreadable(

@@ -17,7 +17,8 @@ export interface Proofs {
   unsigned: number;
 }
 
-type Detail = Readonly<Record<string, unknown>>;
+/** What a detail says. */
+export type Detail = Readonly<Record<string, unknown>>;
 
 const DECISIONS: Readonly<Record<string, string>> = {
   approved: "approve",
@@ -104,9 +105,10 @@ export function proofsIn(policy: Policy | undefined) {
 }
 
 /** Text is one character a byte until it is needed. */
-const decoded = (text: string): string => Buffer.from(text, "latin1").toString();
+export const decoded = (text: string): string => Buffer.from(text, "latin1").toString();
 
-function detailOf({ detail }: Entry): Detail {
+/** The detail of an entry; one that cannot be read says nothing. */
+export function detailOf({ detail }: Entry): Detail {
   try {
     return Object(JSON.parse(decoded(detail))) as Detail;
   } catch {

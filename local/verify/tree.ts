@@ -29,6 +29,32 @@ export function rootOf({ roots }: Tree): string {
   return Buffer.from(root, "latin1").toString("base64");
 }
 
+/**
+ * The root that a path leads to, from a leaf by its `current_hash` at a place of a tree: RFC 9162, 2.1.3.2. Hashes are
+ * base64; undefined when the path is not as long as the tree has it.
+ */
+export function includedRoot(
+  currentHash: string,
+  index: number,
+  length: number,
+  path: readonly string[],
+): string | undefined {
+  const leaf = emptyTree();
+  addLeaf(leaf, currentHash);
+  let [root, place, last] = [leaf.roots[0]!, index, length - 1];
+  if (place > last) return undefined;
+  for (const hash of path) {
+    if (last === 0) return undefined;
+    const sibling = Buffer.from(hash, "base64").toString("latin1");
+    if (place % 2 === 1 || place === last) {
+      root = node(sibling, root);
+      while (place % 2 === 0 && place !== 0) [place, last] = [place / 2, Math.floor(last / 2)];
+    } else root = node(root, sibling);
+    [place, last] = [Math.floor(place / 2), Math.floor(last / 2)];
+  }
+  return last === 0 ? Buffer.from(root, "latin1").toString("base64") : undefined;
+}
+
 function node(left: string, right: string): string {
   scratch[0] = 1;
   scratch.write(left, 1, "latin1");

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
 import type { Evidence, Kept } from "./kept.ts";
+import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
 import { type Proofs, proofsIn } from "./proofs.ts";
 import type { Sightings, Witnessed } from "./witness.ts";
@@ -102,9 +103,6 @@ function whyNotHeld(item: Kept & { seen: string | undefined }, origin: string, e
   if (item.seen === (item.head ?? item.root)) return undefined;
   return broken("full_rewrite", `the log does not continue ${item.what}`);
 }
-
-/** A line of a note carries no control characters. */
-const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
 
 /** Whole lines, one character a byte; a line that is not UTF-8, or not ended, comes out as one that fits no form. */
 async function* wholeLines(pieces: Pieces): AsyncGenerator<string[]> {

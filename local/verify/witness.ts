@@ -23,8 +23,11 @@ export interface Sightings {
   findings: Finding[];
 }
 
-const COSIGNATURE = 4;
+/** The signature type of a witness. */
+export const COSIGNATURE = 4;
 const TIME_BYTES = 8;
+/** The end of the year 9999. */
+const LATEST = 253_402_300_799n;
 
 /** Reads the verifier key of a witness, from a file or as it is. Errors: `Unreadable`. */
 export function readWitness(fileOrKey: string): Witness {
@@ -64,8 +67,8 @@ export function sightingsOf(
   return { witnessed: witnesses.flatMap((witness) => longest.get(witness) ?? []), findings };
 }
 
-/** When a witness cosigned, the latest time; `null` when a cosignature in its name does not hold, undefined without one. */
-function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witness): number | null | undefined {
+/** When a witness cosigned, the latest time in seconds since the epoch; `null` when a cosignature in its name does not hold, undefined without one. */
+export function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witness): number | null | undefined {
   const own = signatures.filter(
     (signature) => signature.name === name && signature.keyId === keyIdOf(name, raw, COSIGNATURE),
   );
@@ -73,7 +76,7 @@ function cosignedAt({ text, signatures }: Checkpoint, { name, raw, key }: Witnes
     if (signature.length !== TIME_BYTES + 64) return null;
     const time = signature.readBigUInt64BE();
     const message = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
-    const holds = time > 0n && time < 2n ** 53n && verify(null, message, key, signature.subarray(TIME_BYTES));
+    const holds = time > 0n && time <= LATEST && verify(null, message, key, signature.subarray(TIME_BYTES));
     return holds ? Number(time) : null;
   });
   if (times.length === 0) return undefined;

@@ -136,7 +136,7 @@ beforeAll(async () => {
 
 /** The operations of a path as documents write it: `/api/product/changes/<id>`. */
 const operationsAt = (path: string) => {
-  const pattern = new RegExp(`^${path.replaceAll(/<\w+>|:\w+/g, "\\{\\w+\\}")}$`);
+  const pattern = new RegExp(`^${path.replaceAll(/<\w+>|:\w+|chg_\w+/g, "\\{\\w+\\}")}$`);
   return Object.entries(openapi.paths).flatMap(([template, operations]) =>
     pattern.test(template) ? [operations] : [],
   );

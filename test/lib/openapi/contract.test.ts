@@ -138,8 +138,9 @@ inShort(describe)("each media type of an answer is given to who asks for it", ()
   )("$name: $media", async ({ media, ...target }) => {
     const api = await service({ evolved });
     const asked = ASKED[media] ?? {};
+    const values = { ...asked, change_id: (await api.propose()).change_id };
     const fields = fieldsOf(target.operation).filter(({ name, required }) => required || name in asked);
-    const told = await api.ask(target, sentWith(fields, asked), { accept: media });
+    const told = await api.ask(target, sentWith(fields, values), { accept: media });
     expect([told.status, told.media]).toEqual([200, media]);
   });
 
@@ -147,6 +148,7 @@ inShort(describe)("each media type of an answer is given to who asks for it", ()
     expect(given.map(({ operation }) => operation.operationId)).toEqual([
       "getProductAudit",
       "getProductAuditCheckpoint",
+      "getProductChangesChangeIdCertificate",
       "getMetrics",
       "getEvents",
       "postChat",

@@ -1,0 +1,77 @@
+/**
+ * A certificate: what was consented to, by whom and under which rules, in one text file that is checked without the
+ * service. Its parts are whole by themselves: the content, each intent that a decision was made under, and each deciding
+ * entry in a C2SP `tlog-proof`.
+ */
+import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
+import type { AuditEntry } from "../audit/entry.ts";
+import { entriesOf } from "../audit/page.ts";
+import { proveInclusion, withWholeTree } from "../audit/prove.ts";
+import { newestCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
+import { base64Of } from "../kit/base64.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Reads } from "../store/store.ts";
+import { findChange } from "./records.ts";
+import { canonicalContent, digestOf } from "./rules/content.ts";
+import { detailIn } from "./rules/event.ts";
+
+/** What decides; a try that failed, and what was found about the host, do not. */
+const DECIDING: readonly string[] = [
+  "change_proposed",
+  "consent_decision",
+  "change_applied",
+  "emergency_reviewed",
+  "change_rolled_back",
+];
+
+/**
+ * The certificate of a change as it stands now; every entry is proven to be under one checkpoint. Errors: 404
+ * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed.
+ */
+export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
+  const { store, sha256 } = deps;
+  // The record before the checkpoint, which then covers all its entries.
+  const { change, audit } = await findChange(store, changeId);
+  const entries = (await entriesOf(store, audit)).filter(({ event_type }) => DECIDING.includes(event_type));
+  if (entries[0] === undefined || detailIn(entries[0].detail).digest !== digestOf(change, sha256))
+    throw new AppError(
+      "approval_stale",
+      `the content of ${changeId} is not what was proposed; no certificate is made of it`,
+    );
+  const { length, note } = await checkpointOver(deps, entries.at(-1)!.id);
+  const proofs = await withWholeTree(deps, () =>
+    Promise.all(
+      entries.map(async (entry) => proofOf(entry, (await proveInclusion(deps, entry.id, length)).proof, note)),
+    ),
+  );
+  const manifests = await manifestsOf(store, entries);
+  return [
+    "countersign-certificate/v1\n",
+    part("content", `${canonicalContent(change)}\n`),
+    ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
+    ...proofs.map((proof) => part("proof", proof)),
+  ].join("");
+}
+
+/** The newest checkpoint that a witness saw, where it covers an entry, else the log's own; with the cosignatures it has. */
+async function checkpointOver(deps: WitnessDeps, entry: number): Promise<Checkpoint> {
+  const cosigned = await newestCosigned(deps);
+  const checkpoint = cosigned && cosigned.length >= entry ? cosigned : await currentCheckpoint(deps);
+  return { ...checkpoint, note: withCosignatures(checkpoint.note, await witnessed(deps)) };
+}
+
+/** A part behind its name and its length in bytes of UTF-8. */
+const part = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
+
+/** C2SP `tlog-proof@v1`; the leaf is the entry's `current_hash`, which is that of the entry in `extra`. */
+function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
+  const extra = base64Of(new TextEncoder().encode(JSON.stringify(entry)));
+  const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];
+  return lines.join("\n");
+}
+
+/** The intents that decisions were made under, in that order, as far as the store has them. */
+async function manifestsOf(store: Pick<Reads, "getMany">, entries: readonly AuditEntry[]): Promise<string[]> {
+  const hashes = entries.flatMap(({ detail }) => detailIn(detail).manifest_hash ?? []);
+  return (await store.getMany("manifests", [...new Set(hashes)])).flatMap((stored) => stored?.value ?? []);
+}

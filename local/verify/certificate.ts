@@ -1,0 +1,245 @@
+/** Verifies a certificate: that what it says of a change stands in the log, and was signed by those whose consent it was. */
+import { hash } from "node:crypto";
+import type { Finding } from "./chain.ts";
+import { partsOf } from "./container.ts";
+import { Unreadable } from "./kept.ts";
+import type { Entry } from "./line.ts";
+import { type Checkpoint, noteLine } from "./note.ts";
+import { keysOf, type Policy, sameName, type WithPrincipals } from "./policy.ts";
+import { decoded, type Detail, detailOf, proofsIn } from "./proofs.ts";
+import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
+import { provenBy, type Proven } from "./tlog_proof.ts";
+
+/** What a verifier brings along. */
+export interface Trusted {
+  /** The logs and witnesses whose word the checkpoint must have. */
+  policy?: TlogPolicy | undefined;
+  /** Whose keys decisions must be signed with; without it, those that the intent of each decision lists. */
+  people?: Policy | undefined;
+  /** The only intents under which decisions count, by their hashes; empty: any. */
+  manifests: readonly string[];
+}
+
+/** One step of the change's life, as its entry tells it. */
+export interface Step {
+  entry: number;
+  at: string;
+  event: string;
+  /** What was decided, and in whose name. */
+  decision: string | null;
+  name: string | null;
+  /** How the name was known. */
+  authenticated: string | null;
+  note: string | null;
+  /** The key that signed it, where the signature holds. */
+  key: string | null;
+  manifest_hash: string | null;
+}
+
+/** What was found. */
+export interface CertificateReport {
+  /** `valid`: a checkpoint that the policy trusts covers it; `consistent`: no policy was given to tell. */
+  verdict: "valid" | "consistent" | "bad";
+  change_id: string;
+  /** The content that was consented to, to the byte: its SHA-256 is the digest. */
+  content: string;
+  digest: string;
+  origin: string;
+  /** The checkpoint that it is under; `null` where no policy says whose word it needs, for anybody can make one. */
+  checkpoint: { length: number; signed_by: string; witnessed_by: { name: string; at: string }[] } | null;
+  steps: Step[];
+  findings: Finding[];
+  remarks: string[];
+}
+
+const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+/** Verifies the bytes of a certificate. Errors: `Unreadable` where they are none. */
+export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateReport {
+  const parts = partsOf(file);
+  if (!parts) throw new Unreadable("this is no certificate in the one form that the service writes");
+  const findings: Finding[] = [];
+  const remarks: string[] = [];
+  const found = (entry: number | null, rule: Finding["rule"], message: string): void =>
+    void findings.push({ line: null, entry, rule, message });
+
+  const proven = parts.proofs.flatMap((text, index) => {
+    const one = provenBy(text);
+    if (typeof one !== "string") return [one];
+    found(null, "inclusion", `proof ${index + 1}: ${one}`);
+    return [];
+  });
+  const intents = new Map<string, Intent>();
+  for (const text of parts.intents) {
+    const intent = objectIn<Intent>(text);
+    if (intent) intents.set(sha256(text), intent);
+    else found(null, "intent", "an intent in this file is no JSON object");
+  }
+  const life = proven.map(({ entry }) => ({ entry, detail: detailOf(entry) }));
+  const digest = sha256(parts.content);
+  requireOneChange(life, digest, found);
+  requireOneCheckpoint(proven, found);
+  requireOwnIntents(life, intents, trusted.manifests, found);
+  const signed = signatures(life, intents, trusted.people, { found, remarks });
+  const quorum = quorumFault(life, intents);
+  if (quorum) found(...quorum);
+  const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
+  return {
+    verdict: findings.length > 0 ? "bad" : checkpoint === null ? "consistent" : "valid",
+    change_id: life[0] ? decoded(life[0].entry.changeId) : "",
+    content: parts.content,
+    digest,
+    origin: life[0] ? decoded(life[0].entry.origin) : "",
+    checkpoint,
+    steps: life.map(({ entry, detail }) => stepOf(entry, detail, signed.get(entry.id) ?? null)),
+    findings,
+    remarks,
+  };
+}
+
+interface Told {
+  entry: Entry;
+  detail: Detail;
+}
+interface Findings {
+  found: Found;
+  remarks: string[];
+}
+type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;
+
+/** All entries are about one change of one log, in order, and about the content that is here. */
+function requireOneChange(life: readonly Told[], digest: string, found: Found): void {
+  const [first] = life;
+  if (!first) return;
+  if (first.entry.eventType !== "change_proposed") found(first.entry.id, "form", "its first entry is not the proposal");
+  for (const [index, { entry, detail }] of life.entries()) {
+    if (entry.changeId !== first.entry.changeId) found(entry.id, "form", "it is about another change than the first");
+    if (entry.origin !== first.entry.origin) found(entry.id, "origin", "it is of another log than the first");
+    if (index > 0 && entry.id <= life[index - 1]!.entry.id)
+      found(entry.id, "id", "it does not stand behind the one before");
+    if (detail["digest"] !== digest) found(entry.id, "content", "it is not about the content in this file");
+  }
+}
+
+/** One checkpoint covers them all: what it says of the log is then said once. */
+function requireOneCheckpoint(proven: readonly Proven[], found: Found): void {
+  for (const { entry, note, checkpoint } of proven) {
+    if (note !== proven[0]!.note)
+      found(entry.id, "inclusion", "it is proven to be under another checkpoint than the first");
+    if (checkpoint.origin !== noteLine(decoded(entry.origin)))
+      found(entry.id, "origin", "its checkpoint is of another log");
+  }
+}
+
+/** The intents in the file are those that decisions name, and where some alone count, of those. */
+function requireOwnIntents(
+  life: readonly Told[],
+  intents: ReadonlyMap<string, Intent>,
+  accepted: readonly string[],
+  found: Found,
+): void {
+  const named = new Set(life.map(({ detail }) => String(detail["manifest_hash"])));
+  for (const manifest of intents.keys())
+    if (!named.has(manifest)) found(null, "intent", `no decision was made under the intent ${manifest} in this file`);
+  if (accepted.length === 0) return;
+  for (const { entry, detail } of life)
+    if (!accepted.includes(String(detail["manifest_hash"])))
+      found(
+        entry.id,
+        "intent",
+        `it was decided under the intent ${String(detail["manifest_hash"])}, which is not accepted`,
+      );
+}
+
+/** The keys that signed decisions, by entry, where the signature holds with a key that is the approver's. */
+function signatures(
+  life: readonly Told[],
+  intents: ReadonlyMap<string, Intent>,
+  people: Policy | undefined,
+  { found, remarks }: Findings,
+): Map<number, string> {
+  const signed = new Map<number, string>();
+  for (const { entry, detail } of life) {
+    if (detail["proof"] === undefined) continue;
+    const intent = intents.get(String(detail["manifest_hash"]));
+    const keys = people ?? (intent && keysOf(intent));
+    if (keys === undefined) {
+      remarks.push(
+        `entry ${entry.id} is signed, and the intent that lists its keys is not in this file: it was not checked`,
+      );
+      continue;
+    }
+    const finding = proofsIn(keys).check(entry, 0);
+    if (finding) found(entry.id, "proof", finding.message);
+    else signed.set(entry.id, String(detail["key"]));
+  }
+  return signed;
+}
+
+/** An entry that says "approved" stands behind as many consents as its intent asks of the tier. */
+function quorumFault(life: readonly Told[], intents: ReadonlyMap<string, Intent>): Parameters<Found> | undefined {
+  const names = new Set<string>();
+  for (const { entry, detail } of life) {
+    if (detail["decision"] !== "approved" || detail["emergency"] === true) continue;
+    names.add(sameName(String(detail["approver"])));
+    const intent = intents.get(String(detail["manifest_hash"]));
+    if (detail["status"] !== "approved" || detail["from"] !== undefined || !intent) continue;
+    const { policy = {} } = intent;
+    const tier = String(life[0]!.detail["tier"]);
+    const needed = Math.max(Number(life[0]!.detail["required_approvers"]), policy.required_approvers?.[tier] ?? 1);
+    const among = policy.approvers?.map(sameName);
+    const given = [...names].filter((name) => !among || among.includes(name)).length;
+    if (given < needed) return [entry.id, "quorum", `it was approved with ${given} of ${needed} consents`];
+  }
+  return undefined;
+}
+
+/** The members of an intent that are read here. */
+interface Intent extends WithPrincipals {
+  policy?: { approvers?: string[]; required_approvers?: Record<string, number> };
+}
+
+/** The checkpoint that everything is under, where the policy trusts it. */
+function checkpointUnder(
+  checkpoint: Checkpoint,
+  policy: TlogPolicy | undefined,
+  { found, remarks }: Findings,
+): CertificateReport["checkpoint"] {
+  if (!policy) {
+    remarks.push(
+      "nobody's signature of the log was checked, since no --policy was given: anybody can have made this file",
+    );
+    return null;
+  }
+  const { log, witnesses, isMet } = judgedBy(checkpoint, policy);
+  const doubtful = witnesses.find(({ at }) => at === null);
+  if (doubtful) found(null, "cosignature", `the cosignature of the witness ${doubtful.name} does not hold`);
+  if (log === undefined) found(null, "signature", "its checkpoint is not signed by a log of the policy");
+  else if (!isMet) found(null, "cosignature", "its checkpoint lacks the witnesses that the policy asks for");
+  if (doubtful || log === undefined || !isMet) return null;
+  const witnessed_by = witnesses.map(({ name, at }) => ({ name, at: new Date(at! * 1000).toISOString() }));
+  return { length: checkpoint.length, signed_by: log, witnessed_by };
+}
+
+function objectIn<T extends object>(json: string): T | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+const stepOf = (entry: Entry, detail: Detail, key: string | null): Step => ({
+  entry: entry.id,
+  at: entry.timestamp,
+  event: entry.eventType,
+  decision: detail["emergency"] === true ? "approved_emergency" : text(detail["verdict"] ?? detail["decision"]),
+  name: text(detail[entry.eventType === "change_proposed" ? "proposer" : "approver"]) ?? text(detail["actor"]),
+  authenticated: text(detail["authenticated"]),
+  note: text(detail["note"]),
+  key,
+  manifest_hash: text(detail["manifest_hash"]),
+});

@@ -1,0 +1,333 @@
+/** Certificates, as the service makes them and as both offline verifiers read them. */
+import { createHash, sign } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
+import { type CertificateReport, type Trusted, verifyCertificate } from "../../local/verify/certificate.ts";
+import { certificateText } from "../../local/verify/certificate_text.ts";
+import { filesOf } from "../../local/verify/container.ts";
+import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
+import { readPolicy } from "../../local/verify/policy.ts";
+import { LONG } from "../support/length.ts";
+import { numbers } from "../support/numbers.ts";
+import { passkey, sshPen } from "../support/passkeys.ts";
+import { service, type TestService } from "../support/service.ts";
+import { decide, person } from "../support/signed.ts";
+import { flipped } from "../tamper/damage.ts";
+import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
+import { newKey, type SigningKey, signerOf } from "../tamper/world.ts";
+
+const [ANA, BO] = [passkey("ES256"), sshPen()];
+const PRINCIPALS = { ana: person(ANA), bo: person(BO) };
+const INTENT = { principals: PRINCIPALS, policy: { required_approvers: { standard: 2 }, approvers: ["ana", "bo"] } };
+const [LOG, WITNESS, OTHER] = [newKey(), newKey(), newKey()];
+
+const folder = mkdtempSync(join(tmpdir(), "certificate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, content: string | Buffer): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+
+/** The key id of C2SP: `type` is 1 for a log, 4 for a witness. */
+const idOf = (name: string, { raw }: SigningKey, type: number): Buffer =>
+  createHash("sha256")
+    .update(Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]))
+    .digest()
+    .subarray(0, 4);
+const vkey = (name: string, key: SigningKey, type: number): string =>
+  `${name}+${idOf(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
+
+/** A certificate with a witness's cosignature under each checkpoint, as the protocol's text says it is made. */
+function cosigned(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
+  const time = Buffer.alloc(8);
+  time.writeBigUInt64BE(at);
+  return rebuilt(text, (part) =>
+    part.replace(/\n\n([^]*?\n)\n((?:— .*\n)+)$/u, (_, body: string, lines: string) => {
+      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${at}\n${body}`), key.privateKey);
+      const line = Buffer.concat([idOf(name, key, 4), time, signature]).toString("base64");
+      return `\n\n${body}\n${lines}— ${name} ${line}\n`;
+    }),
+  );
+}
+
+/** A certificate with each of its parts changed, and their lengths with them. */
+function rebuilt(text: string, change: (part: string, name: string, index: number) => string | null): string {
+  let rest = Buffer.from(text).subarray("countersign-certificate/v1\n".length);
+  const parts: string[] = [];
+  for (let index = 0; rest.length > 0; index++) {
+    const [head, name, length] = /^(\w+) (\d+)\n/.exec(rest.toString("latin1"))!;
+    const end = head.length + Number(length);
+    const changed = change(rest.toString("utf8", head.length, end), name!, index);
+    if (changed !== null) parts.push(`${name} ${Buffer.byteLength(changed)}\n${changed}`);
+    rest = rest.subarray(end);
+  }
+  return `countersign-certificate/v1\n${parts.join("")}`;
+}
+
+let api: TestService;
+let change_id: string;
+let made: string;
+let good: string;
+let origin: string;
+let policy: string;
+beforeAll(async () => {
+  api = await service({ intent: INTENT, checkpointSigner: signerOf(LOG) });
+  await api.propose({ target: "ui.other" });
+  ({ change_id } = await api.propose({ value: JSON.stringify({ text: "Grüezi 🙂", size: 1.5e-7 }), proposer: "pat" }));
+  await decide(api, ANA, "approve", { change_id, approver: "ana", note: '"fine"\n' });
+  await decide(api, BO, "approve", { change_id, approver: "Bo " });
+  await api.must("apply", change_id);
+  await api.post("rollback", { change_id, actor: "ops", note: "as planned" });
+  await api.propose({ target: "ui.other" });
+  made = await certificate(change_id);
+  ({ origin } = (await api.audit())[0]);
+  good = cosigned(made, "w.example", WITNESS);
+  const log = `log ${vkey(origin, LOG, 1)}`;
+  const witness = `witness w1 ${vkey("w.example", WITNESS, 4)}\nwitness w2 ${vkey("o.example", OTHER, 4)}`;
+  policy = file("policy", `# ours\n${log}\n${witness}\ngroup some any w1 w2\nquorum some\n`);
+  file("both", `${log}\n${witness}\ngroup all all w1 w2\nquorum all\n`);
+  file("none", `${log}\nquorum none\n`);
+  file("stranger", `log ${vkey(origin, OTHER, 1)}\nquorum none\n`);
+  file("intent.json", JSON.stringify({ principals: PRINCIPALS }));
+  file("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshPen()) } }));
+});
+
+async function certificate(id: string): Promise<string> {
+  const reply = await api.get(`changes/${id}/certificate`);
+  expect(reply.status, reply.text).toBe(200);
+  return reply.text;
+}
+
+interface Given {
+  policy?: string;
+  keys?: string;
+  manifests?: string[];
+}
+const trustedBy = ({ policy: logs, keys, manifests = [] }: Given): Trusted => ({
+  policy: logs === undefined ? undefined : readTlogPolicy(join(folder, logs)),
+  people: keys === undefined ? undefined : readPolicy(join(folder, keys)),
+  manifests,
+});
+const argsOf = ({ policy: logs, keys, manifests = [] }: Given): string[] => [
+  ...(logs === undefined ? [] : ["--policy", join(folder, logs)]),
+  ...(keys === undefined ? [] : ["--keys", join(folder, keys)]),
+  ...manifests.flatMap((hash) => ["--manifest-hash", hash]),
+];
+
+/** What both verifiers say of certificates, held to be the same. */
+function verified(
+  samples: readonly (string | Buffer)[],
+  given: Given = { policy: "policy" },
+  most = samples.length,
+): (CertificateReport | string)[] {
+  const trusted = trustedBy(given);
+  const paths = samples.map((sample, index) => file(`${index}.certificate`, sample));
+  const reports = paths.map((path) => {
+    try {
+      return verifyCertificate(readFileSync(path), trusted);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  if (pythonMissing !== null) return reports;
+  const told = runPythonOften(paths.slice(0, most).map((path) => ["certificate", path, ...argsOf(given), "--json"]));
+  for (const [index, { status, stdout, stderr }] of told.entries()) {
+    const report = reports[index]!;
+    if (typeof report === "string") expect([status, stderr]).toEqual([3, `verify_audit.py: ${report}\n`]);
+    else expect(JSON.parse(stdout), stderr).toEqual(report);
+  }
+  return reports;
+}
+
+const one = (sample: string, given?: Given): CertificateReport => {
+  const [report] = verified([sample], given);
+  if (typeof report !== "object") throw new Error(report);
+  return report;
+};
+const rules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
+
+test("a certificate tells what was consented to, by whom, with which key, and what was done", () => {
+  const report = one(good);
+  expect(report).toMatchObject({
+    verdict: "valid",
+    change_id,
+    content: expect.stringContaining('"target":"ui.banner","tenant_id":"t1","tier":"standard","value":{"size":1.5e-7,'),
+    checkpoint: { length: 8, signed_by: origin, witnessed_by: [{ name: "w1", at: "2027-01-15T08:00:00.000Z" }] },
+    findings: [],
+    remarks: [],
+  });
+  expect(
+    report.steps.map(({ entry, event, decision, name, note, key }) => [entry, event, decision, name, note, !!key]),
+  ).toEqual([
+    [3, "change_proposed", null, "pat", null, false],
+    [4, "consent_decision", "approved", "ana", '"fine"\n', true],
+    [5, "consent_decision", "approved", "Bo", "", true],
+    [6, "change_applied", null, null, null, false],
+    [7, "change_rolled_back", null, "ops", "as planned", false],
+  ]);
+});
+
+test("the file is of parts that stand for themselves, and short", () => {
+  const files = new Map(filesOf(Buffer.from(good)));
+  expect([...files.keys()].map((name) => name.replace(/[0-9a-f]{64}/, "HASH"))).toEqual([
+    "content.json",
+    "intent-HASH.json",
+    ...[3, 4, 5, 6, 7].map((id) => `${id}.tlog-proof`),
+  ]);
+  for (const [name, text] of files)
+    if (name.endsWith(".tlog-proof")) {
+      expect(text).toMatch(/^c2sp\.org\/tlog-proof@v1\nextra /);
+      expect(text.length, name).toBeLessThan(4000);
+    }
+});
+
+test("each flipped bit is refused, or changes nothing that is told", { timeout: 300_000 }, () => {
+  const bytes = Buffer.from(good);
+  const below = numbers(7);
+  const tries = LONG ? bytes.length : 200;
+  const bits = Array.from({ length: tries }, (_, index) => (LONG ? index * 8 + below(8) : below(bytes.length * 8)));
+  const [whole] = verified([good]);
+  const reports = verified(
+    bits.map((bit) => flipped(bytes, bit)),
+    { policy: "policy" },
+    LONG ? 500 : 20,
+  );
+  for (const [index, report] of reports.entries()) {
+    if (typeof report === "string" || report.verdict === "bad") continue;
+    expect(report, `bit ${bits[index]}`).toEqual(whole);
+  }
+});
+
+describe("what does not hold is told", () => {
+  test("without a policy nobody vouches for the log", () => {
+    expect(one(good, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });
+    expect(one(made, { policy: "none" })).toMatchObject({ verdict: "valid", checkpoint: { witnessed_by: [] } });
+  });
+
+  test("witnesses that are missing, a log that nobody named", () => {
+    expect(rules(one(made))).toEqual(["cosignature"]);
+    expect(rules(one(good, { policy: "both" }))).toEqual(["cosignature"]);
+    expect(rules(one(good, { policy: "stranger" }))).toEqual(["signature"]);
+    expect(rules(one(cosigned(made, "w.example", OTHER)))).toEqual(["cosignature"]);
+    expect(one(cosigned(good, "o.example", OTHER), { policy: "both" }).verdict).toBe("valid");
+  });
+
+  test("keys that are not the approvers', intents that are not accepted", () => {
+    expect(rules(one(good, { policy: "policy", keys: "others.json" }))).toEqual(["proof"]);
+    expect(one(good, { policy: "policy", keys: "intent.json" }).verdict).toBe("valid");
+    const { manifest_hash } = api.deps.product!;
+    expect(one(good, { policy: "policy", manifests: [manifest_hash] }).verdict).toBe("valid");
+    expect(rules(one(good, { policy: "policy", manifests: ["0".repeat(64)] }))).toEqual(["intent"]);
+  });
+
+  test("parts of another certificate, parts left out, parts that are edited", async () => {
+    const { change_id: id } = await api.propose({ target: "ui.third" });
+    const other = cosigned(await certificate(id), "w.example", WITNESS);
+    const [content, intent] = [1, 2].map((place) => other.split(/\n(?=content|intent|proof)/)[place]!);
+    const proof = other.slice(other.indexOf("proof ")).replace(/^proof \d+\n/, "");
+    const swap = (wanted: string, text: string, at = 0) => {
+      let seen = 0;
+      return rebuilt(good, (part, name) => (name === wanted && seen++ === at ? text : part));
+    };
+    expect(rules(one(swap("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
+    expect(rules(one(swap("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`)))).toEqual([
+      "intent",
+    ]);
+    expect(rules(one(swap("intent", "[]\n")))).toEqual(["intent"]);
+    expect(rules(one(swap("intent", "no json\n")))).toEqual(["intent"]);
+    expect(rules(one(swap("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
+    expect(rules(one(swap("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
+    const without = (wanted: string, at: number) => {
+      let seen = 0;
+      return rebuilt(good, (part, name) => (name === wanted && seen++ === at ? null : part));
+    };
+    expect(rules(one(without("proof", 0)))).toEqual(["form"]);
+    expect(rules(one(without("proof", 1)))).toEqual(["quorum"]);
+    expect(one(without("intent", 0))).toMatchObject({
+      verdict: "valid",
+      remarks: [4, 5].map((id) => expect.stringContaining(`entry ${id} is signed, and the intent`)),
+    });
+    expect(verified([without("content", 0), "", good.slice(0, -1), `${good}\n`, good.replace("v1", "v2")])).toEqual(
+      Array.from({ length: 5 }, () => "this is no certificate in the one form that the service writes"),
+    );
+  });
+
+  test("an approval that too few consents stand behind, and one that nobody signed", async () => {
+    const { change_id: id, digest } = await api.propose({ target: "ui.forged" });
+    const { manifest_hash } = api.deps.product!;
+    await enter(api, id, {
+      decision: "approved",
+      status: "approved",
+      approver: "ana",
+      note: "",
+      digest,
+      manifest_hash,
+    });
+    const report = one(cosigned(await certificate(id), "w.example", WITNESS));
+    expect(rules(report)).toEqual(["quorum"]);
+    expect(report.steps[1]).toMatchObject({ decision: "approved", name: "ana", key: null });
+  });
+});
+
+/** Writes a consent into the log beside the service: an entry that is rightly chained, and follows from nothing. */
+const enter = ({ deps: { store, sha256 } }: TestService, change_id: string, detail: object): Promise<void> =>
+  store.transact(async (tx) => {
+    const head = (await readHead(tx))!;
+    const event = { event_type: "consent_decision", change_id, tenant: "t1", detail } as const;
+    const next = nextEntry(head, event, head.at, sha256);
+    tx.put("audit", entryKey(next.entry.id), next.entry);
+    tx.put("meta", "chain", next.head);
+    const { value } = (await tx.get("changes", change_id))!;
+    tx.put("changes", change_id, { ...value, audit: [...value.audit, next.entry.id] } as typeof value);
+  });
+
+test("the program: exit codes, its words, what it extracts", () => {
+  if (pythonMissing !== null) return;
+  const path = file("good.certificate", good);
+  const { status, stdout } = runPython(["certificate", path, "--policy", policy]);
+  expect(stdout).toBe(`${certificateText(path, one(good))}\n`);
+  expect(status).toBe(0);
+  const calls = [[path], [path, "--policy", join(folder, "stranger")], [path, "--manifest-hash", "x"]];
+  expect(runPythonOften(calls.map((args) => ["certificate", ...args])).map((ended) => ended.status)).toEqual([2, 1, 3]);
+});
+
+const BAD_POLICIES: [text: string, why: string][] = [
+  ["", "exactly one quorum is needed; quorum none asks for no witness"],
+  ["log x\nquorum none", "line 1: a verifier key is needed"],
+  ["quorum none\nquorum none", "line 2: log, witness, group, or one quorum is needed"],
+  ["quorum w", "line 1: w is defined on no line before"],
+  ["group g all\nquorum none", "line 1: a group has a name, then all, any or a number, then members, each once"],
+  ["group g 2 a\nquorum none", "line 1: a group has a name, then all, any or a number, then members, each once"],
+  ["group g any a\nquorum none", "line 1: a is defined on no line before"],
+  ["hello\nquorum none", "line 1: log, witness, group, or one quorum is needed"],
+];
+
+test("a policy that is none is refused, with the line", () => {
+  const paths = BAD_POLICIES.map(([text], index) => file(`bad-${index}`, text));
+  const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is no tlog-policy: ${why}`);
+  for (const [index, path] of paths.entries()) expect(() => readTlogPolicy(path)).toThrow(messages[index]);
+  if (pythonMissing !== null) return;
+  const told = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));
+  expect(told.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
+});
+
+describe("the service", () => {
+  test("gives it as a file, of a change that is there", async () => {
+    const { headers } = await api.get(`changes/${change_id}/certificate`);
+    expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(headers.get("content-disposition")).toBe(`attachment; filename="${change_id}.certificate"`);
+    expect((await api.get("changes/chg_00000000-0000-7000-8000-00000000ffff/certificate")).status).toBe(404);
+  });
+
+  test("makes none of a content that was not proposed", async () => {
+    const { change_id: id } = await api.propose({ target: "ui.edited" });
+    await api.deps.store.transact(async (tx) => {
+      const { value } = (await tx.get("changes", id))!;
+      tx.put("changes", id, { ...value, change: { ...value.change, summary: "Another" } } as typeof value);
+    });
+    expect((await api.get(`changes/${id}/certificate`)).body).toMatchObject({ code: "approval_stale" });
+  });
+});
