@@ -16,12 +16,19 @@ export const inShort = <T extends Function>(declare: T): T => (LONG ? (nothing a
 /** `test` or `describe` in the long run; in the short one what it is given is not there. */
 export const inLong = <T extends Function>(declare: T): T => (LONG ? declare : (nothing as unknown as T));
 
-/** The seeds of a test of random histories: as `npm run histories` asks for them, `HISTORIES=1-20000`, or those of either run. */
-export function histories(short: [first: number, last: number], long: [first: number, last: number]) {
-  const [, first, last] = /^(\d+)-(\d+)$/.exec(process.env["HISTORIES"] ?? "") ?? [];
-  if (first !== undefined) return { first: Number(first), last: Number(last), timeout: 12 * 3_600_000 };
-  const [from, to] = LONG ? long : short;
-  return { first: from, last: to, timeout: 300_000 };
+/**
+ * The seeds of a test of random histories, `slice` to a test: those of either run, or as `npm run histories` asks for them,
+ * `HISTORIES=1-20000`.
+ */
+export function histories(
+  short: [first: number, last: number],
+  long: [first: number, last: number],
+  slice: number,
+): [first: number, last: number][] {
+  const asked = process.env["HISTORIES"]?.split("-").map(Number);
+  const [first, last] = asked ?? (LONG ? long : short);
+  const starts = Array.from({ length: Math.ceil((last! - first! + 1) / slice) }, (_, index) => first! + index * slice);
+  return starts.map((start) => [start, Math.min(start + slice - 1, last!)]);
 }
 
 const nothing = Object.assign(() => undefined, { each: () => () => undefined, for: () => () => undefined });

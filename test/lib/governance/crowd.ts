@@ -3,6 +3,7 @@
  * against the model, and so is each refusal against every moment at which its request may have been judged.
  */
 import { expect } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { HOUR_MS } from "../../../lib/kit/days.ts";
 import type { ProductAdapter } from "../../../lib/governance/adapters/port.ts";
@@ -275,7 +276,7 @@ async function ask(crowd: Crowd): Promise<Asked> {
   // What is signed of the service is good for one use: each says something else.
   const note = `because of ${random(1e9)}`;
   if (what === "freeze" || what === "unfreeze") {
-    const { origin } = crowd.digests.values().next().value ?? { origin: "" };
+    const { origin } = (await readHead(door.deps.store))!;
     const proof = key === undefined ? {} : signed(door, { origin, decision: what, actor: name, note }, key);
     return { what, act: { what, name, key }, reply: await door.post(what, { actor: name, note, ...proof }) };
   }
