@@ -371,7 +371,8 @@ test("--help tells the exit codes", () => {
 test("the verifier is code of its own: it imports Node's modules and itself", () => {
   for (const name of readdirSync(SOURCES)) {
     const source = readFileSync(join(SOURCES, name), "utf8");
-    for (const [, from] of source.matchAll(/from "([^"]+)"/g)) expect(from, name).toMatch(/^(?:node:|\.\/[a-z_]+\.ts$)/);
+    for (const [, from] of source.matchAll(/from "([^"]+)"/g))
+      expect(from, name).toMatch(/^(?:node:|\.\/[a-z_]+\.ts$)/);
   }
 });
 
