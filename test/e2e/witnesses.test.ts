@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { freePort } from "../support/free_port.ts";
 import { keyPair, readNote } from "../support/independent_witness.ts";
-import { inLong } from "../support/length.ts";
 import { test, writeIntent, WITH_INTENT } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
@@ -65,7 +64,7 @@ const seenWhole = (log: Team, by: Team) =>
     expect(readNote(checkpoint, by.witness.vkey).by).toEqual([{ seconds: expect.any(Number), holds: true }]);
   });
 
-inLong(test)(
+test(
   "two services watch each other's logs; one that is set back is refused, and says so",
   { timeout: 180_000 },
   async ({ cwd }) => {

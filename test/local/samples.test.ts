@@ -62,7 +62,7 @@ test("it verifies, and shows the same log, changes, outcomes and drift", async (
   // Rules that came later, and that an intent of then does not set.
   const later = { owners: [], on_stale: "report", windows: { deny: [], allow: [] } };
   const policy = { ...intent.policy, ...later };
-  expect(await read("runtime")).toEqual({ ...runtime, intent: { ...intent, policy } });
+  expect(await read("runtime")).toEqual({ ...runtime, intent: { ...intent, policy, keys: {} } });
   expect(await read("approvals")).toMatchObject(answers["product/approvals"]);
   expect(timeless(await read("outcomes"))).toEqual(timeless(answers["product/outcomes"]));
   expect(await read("drift")).toEqual(answers["product/drift"]);

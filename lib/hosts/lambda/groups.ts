@@ -16,6 +16,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   // These keep the tree of the log: asking for them writes.
   "/api/product/audit/checkpoint": "product",
   "/api/product/audit/proof": "product",
+  "/api/product/changes/:change_id/certificate": "product",
 };
 
 /** The group of an endpoint. */
