@@ -17,14 +17,18 @@ import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/transitions.ts";
 
-/** A change, and what is to be known before one decides on it. */
-export interface ChangeView extends Change {
-  audit_entries: AuditEntry[];
+/** What may be asked of a change now, and what stands in its way. */
+interface Standing {
   allowed_actions: string[];
   /** Whose consent is still missing. */
   missing: Missing[];
-  signers: Signer[];
   gates: Gate[];
+}
+
+/** A change, and what is to be known before one decides on it. */
+export interface ChangeView extends Change, Standing {
+  audit_entries: AuditEntry[];
+  signers: Signer[];
 }
 
 /** One change with its entries, what may be asked of it, and what stands in its way; 404 `change_not_found`. */
@@ -37,14 +41,14 @@ export async function changeView(deps: GovernanceDeps, changeId: string): Promis
     record = await findChange(store, changeId);
   }
   const entries = await entriesOf(store, record.audit);
-  const judged = await judgedChange(deps, record);
+  const { allowed_actions, missing, gates } = await standingOf(deps, record, await heldNow(deps));
   return {
     ...record.change,
     audit_entries: entries,
-    allowed_actions: allowedActions(judged, intent),
-    missing: isLive(judged) ? missingConsents(judged, intent) : [],
+    allowed_actions,
+    missing,
     signers: signersOf(entries),
-    gates: await gatesNow(deps, record, await heldNow(deps)),
+    gates,
   };
 }
 
@@ -57,20 +61,15 @@ export async function logPage(
   return auditPage(store, { ...query, ids: (await store.get("changes", change_id))?.value.audit ?? [] });
 }
 
-/** A change with those of its consents that count: each proof is verified anew, as an apply does it. */
-const judgedChange = async (
+/** How a change stands with those of its consents that count: each proof is verified anew, as an apply does it. */
+export async function standingOf(
   { store, product }: GovernanceDeps,
   record: ChangeRecord | EarlierRecord,
-): Promise<Change> => asProven({ tx: store, origin: (await readHead(store))?.origin ?? "", product: product! }, record);
-
-/** The gates of a change as they stand now. */
-export async function gatesNow(
-  deps: GovernanceDeps,
-  record: ChangeRecord | EarlierRecord,
   holds: readonly Hold[],
-): Promise<Gate[]> {
-  const { store, product } = deps;
-  const change = await judgedChange(deps, record);
+): Promise<Standing> {
+  const { intent } = product!;
+  const origin = (await readHead(store))?.origin ?? "";
+  const change = await asProven({ tx: store, origin, product: product! }, record);
   const { change_id } = change;
   const isApproved = change.status === "approved";
   const [conflicts, lease, mark, owner, beside] = await Promise.all([
@@ -81,15 +80,19 @@ export async function gatesNow(
     isApproved ? leaseBeside(store, change) : undefined,
   ]);
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
-  return gatesOf(change, {
-    intent: product!.intent,
-    conflicts,
-    holds,
-    operation: lease && (lease.unsettled ? "unsettled" : "running"),
-    beside,
-    guardrail,
-    owners: isApproved ? { before: targetOwnerOf(record), now: owner } : undefined,
-  });
+  return {
+    allowed_actions: allowedActions(change, intent),
+    missing: isLive(change) ? missingConsents(change, intent) : [],
+    gates: gatesOf(change, {
+      intent,
+      conflicts,
+      holds,
+      operation: lease && (lease.unsettled ? "unsettled" : "running"),
+      beside,
+      guardrail,
+      owners: isApproved ? { before: targetOwnerOf(record), now: owner } : undefined,
+    }),
+  };
 }
 
 const targetOwnerOf = (record: ChangeRecord | EarlierRecord) =>

@@ -7,9 +7,8 @@ import { heldNow } from "../governance/freeze.ts";
 import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
-import { missingConsents } from "../governance/rules/missing.ts";
 import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
-import { changeView, gatesNow, quietly } from "../governance/views.ts";
+import { changeView, quietly, standingOf } from "../governance/views.ts";
 import type { ChangeRecord } from "../governance/rules/record.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
@@ -99,10 +98,10 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   });
   const records = page.rows.map(({ record }) => record);
   const holds = await heldNow(deps);
-  const gates = await Promise.all(records.map((record) => gatesNow(deps, record, holds)));
+  const standings = await Promise.all(records.map((record) => standingOf(deps, record, holds)));
   const shown = records.map(({ change }, index) => {
-    const missing = missingConsents(change, deps.product!.intent);
-    return { ...pick(change, SHOWN), missing, blocked_by: gates[index]!.filter(({ state }) => state === "block") };
+    const { missing, gates } = standings[index]!;
+    return { ...pick(change, SHOWN), missing, blocked_by: gates.filter(({ state }) => state === "block") };
   });
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
 import { statementText } from "../../../lib/governance/rules/statement.ts";
+import { approvals } from "../../../lib/pulse/change_views.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
@@ -266,6 +267,8 @@ describe("at the apply", () => {
     await forgeConsent(api.deps, change_id, { approver: ana, note: "", authenticated: "signature", key });
     expect((await api.change(change_id)).status).toBe("approved");
     expect((await api.act("apply", change_id)).status).toBe(403);
+    const { approved } = await approvals(api.deps, { limit: 10 });
+    expect(approved.find((one) => one.change_id === change_id)!.missing).toMatchObject([{ count: 1 }]);
   });
 
   test("a proof that was moved from another change's entry is none", async () => {
