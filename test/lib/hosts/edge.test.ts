@@ -3,7 +3,6 @@ import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
@@ -59,8 +58,7 @@ async function scheduled(workerd: Miniflare): Promise<unknown> {
 const clientOf = (url: string) => client(sendAlone, url);
 
 inShort(describe)("the bundle", () => {
-  test("fits in its budget, and needs nothing but the runtime", () => {
-    expect(gzipSync(script, { level: 9 }).length).toBeLessThan(136_000);
+  test("needs nothing but the runtime", () => {
     const imported = [...script.matchAll(/\b(?:from|import)\s*\(?\s*"([\w@:./-]{2,})"/g)].map(([, name]) => name);
     expect(imported).toEqual(["cloudflare:workers"]);
     // Asked for where the runtime has it, and done without elsewhere.
