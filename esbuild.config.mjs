@@ -11,7 +11,7 @@ import { holdInstall } from "./.ci/build/install_size.mjs";
 import { buildLambda } from "./.ci/build/lambda.mjs";
 import { build } from "./.ci/build/program.mjs";
 
-export { sizes } from "./.ci/build/bundle_sizes.mjs";
+export { BUDGETS, sizes } from "./.ci/build/bundle_sizes.mjs";
 export { buildEdge, buildWorker } from "./.ci/build/edge.mjs";
 export { handlerFiles } from "./.ci/build/handler_files.mjs";
 export { buildLambda } from "./.ci/build/lambda.mjs";
