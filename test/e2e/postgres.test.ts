@@ -180,7 +180,9 @@ describe("with a host product over HTTP", () => {
     const [killed, other] = await begin(2);
     const asked = (changeId: string) => () =>
       host.received.filter(({ operation, change_id }) => operation === "apply" && change_id === changeId).length;
-    const [done, undone] = [await killed!.api.bring("approved"), await killed!.api.bring("approved")];
+    // One change of a target is worked on at a time.
+    const approved = (target: string) => killed!.api.bring("approved", { target });
+    const [done, undone] = [await approved("ui.banner"), await approved("ui.theme")];
     host.trouble("apply", "after", silent);
     const lost = [killed!.api.act("apply", done).catch(() => undefined)];
     await expect.poll(asked(done), TIME).toBe(1);

@@ -91,6 +91,7 @@ export function runPythonOften(calls: readonly (readonly string[])[]): Ended[] {
   const input = calls.map((args) => JSON.stringify(args)).join("\n");
   const { stdout, stderr, status } = spawnSync("python3", ["-c", CALLER, join(SCRIPT, "..")], {
     input,
+    maxBuffer: 1 << 28,
     encoding: "utf8",
   });
   if (status !== 0) throw new Error(stderr);

@@ -226,7 +226,11 @@ inShort(describe)("what comes without an intent, and without the token, is told"
 });
 
 inLong(describe)("what comes of broken bodies and of pages of other sites is told", () => {
-  test.each(TARGETS.filter(({ method }) => method === "post").map(named))("$name", async (target) => {
+  test.each(
+    TARGETS.filter(({ method }) => method === "post")
+      .filter(isAnswered)
+      .map(named),
+  )("$name", async (target) => {
     const api = await start(target.operation);
     const sent = sentWith(togetherOf(target.operation), api.values);
     const coded = async (headers: HeadersInit) => (await api.ask(target, sent, headers)).body.code;
