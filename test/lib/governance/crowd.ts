@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { HOUR_MS } from "../../../lib/kit/days.ts";
+import { DAY_MS, HOUR_MS } from "../../../lib/kit/days.ts";
 import type { ProductAdapter } from "../../../lib/governance/adapters/port.ts";
 import { detailIn } from "../../../lib/governance/rules/event.ts";
 import {
@@ -72,6 +72,8 @@ interface Crowd {
   /** Two processes on one store. */
   doors: Core[];
   moments: Moment[];
+  /** When the last entry says it was written. */
+  stamp: number;
   read: number;
   hasAdapter: boolean;
   /** Of each change, what its proposer was told: what a signature of it names. */
@@ -107,6 +109,7 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
     rules,
     doors: [first, second].map(coreOf),
     moments,
+    stamp: 0,
     read: 0,
     hasAdapter,
     digests: new Map(),
@@ -131,10 +134,11 @@ export async function crowded(seed: number, seen: Seen): Promise<void> {
   await nobodyIsLockedOut(crowd, `seed ${seed}`);
 }
 
-/** Time goes by, and both processes start anew under other rules and keys. */
+/** Time goes by, or the clock is set wrong by a month, or right again; and both processes start anew under other rules and keys. */
 async function turn(crowd: Crowd): Promise<void> {
   const { random, clock, doors } = crowd;
-  clock.advance(random(12) * HOUR_MS);
+  const fault = random(8);
+  clock.advance(fault === 0 ? 30 * DAY_MS : fault === 1 ? -30 * DAY_MS : random(12) * HOUR_MS);
   const { rules, manifest } = randomRules(random, clock.now());
   crowd.rules = rules;
   crowd.doors = [];
@@ -156,9 +160,10 @@ async function round(crowd: Crowd, asking: Promise<Asked>[], at: string): Promis
 
 const entryOf = ({ reply }: Asked): AuditEntry => reply.body.audit_entry;
 
-const worldOf = ({ rules, clock }: Crowd, { frozen, places }: Moment, target: string): World => ({
+const worldOf = ({ rules, clock, stamp }: Crowd, { frozen, places }: Moment, target: string): World => ({
   rules,
   now: clock.now(),
+  stamp,
   frozen,
   holds: places[target]!.at(-1) ?? null,
 });
@@ -168,6 +173,7 @@ function follow(crowd: Crowd, entry: AuditEntry, answered: Map<number, Asked>, b
   const { id, event_type, change_id } = entry;
   const detail = detailIn(entry.detail);
   if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
+  crowd.stamp = Date.parse(entry.timestamp);
   const before = crowd.moments.at(-1)!;
   const what = `${at}, entry ${id}: ${event_type} ${detail.decision ?? ""} by ${detail.approver ?? ""}`;
   count(crowd.seen, detail.decision ?? event_type);
@@ -225,10 +231,14 @@ function answerAt(crowd: Crowd, moment: Moment, change_id: string, ask: Ask): st
   return answer(ask.what === "review" ? change : aged(change, world), ask, world);
 }
 
+/** A clock that is more than a day behind the log dates nothing. */
+const isBehind = ({ clock, stamp }: Crowd): boolean => stamp - clock.now() > DAY_MS;
+
 /** A refusal is right where the model refuses for the same reason at some moment of the round. */
 function explain(crowd: Crowd, { what, ask, act, idea, change_id, reply }: Asked, began: number, at: string): void {
   const { code } = reply.body;
   count(crowd.seen, code);
+  if (isBehind(crowd)) return expect(code, `${at}: ${reply.text}`).toBe("clock_behind");
   const moments = crowd.moments.slice(began);
   const reasons = new Set(
     moments.map((moment) => {
@@ -327,6 +337,8 @@ function signed({ deps }: Core, decided: Said<StatementFacts> | Said<ActFacts>, 
 /** Whatever became of rules and keys: for each change that is open, what its page says may be done leads to an end. */
 async function nobodyIsLockedOut(crowd: Crowd, at: string): Promise<void> {
   const [door] = crowd.doors;
+  // Then the answers name the clock, and it is set right.
+  if (isBehind(crowd)) crowd.clock.advance(crowd.stamp - crowd.clock.now());
   for (const change_id of crowd.moments.at(-1)!.changes.keys()) {
     const tried: string[] = [];
     for (let step = 0; ; step++) {

@@ -54,6 +54,8 @@ export interface Ask {
 export interface World {
   rules: Rules;
   now: number;
+  /** The time that an entry gets: never before that of the one before, whatever the clock says. Absent: now. */
+  stamp?: number;
   frozen: boolean;
   /** The newest applied change of the target. */
   holds: string | null;
@@ -153,7 +155,10 @@ export interface Idea {
 }
 
 /** The code of the refusal, or the new change. */
-export function proposed({ target, proposer, minor, key }: Idea, { rules, now, holds }: World): string | Modelled {
+export function proposed(
+  { target, proposer, minor, key }: Idea,
+  { rules, now, stamp = now, holds }: World,
+): string | Modelled {
   const isMinor = minor && rules.minor && !rules.owners.some((owner) => owner.target === target);
   if (rules.forbidden === target) return "forbidden_target";
   if (key !== undefined && rules.keys[plain(proposer)] !== key) return "proof_invalid";
@@ -164,8 +169,8 @@ export function proposed({ target, proposer, minor, key }: Idea, { rules, now, h
     required: isMinor ? 0 : rules.required,
     status: isMinor ? "approved" : "pending_consent",
     resolution: null,
-    created: now,
-    approved: isMinor ? now : 0,
+    created: stamp,
+    approved: isMinor ? stamp : 0,
     given: [],
     seen: isMinor ? holds : null,
     review: "none",
@@ -175,7 +180,7 @@ export function proposed({ target, proposer, minor, key }: Idea, { rules, now, h
 /** The code of the refusal, or what the change is then. */
 export function answer(change: Modelled, ask: Ask, world: World): string | Modelled {
   const { what, name: given, emergency = false, key } = ask;
-  const { rules, now, holds } = world;
+  const { rules, now, stamp = now, holds } = world;
   const name = plain(given);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
   const { status } = change;
@@ -205,7 +210,7 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
         status: "approved",
         review,
         seen: sees ? holds : change.seen,
-        approved: status === "approved" ? change.approved : now,
+        approved: status === "approved" ? change.approved : stamp,
       });
     }
     case "deny":
