@@ -178,11 +178,4 @@ export const verifier = [
     find: "members.filter(judge).length >= one.least",
     replace: "members.filter(judge).length >= 1",
   },
-  {
-    file: "local/verify/tlog_policy.ts",
-    tests: CERTIFICATE,
-    name: "a cosignature of a certificate need not hold",
-    find: "key === one.key && at !== null",
-    replace: "key === one.key",
-  },
 ];
