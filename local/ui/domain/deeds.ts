@@ -60,7 +60,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
     explained: "The proposal is taken back and closed.",
     done: "The change is withdrawn.",
     says: "withdraws the proposal",
-    noteHint: CONVINCED,
+    noteHint: "Why? It stays on record.",
     look: "secondary",
   },
   revoke: {

@@ -79,6 +79,10 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
 const isPatch = (given: unknown): given is { patch: string } =>
   typeof given === "object" && given !== null && typeof (given as { patch?: unknown }).patch === "string";
 
+/** While a change waits, a consent that is not there yet is nothing wrong. */
+const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
+  status === "pending_consent" && (gate === "consent" || gate === "owners");
+
 const WAITS: MarkOf = { word: "Waits", shape: "quarter", tone: "wait" };
 
 const GATE: Readonly<Record<Gate["state"], MarkOf>> = {
@@ -106,7 +110,7 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
         <ul class="gates">
           {change.gates.map(({ gate, state, message }) => (
             <li key={gate}>
-              <Mark of={gate === "consent" && change.status === "pending_consent" ? WAITS : GATE[state]} />
+              <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
               <span>
                 <strong>{titled(gate)}</strong> <Given text={message} />
               </span>
