@@ -1,6 +1,6 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
-import { figure, pretty } from "../../core/format.ts";
+import { figure, pretty, readable } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, href } from "../../core/router.tsx";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
@@ -112,7 +112,7 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
             <li key={gate}>
               <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
               <span>
-                <strong>{titled(gate)}</strong> <Given text={message} />
+                <strong>{titled(gate)}</strong> <Given text={readable(message)} />
               </span>
             </li>
           ))}
