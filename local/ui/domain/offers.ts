@@ -1,7 +1,7 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
 import { matchesPattern, sameName as asCompared } from "../../../lib/governance/rules/names.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
-import { counted, readable } from "../core/format.ts";
+import { counted, ended, readable } from "../core/format.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { keysOf } from "./keys.ts";
 import { asText, ownersMissing, quorumOf } from "./sentences.ts";
@@ -94,8 +94,7 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
       const blocking = change.gates.filter(
         ({ gate, state }) => state === "block" && (action === "apply" || gate === "operation"),
       );
-      const why = readable(blocking.map(({ message }) => message).join("; "));
-      return blocking.length === 0 ? null : why.replace(/[.!?]?$/, (end) => end || ".");
+      return blocking.length === 0 ? null : ended(readable(blocking.map(({ message }) => message).join("; ")));
     }
   }
 }
