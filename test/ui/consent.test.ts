@@ -254,10 +254,10 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       const { service, page } = await enrolled();
       const id = await service.propose();
       await visit(page, named(service), `changes/${id}`);
-      // The page hears nothing of it.
-      await page.route("**/api/events", (route) => route.abort());
-      await page.reload();
-      await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
+      await page.route("**/api/product/approve", async (route) => {
+        await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
+        await route.continue();
+      });
       await button(page, "Approve with your key").click();
       await page.getByText("Changed since you opened it.").waitFor();
       await page.getByText("Nothing of yours was recorded.").waitFor();

@@ -4,7 +4,7 @@ import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/ap
 import { counted, ended, readable } from "../core/format.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { keysOf } from "./keys.ts";
-import { asText, ownersMissing, quorumOf } from "./sentences.ts";
+import { asPlain, ownersMissing, quorumOf } from "./sentences.ts";
 
 /** One thing to do; `refused` says why it cannot be done now. */
 export interface Offer {
@@ -145,5 +145,5 @@ function refusedByStatus(action: Action, status: Status, change: ChangeDetail): 
 /** "1 of 2 consents", and which owners must still consent. */
 function consentsOf(change: ChangeDetail): string {
   const { given, needed } = quorumOf(change);
-  return [`${given} of ${counted(needed, "consent")}`, ...ownersMissing(change).map(asText)].join("; ");
+  return [`${given} of ${counted(needed, "consent")}`, ...ownersMissing(change).map(asPlain)].join("; ");
 }

@@ -129,6 +129,10 @@ function approvers(change: Change): Part[] {
 /** A few words for titles and lists: "set crm.followup for t1". */
 export const shortly = (change: Change): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
 
+/** A sentence as plain text, where it is isolated as a whole. */
+export const asPlain = (parts: readonly Part[]): string =>
+  parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
+
 /** A sentence as plain text; what somebody wrote is isolated, so that its direction ends with it. */
 export const asText = (parts: readonly Part[]): string =>
   parts.map((part) => (typeof part === "string" ? part : `\u2068${part.given}\u2069`)).join("");
