@@ -8,7 +8,7 @@ import { Watchdog } from "./support/watchdog.ts";
 
 const IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
-const LONG_IN_A_BROWSER = "test/ui/{audit,away,dev,emergency,everybody,load,mistakes,protected}.test.ts";
+const LONG_IN_A_BROWSER = "test/ui/{audit,away,certificate,dev,emergency,everybody,load,mistakes,protected}.test.ts";
 /** These have both lengths. */
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */

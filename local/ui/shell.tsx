@@ -140,7 +140,7 @@ function Frozen() {
             <Sentence parts={frozenBy(freeze)} />
           </p>
           <p>
-            Nothing is applied meanwhile; a rollback always is.{" "}
+            Only an emergency is applied meanwhile; a rollback is always possible.{" "}
             <button type="button" class="link" onClick={() => setLifting(true)}>
               Lift the freeze…
             </button>

@@ -248,6 +248,23 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     },
   );
 
+  inLong(test)(
+    "a change that was closed meanwhile: whoever tapped is told that nothing of theirs was recorded",
+    async () => {
+      const { service, page } = await enrolled();
+      const id = await service.propose();
+      await visit(page, named(service), `changes/${id}`);
+      await page.route("**/api/product/approve", async (route) => {
+        await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
+        await route.continue();
+      });
+      await button(page, "Approve with your key").click();
+      await page.getByText("Changed since you opened it.").waitFor();
+      await page.getByText("Nothing of yours was recorded.").waitFor();
+      expect(await page.locator(".change-head .mark").innerText()).toBe("Withdrawn");
+    },
+  );
+
   inLong(test)("the time that is signed is the service's, also on a device whose clock is wrong", async () => {
     const { service, page } = await enrolled();
     const id = await service.propose();

@@ -72,11 +72,11 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await ana.getByText("Nothing was changed.").waitFor();
       expect(await ana.getByRole("dialog").locator(".diff").innerText()).toContain('"seats": 40');
       expect(() => readFileSync(service.config)).toThrow("ENOENT");
-      await button(ana, "Apply now").click();
+      await button(ana, "Apply as ana").click();
       await status(bo).getByText("Applied", { exact: true }).waitFor();
       expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
 
-      await decide(bo, "Roll back", "");
+      await decide(bo, "Roll back", "bo", "As agreed.");
       await status(ana).getByText("Rolled back").waitFor();
       expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind?.["limits.seats"]).toBeUndefined();
       expect(await kindsOf(id)).toEqual([
@@ -88,8 +88,8 @@ describe.skipIf(!browser)("decisions in the console", () => {
         "pat proposed it as a major change.",
         "ana approved it, 1 of 2.",
         "bo approved it, 2 of 2.",
-        "It was applied; the file adapter says applied.",
-        "It was rolled back; the file adapter says rolled_back.",
+        "ana applied it; the file adapter says applied.",
+        "bo rolled it back; the file adapter says rolled_back.",
       ]);
     },
   );
@@ -269,4 +269,16 @@ describe.skipIf(!browser)("decisions in the console", () => {
       expect(await page.getByText("The service was upgraded").count(), "it is the same one").toBe(0);
     },
   );
+
+  inLong(test)("where more waits than the inbox shows, it claims nothing of the rest, and leads to it", async () => {
+    const full = await startService();
+    for (let nth = 0; nth < 40; nth++) await full.propose({ target: `limits.n${nth}`, proposer: "ana" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, full.url, "");
+    await ana.getByText("Nothing waits for your consent.").waitFor();
+    await full.propose({ target: "limits.last" });
+    await ana.getByText("None of the oldest waits for your consent.").waitFor();
+    await ana.getByRole("link", { name: "all that wait" }).click();
+    await ana.getByRole("heading", { name: "Changes" }).waitFor();
+  });
 });

@@ -156,13 +156,23 @@ test.each<[Partial<Change>, string]>([
   expect(plain(requestOf({ ...CHANGE, ...over } as Change))).toBe(sentence);
 }); // prettier-ignore
 
+const quorum = (count: number) => ({ rule: "required_approvers", count, of: [] });
+
 test("where a change stands", () => {
   const now = Date.parse("2026-01-01T05:00:00.000Z");
   const approval = (approver: string) => ({ approver, note: "", at: CHANGE.created_at });
-  expect(plain(standingOf(CHANGE, now))).toBe("It has waited 5 h and needs 2 more consents.");
-  expect(plain(standingOf({ ...CHANGE, approvals: [approval("bo")] }, now))).toBe(
-    "It has waited 5 h and needs 1 more consent (1 of 2).",
+  const owners = { rule: "owners crm.*", count: 1, of: ["cy", "di"] };
+  const waits = (...missing: ChangeDetail["missing"]) => plain(standingOf({ ...CHANGE, missing }, now));
+  expect(waits(quorum(2))).toBe("It has waited 5 h and needs 2 more consents.");
+  expect(waits(quorum(1))).toBe("It has waited 5 h and needs 1 more consent (1 of 2).");
+  expect(waits(quorum(3)), "the intent asks for more by now").toBe("It has waited 5 h and needs 3 more consents.");
+  expect(waits(quorum(1), owners)).toBe(
+    "It has waited 5 h and needs 1 more consent (1 of 2); of those who own crm.*, 1 more must consent: cy, di.",
   );
+  expect(waits(owners), "nothing but an owner's").toBe(
+    "It has waited 5 h; of those who own crm.*, 1 more must consent: cy, di.",
+  );
+  expect(waits({ ...owners, of: [] })).toContain("1 more must consent: nobody is left who may.");
   const approved = { ...CHANGE, status: "approved" as const, decided_at: CHANGE.created_at };
   expect(plain(standingOf({ ...approved, approvals: [approval("bo"), approval("cy")] }, now))).toBe(
     "Approved by bo and cy 5 h ago; nothing has been applied yet.",
@@ -188,7 +198,8 @@ test("every action of every status is offered, or refused with a reason", () => 
 });
 
 test.each<[string, Partial<ChangeDetail>, string, string, string]>([
-  ["who has approved", { approvals: [{ approver: "Bo", note: "", at: "" }] }, "bo ", "approve", "You have approved it; it has 1 of 2 consents."],
+  ["who has approved", { approvals: [{ approver: "Bo", note: "", at: "" }], missing: [quorum(1)] }, "bo ", "approve", "You have approved it; it has 1 of 2 consents."],
+  ["who waits for an owner", { required_approvers: 1, allowed_actions: [], missing: [{ rule: "owners crm.*", count: 1, of: ["cy"] }] }, "bo", "apply", "It has 1 of 1 consent; of those who own crm.*, 1 more must consent: cy."],
   ["an outsider", {}, "eve", "approve", "You are not among the intent's approvers."],
   ["an outsider", {}, "eve", "deny", "You are not among the intent's approvers."],
   ["the proposer", { proposer: "ＡＮＡ" }, "ana", "approve", "You proposed it, and the intent forbids self-approval."],

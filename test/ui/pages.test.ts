@@ -251,7 +251,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied").waitFor();
     const command = await page.evaluate(() => navigator.clipboard.readText());
-    const run = promisify(exec)(`${command} -sS -H "X-Svc-Admin-Token: ${TOKEN}"`);
+    const run = promisify(exec)(`${command} -sS`, { env: { ...process.env, SVC_ADMIN_TOKEN: TOKEN } });
     expect(JSON.parse((await run).stdout)).toMatchObject({ status: "pending_consent", tenant_id: "t1" });
     await page.getByRole("link", { name: "you asks to set crm.followup for tenant t1" }).waitFor();
   });

@@ -23,6 +23,12 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 /** `20 Nov 2026, 14:03`, in the reader's own time zone. */
 export const dateTime = (at: string | number): string => short.format(new Date(at));
 
+/** What the service says, with the times in it as people read them. */
+export const readable = (message: string): string => message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);
+
+/** A sentence with its full stop, once. */
+export const ended = (sentence: string): string => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);
+
 /** `512 B`, `4.2 kB`, `1.3 MB`. */
 export function bytes(count: number): string {
   if (count < 1000) return `${count} B`;

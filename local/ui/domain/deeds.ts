@@ -14,6 +14,8 @@ interface Facts {
   path: string;
   /** The field that names the person. */
   person?: "approver" | "proposer";
+  /** Whoever does it is named where that is known, and may add a note. */
+  acts?: true;
   /** The decision in the statement that is signed. */
   decision?: Decision;
   /** What is sent with it each time. */
@@ -60,7 +62,7 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
     explained: "The proposal is taken back and closed.",
     done: "The change is withdrawn.",
     says: "withdraws the proposal",
-    noteHint: CONVINCED,
+    noteHint: "Why? It stays on record.",
     look: "secondary",
   },
   revoke: {
@@ -78,6 +80,8 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   apply: {
     label: "Apply",
     path: "api/product/apply",
+    acts: true,
+    noteHint: "Why now? It stays on record.",
     explained: "The change is carried to the host product now, and verified there.",
     done: "The change is applied and verified.",
     says: "applies",
@@ -85,6 +89,8 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
   rollback: {
     label: "Roll back",
     path: "api/product/rollback",
+    acts: true,
+    noteHint: "Why? It stays on record.",
     explained: "What was there before comes back, unless a later change has taken the place.",
     done: "The change is rolled back.",
     says: "rolls back",
@@ -134,6 +140,13 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
 
 /** The fields that it sends. */
 export function fieldsOf(deed: Deed, change_id: string, name: string, note: string): Fields {
-  const { person, fields } = DEEDS[deed];
-  return { change_id, ...(person && { [person]: name, note: note === "" ? undefined : note }), ...fields };
+  const { person, acts, fields } = DEEDS[deed];
+  const said = note === "" ? undefined : note;
+  const known = name === "" ? undefined : name;
+  return {
+    change_id,
+    ...(person && { [person]: name, note: said }),
+    ...(acts && { actor: known, note: said }),
+    ...fields,
+  };
 }

@@ -1,9 +1,10 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
 import { matchesPattern, sameName as asCompared } from "../../../lib/governance/rules/names.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
-import { counted } from "../core/format.ts";
+import { counted, ended, readable } from "../core/format.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { keysOf } from "./keys.ts";
+import { asPlain, ownersMissing, quorumOf } from "./sentences.ts";
 
 /** One thing to do; `refused` says why it cannot be done now. */
 export interface Offer {
@@ -75,7 +76,7 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
   switch (action) {
     case "approve":
       if (named && change.approvals.some(({ approver, emergency }) => !emergency && sameName(approver, name)))
-        return `You have approved it; it has ${change.approvals.length} of ${counted(change.required_approvers, "consent")}.`;
+        return `You have approved it; it has ${consentsOf(change)}.`;
       if (outsider) return "You are not among the intent's approvers.";
       if (own && policy?.self_approval === false) return "You proposed it, and the intent forbids self-approval.";
       return unsignable(name, rules);
@@ -93,7 +94,7 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
       const blocking = change.gates.filter(
         ({ gate, state }) => state === "block" && (action === "apply" || gate === "operation"),
       );
-      return blocking.length === 0 ? null : `${blocking.map(({ message }) => message).join("; ")}.`;
+      return blocking.length === 0 ? null : ended(readable(blocking.map(({ message }) => message).join("; ")));
     }
   }
 }
@@ -136,10 +137,13 @@ function refusedByStatus(action: Action, status: Status, change: ChangeDetail): 
   if (status === "denied") return `It was ${change.resolution ?? "denied"}; propose it again.`;
   if (status === "rolled_back") return "It was rolled back; propose it again.";
   if (action === "rollback") return "Only an applied change can be rolled back.";
-  if (action === "apply")
-    return status === "applied"
-      ? "It is applied already."
-      : `It has ${change.approvals.length} of ${counted(change.required_approvers, "consent")}.`;
+  if (action === "apply") return status === "applied" ? "It is applied already." : `It has ${consentsOf(change)}.`;
   if (action === "revoke" && status !== "applied") return "Nobody has approved it.";
   return status === "applied" ? "It is applied; only a rollback undoes it." : "It is approved already.";
+}
+
+/** "1 of 2 consents", and which owners must still consent. */
+function consentsOf(change: ChangeDetail): string {
+  const { given, needed } = quorumOf(change);
+  return [`${given} of ${counted(needed, "consent")}`, ...ownersMissing(change).map(asPlain)].join("; ");
 }

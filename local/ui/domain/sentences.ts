@@ -1,6 +1,9 @@
 /** A change in plain sentences. Whatever somebody wrote stays a part of its own, so that it can be shown as text apart. */
-import type { Change } from "../core/api_types.ts";
+import type { Change, ChangeDetail } from "../core/api_types.ts";
 import { people, span } from "../core/format.ts";
+
+/** The rule of the tier, as the service names it among what is missing. */
+const QUORUM = "required_approvers";
 
 /** A piece of a sentence: ours, or what somebody wrote. */
 export type Part = string | { given: string; code?: true };
@@ -54,16 +57,12 @@ export function reachOf({ affected_users, reversible }: Pick<Change, "affected_u
 }
 
 /** Where the change stands, and who brought it there. */
-export function standingOf(change: Change, now: number): Part[] {
+export function standingOf(change: ChangeDetail, now: number): Part[] {
   const ago = (at: string | null): string => (at === null ? "" : ` ${spanAgo(at, now)}`);
   switch (change.status) {
     case "proposed":
-    case "pending_consent": {
-      const missing = change.required_approvers - change.approvals.length;
-      const given =
-        change.approvals.length === 0 ? "" : ` (${change.approvals.length} of ${change.required_approvers})`;
-      return [`It has waited ${span(now - Date.parse(change.created_at))} and needs `, consents(missing), `${given}.`];
-    }
+    case "pending_consent":
+      return [`It has waited ${span(now - Date.parse(change.created_at))}`, ...lacking(change), "."];
     case "approved":
       return ["Approved by ", ...approvers(change), `${ago(change.decided_at)}; nothing has been applied yet.`];
     case "applied":
@@ -83,6 +82,35 @@ export function standingOf(change: Change, now: number): Part[] {
   }
 }
 
+/** What it still needs: of the tier's quorum, and of those who own the target, whose consent may count for both. */
+function lacking(change: ChangeDetail): Part[] {
+  const { given, needed, more } = quorumOf(change);
+  const quorum = more > 0 ? ` and needs ${consents(more)}${given > 0 ? ` (${given} of ${needed})` : ""}` : "";
+  return [quorum, ...ownersMissing(change).flatMap((owners): Part[] => ["; ", ...owners])];
+}
+
+/** The quorum as the service counts it under today's intent: not each consent that was given counts for it. */
+export function quorumOf({ required_approvers, missing }: ChangeDetail): {
+  given: number;
+  needed: number;
+  more: number;
+} {
+  const more = missing.find(({ rule }) => rule === QUORUM)?.count ?? 0;
+  const needed = Math.max(required_approvers, more);
+  return { given: needed - more, needed, more };
+}
+
+/** Which owners of the target must still consent, a sentence for each rule. */
+export const ownersMissing = ({ missing }: ChangeDetail): Part[][] =>
+  missing
+    .filter(({ rule }) => rule !== QUORUM)
+    .map(({ rule, count, of }) => [
+      "of those who own ",
+      { given: rule.replace(/^owners /, ""), code: true },
+      `, ${count} more must consent: `,
+      of.length === 0 ? "nobody is left who may" : { given: of.join(", ") },
+    ]);
+
 const spanAgo = (at: string, now: number): string => {
   const ms = now - Date.parse(at);
   return ms < 60_000 ? "just now" : `${span(ms)} ago`;
@@ -100,6 +128,10 @@ function approvers(change: Change): Part[] {
 
 /** A few words for titles and lists: "set crm.followup for t1". */
 export const shortly = (change: Change): Part[] => [...doing(change), " for ", { given: change.tenant_id }];
+
+/** A sentence as plain text, where it is isolated as a whole. */
+export const asPlain = (parts: readonly Part[]): string =>
+  parts.map((part) => (typeof part === "string" ? part : part.given)).join("");
 
 /** A sentence as plain text; what somebody wrote is isolated, so that its direction ends with it. */
 export const asText = (parts: readonly Part[]): string =>

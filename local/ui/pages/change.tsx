@@ -21,6 +21,7 @@ import { Heading, PageHead } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
 import { AuditSlice } from "./change/audit_slice.tsx";
+import { ChangedSince } from "./change/changed_since.tsx";
 import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
 import { Expectation } from "./change/expectation.tsx";
 import type { Decided } from "./change/use_decision.tsx";
@@ -76,9 +77,11 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   const [deciding, setDeciding] = useState<{ deed: Deed; change: ChangeDetail } | undefined>();
   const [decided, setDecided] = useState<Decided | undefined>();
   const [refusals, setRefusals] = useState<Refusals>({});
+  const [missed, setMissed] = useState<Refused | undefined>();
   useEffect(() => void DecideDialog.ahead().catch(() => {}), []);
   const decide = (deed: Deed) => {
     setDecided(undefined);
+    setMissed(undefined);
     setDeciding({ deed, change });
   };
   const rules = { policy: intent?.policy, keys: intent?.keys };
@@ -99,11 +102,17 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
   };
   const done = (what: Decided) => {
     setDecided(what);
+    setMissed(undefined);
     setRefusals({});
     close();
   };
   const refused = (deed: Deed) => (message: string) => setRefusals({ ...refusals, [deed]: message });
+  const stale = async (failure: Refused) => {
+    await reload();
+    setMissed(failure);
+  };
   const hasPasskey = keysOf(name, intent?.keys).some(({ type }) => type === "webauthn");
+  const taps = hasPasskey && isOpen("approve");
   const expiry = expiryOf(change, intent?.policy, now);
   return (
     <article class="change">
@@ -125,14 +134,15 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
       </header>
       {error !== undefined && <Failure error={error} />}
       {decided && <Done decided={decided} />}
+      {missed && !taps && <ChangedSince now={change} error={missed} />}
       <DecisionBar
         change={change}
         rules={rules}
         refusals={refusals}
         onDecide={decide}
         tap={
-          hasPasskey && isOpen("approve") ? (
-            <OneTap change={change} name={name} onDone={done} onRefused={refused("approve")} />
+          taps ? (
+            <OneTap change={change} name={name} onDone={done} onRefused={refused("approve")} onStale={stale} />
           ) : undefined
         }
       />

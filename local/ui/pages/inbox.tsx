@@ -2,11 +2,11 @@
 import type { ComponentChildren } from "preact";
 import type { ChangeDetail, IntentView, Outcome } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
-import { counted, signed } from "../core/format.ts";
+import { counted, readable, signed } from "../core/format.ts";
 import { useNow, useTitle, useValue } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
-import { personName } from "../core/session.ts";
+import { adminToken, personName } from "../core/session.ts";
 import { type Concern, readInbox, splitByName } from "../domain/inbox.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { shortly } from "../domain/sentences.ts";
@@ -35,7 +35,16 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   const nothing = waiting.length + approved.length + reviews.length + outcomes.length + concerns.length === 0;
   return (
     <>
-      <PageHead title="Inbox" lead={leadOf(mine.length, approved.length, concerns.length)}>
+      <PageHead
+        title="Inbox"
+        lead={leadOf({
+          mine: mine.length,
+          approved: approved.length,
+          reviews: reviews.length,
+          concerns: concerns.length,
+          more,
+        })}
+      >
         <a role="button" class="secondary" href={href(["propose"])}>
           Propose a change
         </a>
@@ -62,9 +71,16 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
         </Panel>
       )}
       <Group title="Review due" changes={reviews} intent={intent} />
-      <Group title={name === "" ? "Waits for consent" : "Waits for you"} changes={mine} intent={intent} more={more} />
+      <Group title={name === "" ? "Waits for consent" : "Waits for you"} changes={mine} intent={intent} />
       <Group title="Waits for others" changes={others} intent={intent} />
       <Group title="Approved, not applied" changes={approved} intent={intent} />
+      {more && (
+        <p>
+          There are more than are shown here:{" "}
+          <a href={href(["changes"], { status: "pending_consent" })}>all that wait</a>,{" "}
+          <a href={href(["changes"], { status: "approved" })}>all that are approved</a>.
+        </p>
+      )}
       {outcomes.length > 0 && (
         <Panel title="Outcome open" aside={<Count of={outcomesOpen} />}>
           <ul class="rows">
@@ -80,9 +96,23 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
   );
 }
 
-function leadOf(mine: number, approved: number, concerns: number): string {
+interface Told {
+  mine: number;
+  approved: number;
+  reviews: number;
+  concerns: number;
+  more: boolean;
+}
+
+/** What is shown is the oldest; of the rest nothing is claimed. */
+function leadOf({ mine, approved, reviews, concerns, more }: Told): string {
   const parts = [
-    mine === 0 ? "Nothing waits for your consent" : `${counted(mine, "change waits", "changes wait")} for your consent`,
+    mine > 0
+      ? `${more ? "At least " : ""}${counted(mine, "change waits", "changes wait")} for your consent`
+      : more
+        ? "None of the oldest waits for your consent"
+        : "Nothing waits for your consent",
+    reviews > 0 && `${counted(reviews, "emergency waits", "emergencies wait")} for review`,
     approved > 0 && `${counted(approved, "is", "are")} approved and not applied`,
     concerns > 0 && `${counted(concerns, "thing needs", "things need")} attention`,
   ].filter(Boolean);
@@ -91,17 +121,7 @@ function leadOf(mine: number, approved: number, concerns: number): string {
 
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
-function Group({
-  title,
-  changes,
-  intent,
-  more = false,
-}: {
-  title: string;
-  changes: readonly ChangeDetail[];
-  intent: IntentView;
-  more?: boolean;
-}) {
+function Group({ title, changes, intent }: { title: string; changes: readonly ChangeDetail[]; intent: IntentView }) {
   if (changes.length === 0) return null;
   return (
     <Panel title={title} aside={<Count of={changes.length} />}>
@@ -114,11 +134,6 @@ function Group({
           </li>
         ))}
       </ul>
-      {more && (
-        <p>
-          <a href={href(["changes"], { status: "pending_consent" })}>There are more: all that wait</a>
-        </p>
-      )}
     </Panel>
   );
 }
@@ -135,7 +150,7 @@ function Obstacles({ change, intent }: { change: ChangeDetail; intent: IntentVie
       {expiry && <Warned soon={expiry.soon}>{expiry.text}</Warned>}
       {inTheWay.map(({ gate, message }) => (
         <Warned key={gate} soon>
-          <Given text={message} />
+          <Given text={readable(message)} />
         </Warned>
       ))}
     </>
@@ -199,7 +214,7 @@ const Empty = () => (
     <p>Every change is decided, applied or closed. To see one go through, propose it from a terminal:</p>
     <CopyBlock
       label="A first proposal"
-      text={`curl ${address("api/product/propose-crm-followup")} \\
+      text={`curl ${address("api/product/propose-crm-followup")} \\${adminToken.get() === "" ? "" : `\n  -H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN" \\`}
   -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=1.5 -d proposer=you`}
     />
     <p>

@@ -20,7 +20,10 @@ export function YouPage({ onYou }: { onYou: () => void }) {
   useTitle("You");
   return (
     <>
-      <PageHead title="Your keys" lead="What you decide is signed with them, and counts only so." />
+      <PageHead
+        title="Your keys"
+        lead="Once the intent lists a key of yours, what you decide counts only when it is signed with one."
+      />
       {name === "" && (
         <Notice tone="wait">
           <p>

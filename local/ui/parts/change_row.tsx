@@ -44,7 +44,7 @@ export function ChangeRow({
 export const ConsentCount = ({ change }: { change: Change }) =>
   change.status === "pending_consent" ? (
     <span>
-      {change.approvals.length} of {change.required_approvers}{" "}
+      {change.approvals.filter(({ emergency }) => !emergency).length} of {change.required_approvers}{" "}
       {change.required_approvers === 1 ? "consent" : "consents"}
     </span>
   ) : null;

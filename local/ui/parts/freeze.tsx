@@ -22,7 +22,7 @@ const ACTS = {
     verb: "Freeze",
     says: "freezes the service",
     explained:
-      "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback always is.",
+      "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback is always possible.",
     hint: "Why? Everybody who wants to apply something will read it.",
   },
   unfreeze: {

@@ -1,6 +1,7 @@
 /** What the page has to say beside its content. */
 import type { ComponentChildren } from "preact";
 import { isAbsent, isRuntimeOff, NotDone, Refused, Unreachable } from "../core/api.ts";
+import { ended } from "../core/format.ts";
 import { adminToken } from "../core/session.ts";
 import type { Shape, Tone } from "../domain/statuses.ts";
 import { CopyBlock } from "./copy.tsx";
@@ -74,8 +75,7 @@ export const tokenHint = (where: string): string =>
     : `The token that was sent is not the right one. Give it anew ${where}.`;
 
 /** The service's words with a capital and a full stop. */
-export const sentenceOf = (message: string): string =>
-  message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
+export const sentenceOf = (message: string): string => ended(message.charAt(0).toUpperCase() + message.slice(1));
 
 /** Stands where an answer will be, or says why there is none. */
 export function Pending({ error, what }: { error: unknown; what: string }) {

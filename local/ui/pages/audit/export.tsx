@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { address, getStream, opensReads } from "../../core/api.ts";
 import { bytes, counted, figure } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
+import { save } from "../../core/save.ts";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Progress } from "../../parts/progress.tsx";
@@ -72,13 +73,4 @@ export function Export({ length }: { length: number }) {
       )}
     </Panel>
   );
-}
-
-/** Hands a file to the reader. */
-export function save(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

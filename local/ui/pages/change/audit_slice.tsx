@@ -7,9 +7,10 @@ import { EntryDetail, eventName } from "../../parts/entry.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ChainCheck } from "../../parts/chain_check.tsx";
+import { KeepCertificate } from "./certificate.tsx";
 
 /** The entries and their check. */
-export function AuditSlice({ change: { audit_entries: entries } }: { change: ChangeDetail }) {
+export function AuditSlice({ change: { change_id, audit_entries: entries } }: { change: ChangeDetail }) {
   const [sound, setSound] = useState<Map<number, boolean> | undefined>();
   const shown = entries.map(({ current_hash }) => current_hash).join();
   useEffect(() => {
@@ -63,6 +64,7 @@ export function AuditSlice({ change: { audit_entries: entries } }: { change: Cha
           label={`Check the links from entry ${entries[0]!.id} to the newest`}
         />
       )}
+      <KeepCertificate key={change_id} id={change_id} />
     </Panel>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
+import { readable } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { adminToken, personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
@@ -26,6 +27,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     label,
     asks = `${label} this change?`,
     person,
+    acts = false,
     decision,
     explained,
     noteHint,
@@ -84,7 +86,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
             first
           />
         )}
-        {person && (
+        {(person || acts) && (
           <Lines
             label="Note"
             hint={noteHint}
@@ -93,7 +95,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
             rows={3}
             maxLength={4000}
             required={noteRequired}
-            first={!asksName}
+            first={!asksName && !acts}
           />
         )}
         {signs && (
@@ -132,7 +134,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
                 aria-disabled={busy}
                 aria-busy={busy}
               >
-                {busy ? (signs ? "Signing…" : "Sending…") : confirmLabel(deed, person ? name.trim() : "", signs)}
+                {busy ? (signs ? "Signing…" : "Sending…") : confirmLabel(deed, name.trim(), signs)}
               </button>
               <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!person}>
                 Cancel
@@ -156,7 +158,7 @@ const Warnings = ({ change: { gates } }: { change: ChangeDetail }) => (
       .filter(({ state }) => state === "warn")
       .map(({ gate, message }) => (
         <Notice key={gate} tone="warn">
-          <Given text={sentenceOf(message)} />
+          <Given text={readable(sentenceOf(message))} />
         </Notice>
       ))}
   </>

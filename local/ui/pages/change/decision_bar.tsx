@@ -1,5 +1,5 @@
 import type { ChangeDetail } from "../../core/api_types.ts";
-import { dateTime } from "../../core/format.ts";
+import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { type Deed, DEEDS } from "../../domain/deeds.ts";
@@ -62,7 +62,7 @@ export function DecisionBar({
         {open
           .filter(({ deed }) => refusals[deed])
           .map(({ deed, label }) => (
-            <Closed key={`said-${deed}`} label={`${label} was refused`} reason={refusals[deed]!} />
+            <Closed key={`said-${deed}`} label={`${label} was refused`} reason={ended(refusals[deed]!)} />
           ))}
         {byReason(closed).map(([reason, labels]) => (
           <Closed key={reason} label={labels.join(", ")} reason={reason} />

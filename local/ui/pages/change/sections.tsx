@@ -1,6 +1,6 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
-import { figure, pretty } from "../../core/format.ts";
+import { figure, pretty, readable } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, href } from "../../core/router.tsx";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
@@ -79,6 +79,10 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
 const isPatch = (given: unknown): given is { patch: string } =>
   typeof given === "object" && given !== null && typeof (given as { patch?: unknown }).patch === "string";
 
+/** While a change waits, a consent that is not there yet is nothing wrong. */
+const isAwaited = (gate: Gate["gate"], { status }: ChangeDetail): boolean =>
+  status === "pending_consent" && (gate === "consent" || gate === "owners");
+
 const WAITS: MarkOf = { word: "Waits", shape: "quarter", tone: "wait" };
 
 const GATE: Readonly<Record<Gate["state"], MarkOf>> = {
@@ -106,9 +110,9 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
         <ul class="gates">
           {change.gates.map(({ gate, state, message }) => (
             <li key={gate}>
-              <Mark of={gate === "consent" && change.status === "pending_consent" ? WAITS : GATE[state]} />
+              <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
               <span>
-                <strong>{titled(gate)}</strong> <Given text={message} />
+                <strong>{titled(gate)}</strong> <Given text={readable(message)} />
               </span>
             </li>
           ))}

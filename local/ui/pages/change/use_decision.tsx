@@ -16,7 +16,7 @@ export interface Deciding {
   onDone: (decided: Decided) => void;
   onRefused: (message: string) => void;
   /** The change may be another one by now. */
-  onStale?: () => Promise<void>;
+  onStale?: (failure: Refused) => Promise<void>;
 }
 
 const STALE = [400, 404, 409, 412];
@@ -44,7 +44,7 @@ export function useDecision({ change, deed, onDone, onRefused, onStale }: Decidi
       const { status, code } = failure.refusal;
       if (code === "unauthorized") setAsksToken(true);
       if (status === 403) onRefused(failure.message);
-      if (STALE.includes(status)) await onStale?.();
+      if (STALE.includes(status)) await onStale?.(failure);
     }
   };
   return { busy, error, asksToken, askToken: () => setAsksToken(true), decide };

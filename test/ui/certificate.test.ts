@@ -1,0 +1,52 @@
+/** A change's certificate, taken along from its page and checked without the service. */
+import { execFile } from "node:child_process";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { program } from "../e2e/server.ts";
+import { seriousOn } from "./axe.ts";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { startService, TOKEN } from "./service.ts";
+
+const run = promisify(execFile);
+const browser = await startBrowser();
+
+describe.skipIf(!browser)("the certificate of a change", () => {
+  const open = useWindows(browser);
+
+  test.each([
+    ["open", {}],
+    ["protected", { SVC_PROTECT_READS: "1" }],
+  ])("is a file where reads are %s; one that is not made leaves no file", async (_, env) => {
+    const service = await startService({ env });
+    const id = await service.propose();
+    await service.post("api/product/approve", { change_id: id, approver: "bo" });
+    const page = await open({ name: "ana", token: TOKEN });
+    await visit(page, service.url, `changes/${id}`);
+    const keep = button(page, "Keep a certificate of this change");
+
+    await page.route("**/certificate", (route) =>
+      route.fulfill({ status: 409, json: { error: "the content is not what was proposed", code: "approval_stale" } }),
+    );
+    const downloads: string[] = [];
+    page.on("download", (download) => downloads.push(download.suggestedFilename()));
+    await keep.click();
+    await page.getByText("The content is not what was proposed.").waitFor();
+    expect(downloads).toEqual([]);
+    await page.unroute("**/certificate");
+
+    const [download] = await Promise.all([page.waitForEvent("download"), keep.click()]);
+    await page.getByText(`Saved ${id}.certificate, as the change stands now.`).waitFor();
+    expect(await page.getByText("The content is not what was proposed.").count()).toBe(0);
+    expect(downloads).toEqual([`${id}.certificate`]);
+    expect(await seriousOn(page, "certificate")).toEqual([]);
+
+    const verifier = join(dirname(await program()), "verify/main.js");
+    const args = [verifier, "certificate", await download.path(), "--json"];
+    // Nobody is named who vouches for the log: it exits with 2.
+    const ended = await run(process.execPath, args).catch((failure: { code: number; stdout: string }) => failure);
+    expect(ended).toMatchObject({ code: 2 });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ verdict: "consistent" });
+    expect(ended.stdout).toContain(id);
+  });
+});
