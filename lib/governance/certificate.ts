@@ -7,7 +7,7 @@ import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { proveInclusion, withWholeTree } from "../audit/prove.ts";
-import { newestCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
+import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
@@ -56,11 +56,11 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
   ].join("");
 }
 
-/** The newest checkpoint that a witness saw, where it covers an entry, else the log's own; with the cosignatures it has. */
+/** The checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
 async function checkpointOver(deps: WitnessDeps, entry: number): Promise<Checkpoint> {
-  const cosigned = await newestCosigned(deps);
-  const checkpoint = cosigned && cosigned.length >= entry ? cosigned : await currentCheckpoint(deps);
-  return { ...checkpoint, note: withCosignatures(checkpoint.note, await witnessed(deps)) };
+  const known = await witnessed(deps);
+  const checkpoint = mostCosigned(known, entry) ?? (await currentCheckpoint(deps));
+  return { ...checkpoint, note: withCosignatures(checkpoint.note, known) };
 }
 
 /** No checkpoint is made while the log is broken, the store cannot write, or another process signs. */
