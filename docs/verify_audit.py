@@ -383,6 +383,10 @@ def ssh_signer_of(statement, proof):
         return None
 
 
+def fingerprint(public_key):
+    return "SHA256:" + base64.b64encode(sha256(public_key)).decode().rstrip("=")
+
+
 def is_signed_by_ssh(blob, signature, signed):
     key, own = Wire(blob), Wire(signature)
     kind = key.string()
@@ -509,18 +513,23 @@ class Proofs:
         signer = None if passkey else ssh_signer_of(statement, proof)
         if not (is_assertion_of(statement, proof) if passkey else signer):
             return "its proof is not of its statement"
+        if detail.get("authenticated") == "signature" and signer and not base64.b64decode(signer)[4:].startswith(b"sk-"):
+            return "it says that a person was verified, and its key signs by itself"
         if self.policy is not None:
             keys = self.policy.get(same_name(by), [])
-            if not any(
+            made = lambda key: (  # noqa: E731
                 is_signed_by_passkey(proof, key) if passkey else key.get("public_key", "").split(" ")[1:2] == [signer]
-                for key in keys
-            ):
+            )
+            own = next(filter(made, keys), None)
+            if own is None:
                 return f"the policy lists no key of {by} that made its proof"
+            if fingerprint(url_bytes(own["public_key"]) if passkey else base64.b64decode(signer)) != detail.get("key"):
+                return "its key is not the one that made its proof"
             self.counts["verified"] += 1
             return None
         identifier = detail.get("key")
         if signer:
-            identifier = "SHA256:" + base64.b64encode(sha256(base64.b64decode(signer))).decode().rstrip("=")
+            identifier = fingerprint(base64.b64decode(signer))
         keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(by), [])
         if identifier != detail.get("key") or identifier not in keys:
             return f"the log does not name its key as one of {by}"
@@ -928,6 +937,9 @@ def is_met(judge, seen):
     return judge is None or judge in seen
 
 
+OPERATIONS = {"change_applied": ("approved", "applied"), "change_rolled_back": ("applied", "rolled_back")}
+
+
 class Certificate:
     """Verifies a certificate: that what it says of a change stands in the log, and was signed by those who consented."""
 
@@ -961,18 +973,29 @@ class Certificate:
         self.require_one_change(life, digest)
         self.require_one_checkpoint(proven)
         self.require_own_intents(life, intents)
+        said = object_in(content)
+        tier = said.get("tier") if isinstance(said, dict) else None
+        statuses = self.statuses(life, tier)
+        unread = self.missing_intents(life, intents)
         signed = self.signatures(life, intents)
-        self.require_quorum(life, intents)
+        if signed and self.people is None and not self.manifests:
+            self.remarks.append(
+                "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count"
+            )
+        self.require_quorum(life, tier, intents)
         checkpoint = self.checkpoint_under(proven[0][2]) if proven else None
         first = life[0][0] if life else None
         return {
-            "verdict": "bad" if self.findings else "valid" if checkpoint else "consistent",
+            "verdict": "bad" if self.findings else "valid" if checkpoint and not unread else "consistent",
             "change_id": first["change_id"] if first else "",
             "content": content,
             "digest": digest,
             "origin": first["origin"] if first else "",
             "checkpoint": checkpoint,
-            "steps": [step_of(entry, detail, signed.get(entry["id"])) for entry, detail in life],
+            "steps": [
+                step_of(entry, detail, status, signed.get(entry["id"]))
+                for (entry, detail), status in zip(life, statuses)
+            ],
             "findings": self.findings,
             "remarks": self.remarks,
         }
@@ -1008,43 +1031,74 @@ class Certificate:
                 message = f"it was decided under the intent {detail.get('manifest_hash')}, which is not accepted"
                 self.found(entry["id"], "intent", message)
 
+    def statuses(self, life, tier):
+        """What the change is after each entry; each must follow from those before it, so that none that decides is left out."""
+        status, given, statuses = "", 0, []
+        for index, (entry, detail) in enumerate(life):
+            needed, then = status_step(entry, detail, status, tier)
+            if index > 0 and needed != status:
+                message = f"the change must be {needed or 'new'} before it, and by the entries in this file it is {status}"
+                self.found(entry["id"], "form", message)
+            if then == "consent":
+                given += detail.get("emergency") is not True
+                # The first versions left it to the reader to count.
+                enough = given >= life[0][1].get("required_approvers", 1)
+                approved = detail["status"] == "approved" if "status" in detail else enough
+                then = "approved" if approved else status
+            status = then
+            statuses.append(status)
+        return statuses
+
+    def missing_intents(self, life, intents):
+        """The intents that what has to be checked was decided under, and that are not in the file."""
+        needed = {d.get("manifest_hash"): None for e, d in life if is_consent(e, d) or "proof" in d}
+        missing = [manifest for manifest in needed if manifest not in intents]
+        for manifest in missing:
+            self.remarks.append(f"the intent {manifest} is not in this file: what it asks of consents was not checked")
+        return missing
+
     def signatures(self, life, intents):
         """The keys that signed decisions, by entry, where the signature holds with a key that is the approver's."""
         signed = {}
         for entry, detail in life:
+            intent, keys = intents.get(detail.get("manifest_hash")), self.people
+            if keys is None and intent is not None:
+                keys = keys_of(intent.get("principals", {}))
             if "proof" not in detail:
-                continue
-            intent = intents.get(detail.get("manifest_hash"))
-            if self.people is None and intent is None:
-                self.remarks.append(
-                    f"entry {entry['id']} is signed, and the intent that lists its keys is not in this file: it was not checked"
-                )
-                continue
-            keys = keys_of(intent.get("principals", {})) if self.people is None else self.people
-            finding = Proofs(keys).check(entry, 0)
-            if finding:
-                self.found(entry["id"], "proof", finding["message"])
-            else:
-                signed[entry["id"]] = str(detail.get("key"))
+                by = str(detail.get("approver"))
+                had_to = (keys or {}).get(same_name(by)) or (intent is not None and is_signed_only(intent))
+                if is_consent(entry, detail) and had_to:
+                    self.found(entry["id"], "proof", f"{by} had to sign it, and did not")
+            elif keys is not None:
+                finding = Proofs(keys).check(entry, 0)
+                if finding:
+                    self.found(entry["id"], "proof", finding["message"])
+                else:
+                    signed[entry["id"]] = str(detail.get("key"))
         return signed
 
-    def require_quorum(self, life, intents):
-        """An entry that says "approved" stands behind as many consents as its intent asks of the tier."""
-        names = set()
+    def require_quorum(self, life, tier, intents):
+        """An entry that says "approved" stands behind as many consents as its intent asks of the tier, or for an emergency."""
+        ordinary, emergency = set(), set()
         for entry, detail in life:
-            if detail.get("decision") != "approved" or detail.get("emergency") is True:
+            if detail.get("decision") != "approved":
                 continue
+            urgent = detail.get("emergency") is True
+            names = emergency if urgent else ordinary
             names.add(same_name(str(detail.get("approver"))))
             intent = intents.get(detail.get("manifest_hash"))
-            if detail.get("status") != "approved" or "from" in detail or intent is None:
+            further = "from" in detail and "review_hours" not in detail
+            if detail.get("status") != "approved" or further or intent is None:
                 continue
-            policy, proposed = intent.get("policy", {}), life[0][1]
-            asked = policy.get("required_approvers", {}).get(proposed.get("tier"), 1)
-            needed = max(proposed.get("required_approvers") or 0, asked)
-            among = policy.get("approvers")
+            policy = intent.get("policy", {})
+            glass = policy.get("break_glass", {})
+            asked = max(life[0][1].get("required_approvers") or 0, policy.get("required_approvers", {}).get(tier, 1))
+            needed = glass.get("required", 1) if urgent else asked
+            among = glass.get("approvers", []) if urgent else policy.get("approvers")
             given = len(names if among is None else names & {same_name(name) for name in among})
             if given < needed:
-                self.found(entry["id"], "quorum", f"it was approved with {given} of {needed} consents")
+                message = f"it was approved with {given} of {needed} consents{' for an emergency' if urgent else ''}"
+                self.found(entry["id"], "quorum", message)
                 return
 
     def checkpoint_under(self, checkpoint):
@@ -1071,11 +1125,34 @@ class Certificate:
         return {"length": checkpoint["length"], "signed_by": log, "witnessed_by": witnessed}
 
 
+def status_step(entry, detail, status, tier):
+    """What the change must be before an entry, and what it is then."""
+    event = entry["event_type"]
+    if event == "change_proposed":
+        return "", "approved" if tier == "minor" else "pending_consent"
+    if event == "consent_decision":
+        needed = "approved" if "from" in detail else "pending_consent"
+        return needed, "consent" if detail.get("decision") == "approved" else "denied"
+    return OPERATIONS.get(event, (status, status))
+
+
+def is_consent(entry, detail):
+    """Whether an entry tells of a decision that may have had to be signed."""
+    decided = entry["event_type"] == "consent_decision" and detail.get("decision") in ("approved", "denied", "revoked")
+    return decided or entry["event_type"] == "emergency_reviewed"
+
+
+def is_signed_only(intent):
+    """Whether only signatures count under an intent."""
+    asked = intent.get("policy", {}).get("signed_only")
+    return any(one.get("keys") for one in intent.get("principals", {}).values()) if asked is None else asked
+
+
 def iso_time(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def step_of(entry, detail, key):
+def step_of(entry, detail, status, key):
     text = lambda value: value if isinstance(value, str) else None  # noqa: E731
     own = detail.get("proposer" if entry["event_type"] == "change_proposed" else "approver")
     decision = detail.get("verdict") if detail.get("verdict") is not None else detail.get("decision")
@@ -1087,6 +1164,7 @@ def step_of(entry, detail, key):
         "name": text(own) if text(own) is not None else text(detail.get("actor")),
         "authenticated": text(detail.get("authenticated")),
         "note": text(detail.get("note")),
+        "status": status,
         "key": key,
         "manifest_hash": text(detail.get("manifest_hash")),
     }
@@ -1095,7 +1173,7 @@ def step_of(entry, detail, key):
 CERTIFICATE_VERDICTS = {
     "valid": "valid: the entries stand in a log that the policy trusts; what the log says of the change beyond them, "
     "such as a later step, this file does not show",
-    "consistent": "consistent: everything fits together; without a policy, nobody vouches for the log",
+    "consistent": "consistent: everything in it fits together; what is said above could not be checked",
 }
 STEPS = {
     "change_proposed": "proposed",
@@ -1117,12 +1195,15 @@ def certificate_text(path, report):
     for step in report["steps"]:
         what = ", ".join(filter(None, (STEPS.get(step["event"]), step["decision"]))) or step["event"]
         how = f"known by: {step['authenticated'] or 'nothing'}"
+        if (step["authenticated"] or "").startswith("signature"):
+            how = "said to be signed, which was not checked"
         if step["key"] is not None:
             alone = step["authenticated"] == "signature_unattended"
             how = f"signed with {step['key']}, {'a key that signs by itself' if alone else 'its owner present and verified'}"
         said = f", note {compact(step['note'])}" if step["note"] else ""
-        by = "" if step["name"] is None else f" by {step['name']}"
-        lines.append(f"entry {step['entry']}, {step['at']}: {what}{by} ({how}{said}), under the intent {step['manifest_hash']}")
+        by = "" if step["name"] is None else f" by {compact(step['name'])}"
+        then = f", then {step['status']}" if step["event"] in ("change_proposed", "consent_decision") else ""
+        lines.append(f"entry {step['entry']}, {step['at']}: {what}{by}{then} ({how}{said}), under the intent {step['manifest_hash']}")
     for finding in report["findings"]:
         place = "" if finding["entry"] is None else f"entry {finding['entry']}: "
         lines.append(f"{place}{finding['rule']}: {finding['message']}")

@@ -42,8 +42,9 @@ export const auditCheckpoint = endpoint(
     ]),
   },
   async ({ cosigned }, { deps, request }: Call<PulseDeps>) => {
-    const { origin, length, root, key, at, note } = cosigned ? await lastCosigned(deps) : await currentCheckpoint(deps);
+    const checkpointed = cosigned ? undefined : await currentCheckpoint(deps);
     const seen = await witnessed(deps);
+    const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);
     const checkpoint = withCosignatures(note, seen);
     if (wantsText(request))
       return new Response(checkpoint, {
@@ -73,8 +74,8 @@ export const auditCheckpoint = endpoint(
   },
 );
 
-async function lastCosigned(deps: PulseDeps): Promise<Checkpoint> {
-  const checkpoint = await newestCosigned(deps);
+function lastCosigned(seen: Parameters<typeof newestCosigned>[0]): Checkpoint {
+  const checkpoint = newestCosigned(seen);
   if (checkpoint) return checkpoint;
   throw new AppError("not_found", "no witness has cosigned a checkpoint yet");
 }

@@ -15,7 +15,7 @@ export const certificate = endpoint(
     output: z
       .string()
       .meta({ contentMediaType: "text/plain", description: "Content, intents and proofs in one file." }),
-    errors: ["change_not_found", "approval_stale"],
+    errors: ["change_not_found", "approval_stale", "chain_broken"],
   },
   async ({ change_id }, { deps }: Call<PulseDeps>) =>
     new Response(await certificateOf(deps, change_id), {

@@ -32,7 +32,8 @@ export interface AuditEvent {
   detail: unknown;
 }
 
-const MAX_CLOCK_LAG_MS = 24 * 3600 * 1000;
+/** How far a clock may be behind the last entry and still write. */
+export const MAX_CLOCK_LAG_MS = 24 * 3600 * 1000;
 
 /** The record id of an entry: 16 digits, so that ids sort as numbers do. */
 export const entryKey = (id: number): string => String(id).padStart(16, "0");

@@ -183,16 +183,25 @@ async function cosignaturesIn(
   return { lines: formatNote({ text: "", signatures: spoken }).slice(1), at: new Date(at).toISOString() };
 }
 
+/** What is known of witnesses, read once: between two reads one could have cosigned the next. */
+type Known = readonly { seen: Witnessed }[];
+
 /** The newest checkpoint that a witness cosigned; undefined before the first. */
-export async function newestCosigned(
-  deps: Pick<WitnessDeps, "store" | "sha256" | "witnesses">,
-): Promise<Checkpoint | undefined> {
-  const seen = (await witnessed(deps)).map((one) => one.seen);
-  const { note, key, made } = seen.reduce((a, b) => (b.length > a.length ? b : a), NEVER);
+export const newestCosigned = (known: Known): Checkpoint | undefined =>
+  opened(known.reduce((a, { seen }) => (seen.length > a.length ? seen : a), NEVER));
+
+/** Of the checkpoints of so many entries at least, the one that most witnesses cosigned; of several, the newest. */
+export function mostCosigned(known: Known, length: number): Checkpoint | undefined {
+  const covering = known.map(({ seen }) => seen).filter((seen) => seen.length >= length);
+  const count = ({ note }: Witnessed): number => covering.filter((seen) => seen.note === note).length;
+  return opened(covering.reduce((a, b) => ((count(b) - count(a) || b.length - a.length) > 0 ? b : a), NEVER));
+}
+
+function opened({ note, key, made }: Witnessed): Checkpoint | undefined {
   const head = parseCheckpoint(note);
   return head && { ...head, note, key, at: made };
 }
 
 /** A checkpoint with the cosignatures that are known of it. */
-export const withCosignatures = (note: string, known: readonly { seen: Witnessed }[]): string =>
+export const withCosignatures = (note: string, known: Known): string =>
   note + [...new Set(known.filter(({ seen }) => seen.note === note).map(({ seen }) => seen.lines))].join("");

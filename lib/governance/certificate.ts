@@ -7,7 +7,7 @@ import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { proveInclusion, withWholeTree } from "../audit/prove.ts";
-import { newestCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
+import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
@@ -26,7 +26,8 @@ const DECIDING: readonly string[] = [
 
 /**
  * The certificate of a change as it stands now; every entry is proven to be under one checkpoint. Errors: 404
- * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed.
+ * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed, 503 `chain_broken` or
+ * `store_unavailable` where no checkpoint covers it.
  */
 export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
   const { store, sha256 } = deps;
@@ -38,7 +39,9 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
       "approval_stale",
       `the content of ${changeId} is not what was proposed; no certificate is made of it`,
     );
-  const { length, note } = await checkpointOver(deps, entries.at(-1)!.id);
+  const last = entries.at(-1)!.id;
+  const { length, note } = await checkpointOver(deps, last);
+  if (length < last) throw notCovered(deps, changeId, length);
   const proofs = await withWholeTree(deps, () =>
     Promise.all(
       entries.map(async (entry) => proofOf(entry, (await proveInclusion(deps, entry.id, length)).proof, note)),
@@ -53,11 +56,18 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
   ].join("");
 }
 
-/** The newest checkpoint that a witness saw, where it covers an entry, else the log's own; with the cosignatures it has. */
+/** The checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
 async function checkpointOver(deps: WitnessDeps, entry: number): Promise<Checkpoint> {
-  const cosigned = await newestCosigned(deps);
-  const checkpoint = cosigned && cosigned.length >= entry ? cosigned : await currentCheckpoint(deps);
-  return { ...checkpoint, note: withCosignatures(checkpoint.note, await witnessed(deps)) };
+  const known = await witnessed(deps);
+  const checkpoint = mostCosigned(known, entry) ?? (await currentCheckpoint(deps));
+  return { ...checkpoint, note: withCosignatures(checkpoint.note, known) };
+}
+
+/** No checkpoint is made while the log is broken, the store cannot write, or another process signs. */
+function notCovered({ integrity: { breach, displaced } }: WitnessDeps, changeId: string, length: number): AppError {
+  const covers = `the last checkpoint, of ${length} entries, does not cover ${changeId}`;
+  if (breach) return new AppError("chain_broken", `${covers}, and none is made of a broken log`, { ...breach });
+  return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again when the store can write"}`);
 }
 
 /** A part behind its name and its length in bytes of UTF-8. */

@@ -1,5 +1,6 @@
 /** What comes with a decision to prove whose it is. */
 import * as z from "zod";
+import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proof/verify.ts";
 import type { Actor } from "./rules/actor.ts";
@@ -30,10 +31,10 @@ type Said<F> = Omit<F, "origin" | "manifest_hash" | "at">;
 /**
  * Verifies what came with a decision, against the statement that the service makes of the decision itself: whatever else
  * the client may have shown to the person, the log, the change, its content and the manifest are those of here and now.
- * One that is good for one use is noted as used.
+ * One that is good for one use is noted as used, for as long as any clock that may write would take it.
  */
 export async function present(
-  { tx, origin, product, now, sha256 }: Transaction,
+  { tx, origin, product, now, at: stamped, sha256 }: Transaction,
   decided: Said<StatementFacts> | Said<ActFacts>,
   { proof, at }: ProofInput,
 ): Promise<Presented | undefined> {
@@ -46,7 +47,7 @@ export async function present(
   const statement = statementText({ origin, ...decided, manifest_hash, at });
   const verified = await verifyProof(proof, statement, keysOf(statedBy(decided), intent.policy.signing));
   if ("refused" in verified) return verified;
-  const use = { at: Date.parse(at), over: now - WINDOW_MS };
+  const use = { at: Date.parse(at), over: Date.parse(stamped) - MAX_CLOCK_LAG_MS - WINDOW_MS };
   if (isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
     return { refused: "it was used already; sign it anew, with another at" };
   return { statement, proof, key: verified.key };

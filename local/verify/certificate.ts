@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import { partsOf } from "./container.ts";
 import { Unreadable } from "./kept.ts";
-import type { Entry } from "./line.ts";
+import { type Found, type Intent, isConsent, isSignedOnly, quorumFault, statusesOf, type Told } from "./life.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
-import { keysOf, type Policy, sameName, type WithPrincipals } from "./policy.ts";
-import { decoded, type Detail, detailOf, proofsIn } from "./proofs.ts";
+import { keysOf, type Policy, sameName } from "./policy.ts";
+import { decoded, detailOf, proofsIn } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
@@ -31,6 +31,8 @@ export interface Step {
   /** How the name was known. */
   authenticated: string | null;
   note: string | null;
+  /** What the change was then. */
+  status: string;
   /** The key that signed it, where the signature holds. */
   key: string | null;
   manifest_hash: string | null;
@@ -38,7 +40,7 @@ export interface Step {
 
 /** What was found. */
 export interface CertificateReport {
-  /** `valid`: a checkpoint that the policy trusts covers it; `consistent`: no policy was given to tell. */
+  /** `valid`: a checkpoint that the policy trusts covers it; `consistent`: what would tell, a policy or an intent, is missing. */
   verdict: "valid" | "consistent" | "bad";
   change_id: string;
   /** The content that was consented to, to the byte: its SHA-256 is the digest. */
@@ -60,8 +62,7 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
   if (!parts) throw new Unreadable("this is no certificate in the one form that the service writes");
   const findings: Finding[] = [];
   const remarks: string[] = [];
-  const found = (entry: number | null, rule: Finding["rule"], message: string): void =>
-    void findings.push({ line: null, entry, rule, message });
+  const found: Found = (entry, rule, message) => void findings.push({ line: null, entry, rule, message });
 
   const proven = parts.proofs.flatMap((text, index) => {
     const one = provenBy(text);
@@ -80,32 +81,36 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
   requireOneChange(life, digest, found);
   requireOneCheckpoint(proven, found);
   requireOwnIntents(life, intents, trusted.manifests, found);
-  const signed = signatures(life, intents, trusted.people, { found, remarks });
-  const quorum = quorumFault(life, intents);
+  const tier = objectIn<{ tier?: unknown }>(parts.content)?.tier;
+  const statuses = statusesOf(life, tier, found);
+  const unread = missingIntents(life, intents);
+  for (const manifest of unread)
+    remarks.push(`the intent ${manifest} is not in this file: what it asks of consents was not checked`);
+  const signed = signatures(life, intents, trusted.people, found);
+  if (signed.size > 0 && !trusted.people && trusted.manifests.length === 0)
+    remarks.push(
+      "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count",
+    );
+  const quorum = quorumFault(life, tier, intents);
   if (quorum) found(...quorum);
   const checkpoint = proven[0] ? checkpointUnder(proven[0].checkpoint, trusted.policy, { found, remarks }) : null;
   return {
-    verdict: findings.length > 0 ? "bad" : checkpoint === null ? "consistent" : "valid",
+    verdict: findings.length > 0 ? "bad" : checkpoint === null || unread.length > 0 ? "consistent" : "valid",
     change_id: life[0] ? decoded(life[0].entry.changeId) : "",
     content: parts.content,
     digest,
     origin: life[0] ? decoded(life[0].entry.origin) : "",
     checkpoint,
-    steps: life.map(({ entry, detail }) => stepOf(entry, detail, signed.get(entry.id) ?? null)),
+    steps: life.map((told, index) => stepOf(told, statuses[index]!, signed.get(told.entry.id) ?? null)),
     findings,
     remarks,
   };
 }
 
-interface Told {
-  entry: Entry;
-  detail: Detail;
-}
 interface Findings {
   found: Found;
   remarks: string[];
 }
-type Found = (entry: number | null, rule: Finding["rule"], message: string) => void;
 
 /** All entries are about one change of one log, in order, and about the content that is here. */
 function requireOneChange(life: readonly Told[], digest: string, found: Found): void {
@@ -151,52 +156,37 @@ function requireOwnIntents(
       );
 }
 
+/** The intents that what has to be checked was decided under, and that are not in the file. */
+function missingIntents(life: readonly Told[], intents: ReadonlyMap<string, Intent>): string[] {
+  const needed = life.filter((told) => isConsent(told) || told.detail["proof"] !== undefined);
+  const named = new Set(needed.map(({ detail }) => String(detail["manifest_hash"])));
+  return [...named].filter((manifest) => !intents.has(manifest));
+}
+
 /** The keys that signed decisions, by entry, where the signature holds with a key that is the approver's. */
 function signatures(
   life: readonly Told[],
   intents: ReadonlyMap<string, Intent>,
   people: Policy | undefined,
-  { found, remarks }: Findings,
+  found: Found,
 ): Map<number, string> {
   const signed = new Map<number, string>();
-  for (const { entry, detail } of life) {
-    if (detail["proof"] === undefined) continue;
+  for (const told of life) {
+    const { entry, detail } = told;
     const intent = intents.get(String(detail["manifest_hash"]));
     const keys = people ?? (intent && keysOf(intent));
-    if (keys === undefined) {
-      remarks.push(
-        `entry ${entry.id} is signed, and the intent that lists its keys is not in this file: it was not checked`,
-      );
-      continue;
+    if (detail["proof"] === undefined) {
+      const by = String(detail["approver"]);
+      const hasKeys = (keys?.get(sameName(by)) ?? []).length > 0;
+      if (isConsent(told) && (hasKeys || (intent && isSignedOnly(intent))))
+        found(entry.id, "proof", `${by} had to sign it, and did not`);
+    } else if (keys) {
+      const finding = proofsIn(keys).check(entry, 0);
+      if (finding) found(entry.id, "proof", finding.message);
+      else signed.set(entry.id, String(detail["key"]));
     }
-    const finding = proofsIn(keys).check(entry, 0);
-    if (finding) found(entry.id, "proof", finding.message);
-    else signed.set(entry.id, String(detail["key"]));
   }
   return signed;
-}
-
-/** An entry that says "approved" stands behind as many consents as its intent asks of the tier. */
-function quorumFault(life: readonly Told[], intents: ReadonlyMap<string, Intent>): Parameters<Found> | undefined {
-  const names = new Set<string>();
-  for (const { entry, detail } of life) {
-    if (detail["decision"] !== "approved" || detail["emergency"] === true) continue;
-    names.add(sameName(String(detail["approver"])));
-    const intent = intents.get(String(detail["manifest_hash"]));
-    if (detail["status"] !== "approved" || detail["from"] !== undefined || !intent) continue;
-    const { policy = {} } = intent;
-    const tier = String(life[0]!.detail["tier"]);
-    const needed = Math.max(Number(life[0]!.detail["required_approvers"]), policy.required_approvers?.[tier] ?? 1);
-    const among = policy.approvers?.map(sameName);
-    const given = [...names].filter((name) => !among || among.includes(name)).length;
-    if (given < needed) return [entry.id, "quorum", `it was approved with ${given} of ${needed} consents`];
-  }
-  return undefined;
-}
-
-/** The members of an intent that are read here. */
-interface Intent extends WithPrincipals {
-  policy?: { approvers?: string[]; required_approvers?: Record<string, number> };
 }
 
 /** The checkpoint that everything is under, where the policy trusts it. */
@@ -232,7 +222,7 @@ function objectIn<T extends object>(json: string): T | undefined {
 
 const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-const stepOf = (entry: Entry, detail: Detail, key: string | null): Step => ({
+const stepOf = ({ entry, detail }: Told, status: string, key: string | null): Step => ({
   entry: entry.id,
   at: entry.timestamp,
   event: entry.eventType,
@@ -240,6 +230,7 @@ const stepOf = (entry: Entry, detail: Detail, key: string | null): Step => ({
   name: text(detail[entry.eventType === "change_proposed" ? "proposer" : "approver"]) ?? text(detail["actor"]),
   authenticated: text(detail["authenticated"]),
   note: text(detail["note"]),
+  status,
   key,
   manifest_hash: text(detail["manifest_hash"]),
 });

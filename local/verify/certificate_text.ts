@@ -27,12 +27,23 @@ const WHAT: Readonly<Record<string, string>> = {
   emergency_reviewed: "emergency reviewed",
 };
 
-function stepText({ entry, at, event, decision, name, authenticated, note, key, manifest_hash }: Step): string {
+function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {
   const what = [WHAT[event], decision].filter(Boolean).join(", ") || event;
-  const how = key === null ? `known by: ${authenticated ?? "nothing"}` : `signed with ${keyText(key, authenticated)}`;
+  const how = key === null ? knownText(authenticated) : `signed with ${keyText(key, authenticated)}`;
+  const by = name === null ? "" : ` by ${JSON.stringify(name)}`;
+  const then = DECIDING.has(event) ? `, then ${status}` : "";
   const said = note ? `, note ${JSON.stringify(note)}` : "";
-  return `entry ${entry}, ${at}: ${what}${name === null ? "" : ` by ${name}`} (${how}${said}), under the intent ${manifest_hash}`;
+  return `entry ${entry}, ${at}: ${what}${by}${then} (${how}${said}), under the intent ${manifest_hash}`;
 }
+
+/** After which the change may be this or that. */
+const DECIDING: ReadonlySet<string> = new Set(["change_proposed", "consent_decision"]);
+
+/** By whose word the name is the actor's. */
+const knownText = (authenticated: string | null): string =>
+  authenticated?.startsWith("signature")
+    ? "said to be signed, which was not checked"
+    : `known by: ${authenticated ?? "nothing"}`;
 
 /** What a signature shows of a person; never that they understood what they signed. */
 const keyText = (key: string, authenticated: string | null): string =>
@@ -45,7 +56,7 @@ function verdictOf({ verdict, findings }: CertificateReport): string {
     case "valid":
       return "valid: the entries stand in a log that the policy trusts; what the log says of the change beyond them, such as a later step, this file does not show";
     case "consistent":
-      return "consistent: everything fits together; without a policy, nobody vouches for the log";
+      return "consistent: everything in it fits together; what is said above could not be checked";
     case "bad":
       return `bad: ${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
   }

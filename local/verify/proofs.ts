@@ -72,12 +72,16 @@ export function proofsIn(policy: Policy | undefined) {
     const isPasskey = proof["type"] === "webauthn";
     const signer = isPasskey ? undefined : sshSignerOf(statement, proof);
     if (isPasskey ? !isAssertionOf(statement, proof) : signer === undefined) return "its proof is not of its statement";
+    if (detail["authenticated"] === "signature" && signer !== undefined && !isHeld(signer))
+      return "it says that a person was verified, and its key signs by itself";
     if (policy) {
       const keys = policy.get(sameName(by)) ?? [];
-      const isOwn = keys.some((key) =>
+      const own = keys.find((key) =>
         isPasskey ? isSignedByPasskey(proof, key) : String(key["public_key"]).split(" ")[1] === signer,
       );
-      if (!isOwn) return `the policy lists no key of ${by} that made its proof`;
+      if (!own) return `the policy lists no key of ${by} that made its proof`;
+      if (fingerprint(signer ?? String(own["public_key"])) !== detail["key"])
+        return "its key is not the one that made its proof";
       proofs.verified++;
       return undefined;
     }
@@ -145,6 +149,9 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
     : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
   return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }
+
+/** Whether an SSH key is kept by a security key, which asks for its person. */
+const isHeld = (blob: string): boolean => Buffer.from(blob, "base64").toString("latin1", 4, 7) === "sk-";
 
 const fingerprint = (blob: string): string =>
   `SHA256:${createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64").replaceAll("=", "")}`;

@@ -11,10 +11,11 @@ import { filesOf } from "../../local/verify/container.ts";
 import { readTlogPolicy } from "../../local/verify/tlog_policy.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { LONG } from "../support/length.ts";
+import type { Fields } from "../support/requests.ts";
 import { numbers } from "../support/numbers.ts";
 import { passkey, sshPen } from "../support/passkeys.ts";
 import { service, type TestService } from "../support/service.ts";
-import { decide, person } from "../support/signed.ts";
+import { decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
 import { flipped } from "../tamper/damage.ts";
 import { pythonMissing, runPython, runPythonOften } from "../tamper/verifiers.ts";
 import { newKey, type SigningKey, signerOf } from "../tamper/world.ts";
@@ -149,6 +150,9 @@ const one = (sample: string, given?: Given): CertificateReport => {
 };
 const rules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
 
+const NAMED_BY_LOG =
+  "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
+
 test("a certificate tells what was consented to, by whom, with which key, and what was done", () => {
   const report = one(good);
   expect(report).toMatchObject({
@@ -157,7 +161,7 @@ test("a certificate tells what was consented to, by whom, with which key, and wh
     content: expect.stringContaining('"target":"ui.banner","tenant_id":"t1","tier":"standard","value":{"size":1.5e-7,'),
     checkpoint: { length: 8, signed_by: origin, witnessed_by: [{ name: "w1", at: "2027-01-15T08:00:00.000Z" }] },
     findings: [],
-    remarks: [],
+    remarks: [NAMED_BY_LOG],
   });
   expect(
     report.steps.map(({ entry, event, decision, name, note, key }) => [entry, event, decision, name, note, !!key]),
@@ -247,12 +251,91 @@ describe("what does not hold is told", () => {
     expect(rules(one(without("proof", 0)))).toEqual(["form"]);
     expect(rules(one(without("proof", 1)))).toEqual(["quorum"]);
     expect(one(without("intent", 0))).toMatchObject({
-      verdict: "valid",
-      remarks: [4, 5].map((id) => expect.stringContaining(`entry ${id} is signed, and the intent`)),
+      verdict: "consistent",
+      remarks: [expect.stringContaining("is not in this file: what it asks of consents was not checked")],
     });
     expect(verified([without("content", 0), "", good.slice(0, -1), `${good}\n`, good.replace("v1", "v2")])).toEqual(
       Array.from({ length: 5 }, () => "this is no certificate in the one form that the service writes"),
     );
+  });
+
+  test("a step that nothing before allows: left out is what decided", async () => {
+    const only = (...places: number[]) => {
+      let seen = 0;
+      return rebuilt(good, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
+    };
+    const told = (sample: string) => one(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
+    expect(told(only(0, 3))).toEqual([
+      [6, "form", "the change must be approved before it, and by the entries in this file it is pending_consent"],
+    ]);
+    expect(told(only(0, 1, 2, 4))).toEqual([
+      [7, "form", "the change must be applied before it, and by the entries in this file it is approved"],
+    ]);
+    const partial = one(only(0, 1));
+    expect(partial.verdict).toBe("valid");
+    expect(partial.steps.map(({ status }) => status)).toEqual(["pending_consent", "pending_consent"]);
+    expect(one(good).steps.map(({ status }) => status)).toEqual([
+      "pending_consent",
+      "pending_consent",
+      "approved",
+      "applied",
+      "rolled_back",
+    ]);
+    expect(certificateText("x", partial)).toContain('approved by "ana", then pending_consent (');
+  });
+
+  test("consents that had to be signed, whoever entered them", async () => {
+    const { change_id: id, digest } = await api.propose({ target: "ui.unsigned" });
+    const { manifest_hash } = api.deps.product!;
+    const consent = { decision: "approved", note: "", digest, manifest_hash, authenticated: "signature" };
+    await enter(api, id, { ...consent, status: "pending_consent", approver: "ana" });
+    await enter(api, id, { ...consent, status: "approved", approver: "bo" });
+    const forged = cosigned(await certificate(id), "w.example", WITNESS);
+    const report = one(forged);
+    expect(report.verdict).toBe("bad");
+    expect(report.findings.map(({ rule, message }) => [rule, message])).toEqual([
+      ["proof", "ana had to sign it, and did not"],
+      ["proof", "bo had to sign it, and did not"],
+    ]);
+    expect(certificateText("x", report)).not.toContain("known by: signature");
+    const without = rebuilt(forged, (part, name) => (name === "intent" ? null : part));
+    expect(one(without)).toMatchObject({
+      verdict: "consistent",
+      remarks: [`the intent ${manifest_hash} is not in this file: what it asks of consents was not checked`],
+    });
+    expect(rules(one(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof"]);
+  });
+
+  test("a key that is not the one that signed, and a presence that no key vouches for", async () => {
+    const { change_id: id, digest } = await api.propose({ target: "ui.bent" });
+    const { manifest_hash } = api.deps.product!;
+    const statement = await statementOf(api, { decision: "approve", change_id: id, approver: "ana" });
+    const signed = { decision: "approved", note: "", digest, manifest_hash, statement, proof: ANA.sign(statement) };
+    const by = { status: "pending_consent", approver: "ana", authenticated: "signature" };
+    await enter(api, id, { ...signed, ...by, key: "SHA256:another" });
+    expect(one(cosigned(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
+      { rule: "proof", message: "its key is not the one that made its proof" },
+    ]);
+    const agent = sshPen("ssh-ed25519");
+    const people = file("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
+    const bent = { ...signed, ...by, proof: agent.sign(statement) };
+    await enter(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
+    const { findings } = verifyCertificate(Buffer.from(await certificate(id)), {
+      people: readPolicy(people),
+      manifests: [],
+    });
+    expect(findings.at(-1)).toMatchObject({
+      message: "it says that a person was verified, and its key signs by itself",
+    });
+  });
+
+  test("whose word it is that a key is the approver's", () => {
+    const named =
+      "whose keys are whose is told by the intents in this file: --keys or --manifest-hash says which count";
+    expect(one(good).remarks).toEqual([named]);
+    expect(one(good, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
+    const manifests = [api.deps.product!.manifest_hash];
+    expect(one(good, { policy: "policy", manifests }).remarks).toEqual([]);
   });
 
   test("an approval that too few consents stand behind, and one that nobody signed", async () => {
@@ -267,9 +350,81 @@ describe("what does not hold is told", () => {
       manifest_hash,
     });
     const report = one(cosigned(await certificate(id), "w.example", WITNESS));
-    expect(rules(report)).toEqual(["quorum"]);
+    expect(rules(report)).toEqual(["proof", "quorum"]);
     expect(report.steps[1]).toMatchObject({ decision: "approved", name: "ana", key: null });
   });
+});
+
+test("an emergency that those who may did not consent to", async () => {
+  const policy = { break_glass: { approvers: ["bo", "cy"], required: 2, review_hours: 72 } };
+  const other = await service({ intent: { policy }, checkpointSigner: signerOf(LOG) });
+  const { change_id: id, digest } = await other.propose({});
+  const { manifest_hash } = other.deps.product!;
+  const consent = { decision: "approved", emergency: true, note: "down", digest, manifest_hash };
+  await enter(other, id, { ...consent, status: "pending_consent", approver: "bo" });
+  await enter(other, id, { ...consent, status: "approved", approver: "ana", review_hours: 72 });
+  const { text } = await other.get(`changes/${id}/certificate`);
+  expect(one(text, {}).findings).toEqual([
+    { line: null, entry: 4, rule: "quorum", message: "it was approved with 1 of 2 consents for an emergency" },
+  ]);
+});
+
+test("every life that the service allows is valid", async () => {
+  const [CY, DI] = [passkey("EdDSA"), sshPen("ecdsa-sha2-nistp256")];
+  const other = await service({
+    intent: {
+      principals: { ...PRINCIPALS, cy: person(CY), di: person(DI) },
+      policy: {
+        ...INTENT.policy,
+        minor: { kinds: ["config"], max_affected_users: 1000, targets: ["ui.*"] },
+        break_glass: { approvers: ["cy", "di"], required: 2, review_hours: 72 },
+      },
+    },
+    checkpointSigner: signerOf(LOG),
+  });
+  const signed = async (pen: Pen, fields: Fields, decision = "approve") => {
+    const { emergency: isUrgent, ...said } = fields;
+    const statement = await statementOf(other, { decision: isUrgent ? "approve_emergency" : decision, ...said });
+    const reply = await other.post(decision, { ...fields, ...proven(pen, statement) });
+    expect(reply.status, reply.text).toBe(200);
+  };
+  const lives: string[] = [];
+  const begun = async (fields: Fields = {}) => {
+    const { change_id: id } = await other.propose({ target: `ui.${lives.length}`, ...fields });
+    lives.push(id);
+    return id;
+  };
+  const urgent = { emergency: "true", note: "shop is down" };
+  const emergency = await begun();
+  await signed(CY, { change_id: emergency, approver: "cy", ...urgent });
+  await signed(DI, { change_id: emergency, approver: "di", ...urgent });
+  await other.must("apply", emergency);
+  await signed(ANA, { change_id: emergency, approver: "ana", verdict: "not_accepted" }, "review");
+  await other.must("rollback", emergency);
+  const both = await begun();
+  await signed(ANA, { change_id: both, approver: "ana" });
+  await signed(BO, { change_id: both, approver: "bo" });
+  await signed(CY, { change_id: both, approver: "cy", ...urgent });
+  await signed(DI, { change_id: both, approver: "di", ...urgent });
+  await other.must("apply", both);
+  const revoked = await begun();
+  await signed(ANA, { change_id: revoked, approver: "ana" });
+  await signed(BO, { change_id: revoked, approver: "bo" });
+  await signed(BO, { change_id: revoked, approver: "bo" }, "revoke");
+  const denied = await begun();
+  await signed(ANA, { change_id: denied, approver: "ana" });
+  await signed(BO, { change_id: denied, approver: "bo" }, "deny");
+  const minor = await begun({ tier: "minor", affected_users: 1, risk: "low", reversible: true });
+  await other.must("apply", minor);
+  for (const id of lives) {
+    const { text } = await other.get(`changes/${id}/certificate`);
+    const { origin: own } = (await other.audit())[0];
+    const policy = readTlogPolicy(file("own", `log ${vkey(own, LOG, 1)}\nquorum none\n`));
+    const report = verifyCertificate(Buffer.from(text), { policy, people: undefined, manifests: [] });
+    const { status } = (await other.get(`changes/${id}`)).body;
+    expect([report.verdict, report.findings, report.steps.at(-1)!.status]).toEqual(["valid", [], status]);
+    verified([text], {});
+  }
 });
 
 /** Writes a consent into the log beside the service: an entry that is rightly chained, and follows from nothing. */
@@ -320,6 +475,16 @@ describe("the service", () => {
     expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(headers.get("content-disposition")).toBe(`attachment; filename="${change_id}.certificate"`);
     expect((await api.get("changes/chg_00000000-0000-7000-8000-00000000ffff/certificate")).status).toBe(404);
+  });
+
+  test("makes none under a checkpoint that does not cover it", async () => {
+    const { change_id: id } = await api.propose({ target: "ui.late" });
+    const { integrity } = api.deps;
+    integrity.breach = { first_invalid: 1, reason: "edited" };
+    const reply = await api.get(`changes/${id}/certificate`);
+    delete integrity.breach;
+    expect(reply).toMatchObject({ status: 503, body: { code: "chain_broken", first_invalid: 1 } });
+    expect((await api.get(`changes/${id}/certificate`)).status).toBe(200);
   });
 
   test("makes none of a content that was not proposed", async () => {

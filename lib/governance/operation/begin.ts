@@ -17,7 +17,7 @@ import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep } from "../rules/policy.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
-import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse } from "./lease.ts";
+import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
@@ -66,7 +66,8 @@ export async function begin(
   if (expired && input.dry_run) throw expired;
   if (expired) return expired;
   // While the host is silent nothing lapses, but an apply is not tried anew under an approval that is over.
-  if (operation === "apply" && overdueStep(change, product.intent.policy, now)) throw inProgress(change_id);
+  if (operation === "apply" && overdueStep(change, product.intent.policy, now))
+    throw (repeated ? unsettled : inProgress)(change_id);
   const proven = operation === "apply" ? await asProven(transaction, record) : change;
   (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);

@@ -5,6 +5,7 @@ import { keepCheckpoints, maintainCheckpoint } from "../../../lib/audit/anchor.t
 import { type CheckpointSigner, currentCheckpoint, lastCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { COSIGNATURE, parseVerifierKey } from "../../../lib/audit/note.ts";
 import type { Witness } from "../../../lib/audit/witness.ts";
+import { mostCosigned, witnessed } from "../../../lib/audit/witnessing.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { businessMetrics } from "../../../lib/pulse/business_metrics.ts";
 import { capabilitiesOf } from "../../../lib/pulse/capabilities.ts";
@@ -75,6 +76,30 @@ test("checkpoints are cosigned as the log grows, and given out with what was put
   expect((await body(deps, "?cosigned=1")).checkpoint).toBe(checkpoint);
   expect(await businessMetrics(deps)).toContain('countersign_witness_cosigned_entries{witness="w.example/one"} 429');
   expect(await shown(deps)).toMatchObject({ status: "available", reason: null });
+});
+
+test("a witness that cosigns the next checkpoint meanwhile does not take its name from the last", async () => {
+  const { deps } = await watchedLog(3);
+  await asked(deps, 1);
+  const { checkpoint } = await body(deps, "?cosigned=1");
+  expect(checkpoint).toContain("— w.example/one ");
+  const getMany: typeof deps.store.getMany = async (collection, ids) => {
+    const read = await deps.store.getMany(collection, ids);
+    if (collection === "witnesses") await asked(deps, 1);
+    return read;
+  };
+  const store = Object.assign(Object.create(deps.store) as typeof deps.store, { getMany });
+  expect((await body({ ...deps, store }, "?cosigned=1")).checkpoint).toBe(checkpoint);
+});
+
+test("of checkpoints that are long enough the one that most witnesses cosigned is taken, of several the newest", async () => {
+  const { deps } = await watchedLog(3);
+  await asked(deps, 1);
+  const { seen } = (await witnessed(deps))[0]!;
+  const at = (length: number) => ({ seen: { ...seen, length, note: seen.note.replace("\n4\n", `\n${length}\n`) } });
+  const known = [at(4), at(9), at(7), at(4)];
+  expect([1, 4, 5, 8, 9].map((length) => mostCosigned(known, length)?.length)).toEqual([4, 4, 9, 9, 9]);
+  expect([mostCosigned(known, 10), mostCosigned([], 1)]).toEqual([undefined, undefined]);
 });
 
 test("a witness that saw another size than was thought is asked again from there", async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { statementText } from "../../../lib/governance/rules/statement.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
+import { HOUR } from "../../support/clock.ts";
 import { type Core, core } from "../../support/core.ts";
 import { passkey, sshPen } from "../../support/passkeys.ts";
 import { act, decide, person, proven, statementOf } from "../../support/signed.ts";
@@ -140,12 +141,26 @@ describe("a proof is good for one", () => {
     };
     for (let count = 0; count < 5; count++) await round();
     expect(await used()).toHaveLength(10);
-    api.deps.clock.advance(600_001);
+    api.deps.clock.advance(24 * HOUR + 600_001);
     for (let count = 0; count < 5; count++) await round();
     expect(await used()).toHaveLength(10);
-    api.deps.clock.advance(600_001);
+    api.deps.clock.advance(24 * HOUR + 600_001);
     for (let count = 0; count < 3; count++) await round();
     expect(await used()).toHaveLength(6);
+  });
+
+  test("use, on a clock that was set back, or in a process whose clock is behind", async () => {
+    const api = await under();
+    await api.post("freeze", { actor: "eve" });
+    const statement = await statementOf(api, { decision: "unfreeze", approver: "ana" });
+    const unfreeze = { actor: "ana", ...proven(ANA, statement) };
+    expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
+    api.deps.clock.advance(600_001);
+    await api.post("freeze", { actor: "eve" });
+    await act(api, BO, "unfreeze", { actor: "bo" });
+    await api.post("freeze", { actor: "eve" });
+    api.deps.clock.advance(-600_001);
+    expect(await api.post("unfreeze", unfreeze)).toMatchObject(refused("proof_invalid"));
   });
 
   test("use: what was refused may be sent again", async () => {

@@ -206,3 +206,13 @@ test("revoke settles first what a crash left, as an apply does", async () => {
     expect(await leftOver(next)).toEqual([]);
   }
 });
+
+test("an apply whose approval is over is told of the host that cannot say how it was left, not of another process", async () => {
+  const { adapter, api, first } = await silent("absent", { policy: { approval_ttl_hours: 1 } });
+  adapter.on("verify", () => "unknown");
+  api.deps.clock.advance(2 * HOUR);
+  expect(await api.act("apply", first)).toMatchObject({
+    status: 409,
+    body: { code: "operation_in_progress", error: expect.stringContaining("the host product has not said") },
+  });
+});
