@@ -173,7 +173,7 @@ function agree(change: Change, model: Modelled, rules: Rules, intent: Intent, wh
   expect(isReviewDue(change), what).toBe(model.review === "due" && model.status !== "denied");
 }
 
-const slices = histories([1, 60], [61, 1500], 500);
+const slices = histories([1, 40], [41, 1500], 500);
 
 test.each(slices)(
   "the state machine and the model agree in histories %i to %i",
