@@ -144,14 +144,22 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     expect(received.length).toBeLessThan(10);
   });
 
+  /** With a limit in which the provider hears of it, however busy this machine is. */
+  const cutOff = async (script: Script) => {
+    for (let limitMs = 50; ; limitMs *= 2) {
+      const told = await asked(script, limitMs);
+      if (told.received.length > 0) return told;
+    }
+  };
+
   test("is not waited for beyond the limit, and its connection is closed", async () => {
-    const { error, received } = await asked(() => () => {}, 50);
+    const { error, received } = await cutOff(() => () => {});
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
 
   test("is not waited for when it dribbles", async () => {
-    const { error, received } = await asked(() => (response) => void response.write('{"choices":'), 50);
+    const { error, received } = await cutOff(() => (response) => void response.write('{"choices":'));
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
   });
