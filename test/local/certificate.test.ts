@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
+import { type AuditEntry, entryHash } from "../../lib/audit/entry.ts";
+import { sha256 } from "../../local/node_ports.ts";
 import { type CertificateReport, type Trusted, verifyCertificate } from "../../local/verify/certificate.ts";
 import { certificateText } from "../../local/verify/certificate_text.ts";
 import { filesOf } from "../../local/verify/container.ts";
@@ -228,6 +230,18 @@ describe("what does not hold is told", () => {
     const { manifest_hash } = api.deps.product!;
     expect(one(good, { policy: "policy", manifests: [manifest_hash] }).verdict).toBe("valid");
     expect(rules(one(good, { policy: "policy", manifests: ["0".repeat(64)] }))).toEqual(["intent"]);
+  });
+
+  test("an entry that was edited, and hashed anew, is not under the checkpoint", () => {
+    const edited = (extra: string): string => {
+      const entry = JSON.parse(Buffer.from(extra, "base64").toString()) as AuditEntry;
+      const later = { ...entry, timestamp: "2026-01-02T03:04:06.000Z" };
+      return Buffer.from(JSON.stringify({ ...later, current_hash: entryHash(later, sha256) })).toString("base64");
+    };
+    const forged = rebuilt(good, (part) =>
+      part.replace(/extra (\S+)(?=\nindex 6\n)/, (_, extra: string) => `extra ${edited(extra)}`),
+    );
+    expect(rules(one(forged))).toEqual(["inclusion"]);
   });
 
   test("parts of another certificate, parts left out, parts that are edited", async () => {

@@ -182,6 +182,7 @@ export const verifier = [
     name: "an entry of a certificate need not be under its checkpoint",
     find: "checkpoint.length, path) !== checkpoint.root",
     replace: 'checkpoint.length, path) === ""',
+    only: "edited, and hashed anew",
     grave: true,
   },
   {
