@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { judgeSubmission, type WatchDeps } from "../lib/audit/watching.ts";
+import { plainResponse } from "../lib/http/answer.ts";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 
@@ -27,13 +28,7 @@ export const addCheckpoint = endpoint(
   async ({ submission }, { deps }: Call<HttpDeps & WatchDeps>) => {
     const judged = await judgeSubmission(deps, submission);
     return "line" in judged
-      ? text(judged.line, 200, "text/plain; charset=utf-8")
-      : text(`${judged.latest}\n`, 409, SIZE);
+      ? plainResponse(judged.line)
+      : plainResponse(`${judged.latest}\n`, { "content-type": SIZE }, 409);
   },
 );
-
-const text = (body: string, status: number, type: string): Response =>
-  new Response(body, {
-    status,
-    headers: { "content-type": type, "cache-control": "no-store", "x-content-type-options": "nosniff" },
-  });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { PulseDeps } from "../lib/pulse/deps.ts";
+import { plainResponse } from "../lib/http/answer.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError } from "../lib/kit/errors.ts";
 
@@ -18,13 +19,9 @@ export const evolvedFile = endpoint(
   async ({ file }, { deps }: Call<PulseDeps>) => {
     const text = await deps.evolved?.read(file);
     if (text === undefined) throw new AppError("not_found", "there is no self-evolution file of this name");
-    return new Response(text, {
-      headers: {
-        "content-type": `text/${file.endsWith(".md") ? "markdown" : "plain"}; charset=utf-8`,
-        "content-security-policy": "default-src 'none'; sandbox",
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-      },
+    return plainResponse(text, {
+      "content-type": `text/${file.endsWith(".md") ? "markdown" : "plain"}; charset=utf-8`,
+      "content-security-policy": "default-src 'none'; sandbox",
     });
   },
 );

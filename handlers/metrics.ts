@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { plainResponse } from "../lib/http/answer.ts";
 import type { PulseDeps } from "../lib/pulse/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { businessMetrics, PROMETHEUS_TYPE } from "../lib/pulse/business_metrics.ts";
@@ -14,8 +15,6 @@ export const metrics = endpoint(
   },
   async (_input, { deps }: Call<PulseDeps>) => {
     const text = (await businessMetrics(deps)) + ((await deps.metrics?.text()) ?? "");
-    return new Response(text, {
-      headers: { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" },
-    });
+    return plainResponse(text, { "content-type": PROMETHEUS_TYPE });
   },
 );

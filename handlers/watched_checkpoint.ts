@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { cosignedOf, type WatchDeps } from "../lib/audit/watching.ts";
+import { plainResponse } from "../lib/http/answer.ts";
 import type { HttpDeps } from "../lib/http/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { AppError } from "../lib/kit/errors.ts";
@@ -17,12 +18,6 @@ export const watchedCheckpoint = endpoint(
   async ({ origin_hash }, { deps }: Call<HttpDeps & WatchDeps>) => {
     const note = await cosignedOf(deps, origin_hash);
     if (note === undefined) throw new AppError("not_found", "no checkpoint of this log was cosigned here");
-    return new Response(note, {
-      headers: {
-        "content-type": "text/plain; charset=utf-8",
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-      },
-    });
+    return plainResponse(note);
   },
 );

@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CheckpointAnchor } from "../lib/audit/checkpoint.ts";
+import { causeOf } from "../lib/kit/fetch_failure.ts";
 import type { Clock } from "../lib/kit/platform.ts";
 
 const PIECE = 64 * 1024;
@@ -100,10 +101,4 @@ function urlAnchor(target: string): CheckpointAnchor {
     },
     kept: () => undefined,
   };
-}
-
-/** What fetch says is "fetch failed"; why, it keeps behind that. */
-function causeOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : message;
 }

@@ -7,7 +7,7 @@ import { base64Of } from "../../lib/kit/base64.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";
-import { answer } from "../../lib/http/answer.ts";
+import { answer, plainResponse } from "../../lib/http/answer.ts";
 
 /** GET /api/product/audit/checkpoint: the log's length and Merkle root in a signed note, with what witnesses put to it; `Accept: text/plain` gives the note. */
 export const auditCheckpoint = endpoint(
@@ -46,15 +46,7 @@ export const auditCheckpoint = endpoint(
     const seen = await witnessed(deps);
     const { origin, length, root, key, at, note } = checkpointed ?? lastCosigned(seen);
     const checkpoint = withCosignatures(note, seen);
-    if (wantsText(request))
-      return new Response(checkpoint, {
-        headers: {
-          "content-type": "text/plain; charset=utf-8",
-          "cache-control": "no-store",
-          "x-content-type-options": "nosniff",
-          vary: "accept",
-        },
-      });
+    if (wantsText(request)) return plainResponse(checkpoint, { vary: "accept" });
     const witnesses = seen.map(({ witness, seen: { length, at } }) => ({
       name: witness.key.name,
       length,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { certificateOf } from "../../lib/governance/certificate.ts";
+import { plainResponse } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId } from "../../lib/http/form.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";
@@ -18,12 +19,7 @@ export const certificate = endpoint(
     errors: ["change_not_found", "approval_stale", "chain_broken"],
   },
   async ({ change_id }, { deps }: Call<PulseDeps>) =>
-    new Response(await certificateOf(deps, change_id), {
-      headers: {
-        "content-type": "text/plain; charset=utf-8",
-        "content-disposition": `attachment; filename="${change_id}.certificate"`,
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-      },
+    plainResponse(await certificateOf(deps, change_id), {
+      "content-disposition": `attachment; filename="${change_id}.certificate"`,
     }),
 );

@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { submitProposal } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
 import { proofFields } from "../../lib/governance/proof_input.ts";
-import { proposalFields } from "../../lib/governance/proposal_fields.ts";
+import { PROPOSAL_ERRORS, proposalFields } from "../../lib/governance/proposal_fields.ts";
 
 /** POST /api/product/propose: proposes a change of any kind. */
 export const propose = endpoint(
@@ -19,14 +19,7 @@ export const propose = endpoint(
     jsonFields: ["value", "proof"],
     output: proposalAnswer,
     success: 201,
-    errors: [
-      "forbidden_target",
-      "proof_invalid",
-      "proposer_unknown",
-      "identity_mismatch",
-      "target_conflict",
-      "idempotency_key_reused",
-    ],
+    errors: PROPOSAL_ERRORS,
   },
   (input, call: Call<GovernanceDeps>) => submitProposal(call, input),
 );

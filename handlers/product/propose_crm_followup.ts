@@ -4,7 +4,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { submitProposal } from "../../lib/governance/submit_proposal.ts";
 import { proposalAnswer } from "../../lib/governance/answers.ts";
 import { proofFields } from "../../lib/governance/proof_input.ts";
-import { followupFields } from "../../lib/governance/proposal_fields.ts";
+import { PROPOSAL_ERRORS, followupFields } from "../../lib/governance/proposal_fields.ts";
 import { crmFollowup } from "../../lib/governance/rules/propose.ts";
 
 /** POST /api/product/propose-crm-followup: proposes the follow-up workflow for one tenant. */
@@ -19,14 +19,7 @@ export const proposeCrmFollowup = endpoint(
     jsonFields: ["proof"],
     output: proposalAnswer,
     success: 201,
-    errors: [
-      "forbidden_target",
-      "proof_invalid",
-      "proposer_unknown",
-      "identity_mismatch",
-      "target_conflict",
-      "idempotency_key_reused",
-    ],
+    errors: PROPOSAL_ERRORS,
   },
   ({ proof, at, ...input }, call: Call<GovernanceDeps>) => submitProposal(call, { ...crmFollowup(input), proof, at }),
 );

@@ -1,5 +1,6 @@
 /** Keeps checkpoints coming, and keeps them where the holder of the store cannot change them. */
 import type { CommitSignal } from "../kit/commit_signal.ts";
+import { isPast } from "../kit/age.ts";
 import { stoppable } from "../kit/time_limit.ts";
 import { readHead } from "./chain.ts";
 import { type CheckpointDeps, currentCheckpoint, lastCheckpoint } from "./checkpoint.ts";
@@ -79,14 +80,9 @@ const tryAnchor = (deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> 
 const tried = <T>(log: CheckpointDeps["log"], failure: string, run: () => Promise<T>): Promise<T | void> =>
   run().catch((error: unknown) => log.warn(failure, { error: String(error) }));
 
-/** Whether a moment is that long ago, or to come: a clock that was set back must not put things off until it caught up. */
-function isPast(at: string, milliseconds: number, now: number): boolean {
-  const age = now - Date.parse(at);
-  return age < 0 || age >= milliseconds;
-}
-
 async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promise<void> {
   const { store, clock, log, anchor, integrity } = deps;
+  if (!anchor) return;
   const now = clock.now();
   const before = (await store.get("meta", "anchor"))?.value ?? { length: 0, note: "", at: "", last_error: null };
   const again = isPast(before.at, ANCHOR_AGAIN_MS, now);
@@ -96,7 +92,7 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   if (isUnsure) await holdAgainstAnchor(deps);
   if (integrity.anchor?.lost) return;
   // The last checkpoint of a log that was set back is an old one: behind the newest it would hide what was done.
-  const checkpoint = anchor && !integrity.breach && (await lastCheckpoint({ store }));
+  const checkpoint = !integrity.breach && (await lastCheckpoint({ store }));
   if (!checkpoint) return;
   const { note, length } = checkpoint;
   const waits = before.last_error === null ? before.note === note : !again;

@@ -1,6 +1,7 @@
 /** A witness as the C2SP `tlog-witness` protocol knows it, and one exchange with it. */
 import { base64Bytes } from "../kit/base64.ts";
 import { cappedText } from "../kit/capped_text.ts";
+import { causeOf } from "../kit/fetch_failure.ts";
 import type { VerifierKey } from "./note.ts";
 
 /** A witness that this log asks to cosign its checkpoints. */
@@ -65,10 +66,4 @@ export async function addCheckpoint(
   }
   if ([400, 403, 404, 422].includes(response.status)) return { kind: "refused", status: response.status };
   throw new Error(`it answered ${response.status}${body === undefined ? ", and too much" : ""}`);
-}
-
-/** What fetch says is "fetch failed"; why, it keeps behind that. */
-function causeOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  return cause instanceof Error ? ((cause as Error & { code?: string }).code ?? cause.message) : message;
 }

@@ -1,4 +1,5 @@
 /** Has witnesses cosign the log's checkpoints, and keeps what they said. */
+import { isPast } from "../kit/age.ts";
 import { stoppable } from "../kit/time_limit.ts";
 import { type Checkpoint, type CheckpointDeps, lastCheckpoint, parseCheckpoint } from "./checkpoint.ts";
 import { cosignedAt } from "./cosignature.ts";
@@ -117,11 +118,6 @@ async function askWhenDue(deps: WitnessDeps, witness: Witness, stopping?: AbortS
 
 /** Once a second while all is well; twice as long after each failure, up to five minutes. */
 const waitOf = ({ failures }: Witnessed): number => Math.min(PACE_MS * 2 ** failures, LONGEST_WAIT_MS);
-
-function isPast(at: string, milliseconds: number, now: number): boolean {
-  const age = at === "" ? milliseconds : now - Date.parse(at);
-  return age < 0 || age >= milliseconds;
-}
 
 /** The newest checkpoint with what the witness put to it. `old`: what it is thought to have cosigned last. */
 async function cosigned(

@@ -6,7 +6,7 @@
 import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
-import { proveInclusion, withWholeTree } from "../audit/prove.ts";
+import { inclusionPath, withWholeTree } from "../audit/prove.ts";
 import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
@@ -43,9 +43,7 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
   const { length, note } = await checkpointOver(deps, last);
   if (length < last) throw notCovered(deps, changeId, length);
   const proofs = await withWholeTree(deps, () =>
-    Promise.all(
-      entries.map(async (entry) => proofOf(entry, (await proveInclusion(deps, entry.id, length)).proof, note)),
-    ),
+    Promise.all(entries.map(async (entry) => proofOf(entry, await inclusionPath(deps, entry.id, length), note))),
   );
   const manifests = await manifestsOf(store, entries);
   return [

@@ -1,6 +1,7 @@
 /** The fields in which a proposal states its content. */
 import * as z from "zod";
 import { changeId, finiteNumber, flag, freeText, line, personName, target, wholeNumber, word } from "../http/form.ts";
+import type { ErrorCode } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { KINDS, RISKS, TIERS } from "./rules/change.ts";
 import { kpiNames, STANDARD_KPIS } from "./rules/intent.ts";
@@ -22,6 +23,16 @@ export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => 
   proposer: personName.optional(),
   supersedes: changeId.optional(),
 });
+
+/** What a proposal may be refused for. */
+export const PROPOSAL_ERRORS = [
+  "forbidden_target",
+  "proof_invalid",
+  "proposer_unknown",
+  "identity_mismatch",
+  "target_conflict",
+  "idempotency_key_reused",
+] as const satisfies readonly ErrorCode[];
 
 /** Those of the follow-up for the customers of one tenant, as the specification has them. */
 export const followupFields = {

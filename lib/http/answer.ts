@@ -49,6 +49,18 @@ export const responseOf = (
     },
   });
 
+/** A response of another type than JSON, which nobody keeps and nobody guesses at. */
+export const plainResponse = (text: string, headers: Record<string, string> = {}, status = 200): Response =>
+  new Response(text, {
+    status,
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+  });
+
 /** The ETag of a record at a revision. */
 export const etag = (revision: number): string => `"${revision}"`;
 

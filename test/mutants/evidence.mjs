@@ -149,8 +149,8 @@ export const evidence = [
   {
     ...maintain,
     name: "an old checkpoint of a broken log is anchored behind the newest",
-    find: "anchor && !integrity.breach && (await lastCheckpoint({ store }))",
-    replace: "anchor && (await lastCheckpoint({ store }))",
+    find: "!integrity.breach && (await lastCheckpoint({ store }))",
+    replace: "await lastCheckpoint({ store })",
   },
   {
     ...maintain,
