@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { inLong, inShort } from "../support/length.ts";
+import { seriousOn } from "./axe.ts";
 import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
 import { rulesAre, type Service, startService, TOKEN } from "./service.ts";
 
@@ -76,7 +77,11 @@ describe.skipIf(!browser)("decisions in the console", () => {
       await status(bo).getByText("Applied", { exact: true }).waitFor();
       expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
 
-      await decide(bo, "Roll back", "bo", "As agreed.");
+      await button(bo, "Roll back…").click();
+      await bo.getByRole("dialog").getByText("limits.seats held nothing before.").waitFor();
+      expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });
+      await bo.getByLabel("Note").fill("As agreed.");
+      await button(bo, "Roll back as bo").click();
       await status(ana).getByText("Rolled back").waitFor();
       expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind?.["limits.seats"]).toBeUndefined();
       expect(await kindsOf(id)).toEqual([
@@ -116,6 +121,48 @@ describe.skipIf(!browser)("decisions in the console", () => {
       expect(await kindsOf(id)).toEqual(["change_proposed", "consent_decision"]);
     },
   );
+
+  inLong(test)("the dialog of a rollback says what comes back, or which later change the target is now", async () => {
+    const applied = async (value: string): Promise<string> => {
+      const change_id = await service.propose({ target: "limits.exports", value });
+      await service.post("api/product/approve", { change_id, approver: "bo" });
+      await service.post("api/product/apply", { change_id });
+      return change_id;
+    };
+    const first = await applied("10");
+    const second = await applied("20");
+    const ana = await open({ name: "ana", token: TOKEN });
+    const dialog = ana.getByRole("dialog");
+
+    await visit(ana, service.url, place(second));
+    await button(ana, "Roll back…").click();
+    await dialog.getByText("The host product shows this change now.").waitFor();
+    await dialog.getByText("limits.exports held what the change before it set.").waitFor();
+    expect((await dialog.locator(".diff .line").allInnerTexts()).map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
+      "− removed: 20",
+      "+ added: 10",
+    ]);
+    expect(await seriousOn(ana, "rollback")).toEqual([]);
+    await button(ana, "Cancel").click();
+
+    await visit(ana, service.url, place(first));
+    await button(ana, "Roll back…").click();
+    await dialog.getByText("only the record of this change is taken back").waitFor();
+    expect(await seriousOn(ana, "superseded")).toEqual([]);
+    await dialog.getByRole("link", { name: "a later change" }).click();
+    await ana.waitForURL(`**/#/${place(second)}`);
+    await dialog.waitFor({ state: "detached" });
+    expect(await kindsOf(first), "nothing was rolled back").not.toContain("change_rolled_back");
+
+    // A service that names another digest than that of the value which this page knows.
+    await ana.route("**/api/product/rollback", async (route) => {
+      const answer = await (await route.fetch()).json();
+      const preview = { ...answer.adapter.preview, previous_digest: "0".repeat(64) };
+      await route.fulfill({ json: { ...answer, adapter: { ...answer.adapter, preview } } });
+    });
+    await button(ana, "Roll back…").click();
+    await dialog.getByText("a value that this page does not have").waitFor();
+  });
 
   inLong(test)("a window that has heard nothing is stopped by the service, by the revision it shows", async () => {
     const id = await service.propose({ risk: "high" });

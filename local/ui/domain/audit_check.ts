@@ -4,13 +4,11 @@
  * LP(change_id) LP(tenant) LP(detail) ), LP(s) being the u32 big-endian byte length of UTF-8(s), then UTF-8(s).
  */
 import type { AuditEntry } from "../core/api_types.ts";
+import { hexOf, sha256 } from "../core/sha256.ts";
 
 const encoder = new TextEncoder();
 const TAG = encoder.encode("countersign-audit/v1\n");
 const FIRST_PREVIOUS = "0".repeat(64);
-
-/** Whether this page may compute hashes: browsers allow it over https and on this machine only. */
-export const canCheck = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 /** The hash that an entry should carry. */
 export async function hashOf(entry: AuditEntry): Promise<string> {
@@ -27,8 +25,7 @@ export async function hashOf(entry: AuditEntry): Promise<string> {
     bytes.set(field, end + 4);
     end += 4 + field.length;
   }
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexOf(await sha256(bytes));
 }
 
 /** The last entry that held. */

@@ -3,7 +3,7 @@ import { canonicalContent } from "../../../lib/governance/rules/content.ts";
 import { type Act, type Decision, statementText } from "../../../lib/governance/rules/statement.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotDone } from "../core/api.ts";
-import { canCheck } from "./audit_check.ts";
+import { canHash, hexOf, sha256 } from "../core/sha256.ts";
 
 /** What is signed, and what a passkey is asked to sign of it; without the latter where a page may not compute hashes. */
 export interface Statement {
@@ -37,7 +37,7 @@ export function decisionOn(change: ChangeDetail, decided: Decided): Matter {
       const origin = change.audit_entries[0]?.origin;
       if (origin === undefined)
         throw new NotDone("No entry of the log tells of this change, so nothing can be signed.");
-      if (canCheck() && hexOf(await sha256(canonicalContent(change))) !== digest)
+      if (canHash() && hexOf(await sha256(canonicalContent(change))) !== digest)
         throw new NotDone(
           "What this page shows is not what the change's digest says. Sign nothing, and tell who runs this.",
         );
@@ -65,10 +65,5 @@ export const actOf = (done: Done): Matter => ({
 
 const challenging = async (text: string): Promise<Statement> => ({
   text,
-  challenge: canCheck() ? await sha256(text) : undefined,
+  challenge: canHash() ? await sha256(text) : undefined,
 });
-
-const sha256 = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
-  new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-
-const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

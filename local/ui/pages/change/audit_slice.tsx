@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { brief } from "../../core/format.ts";
-import { canCheck, checkEach } from "../../domain/audit_check.ts";
+import { canHash } from "../../core/sha256.ts";
+import { checkEach } from "../../domain/audit_check.ts";
 import { EntryDetail, eventName } from "../../parts/entry.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -15,13 +16,13 @@ export function AuditSlice({ change: { change_id, audit_entries: entries } }: { 
   const shown = entries.map(({ current_hash }) => current_hash).join();
   useEffect(() => {
     let gone = false;
-    if (canCheck()) void checkEach(entries).then((checked) => gone || setSound(checked));
+    if (canHash()) void checkEach(entries).then((checked) => gone || setSound(checked));
     return () => void (gone = true);
   }, [shown]);
   return (
     <Panel title="Can you believe this page?">
       <p>
-        {!canCheck()
+        {!canHash()
           ? "This browser computes hashes only over https or on localhost, so the entries are not checked here."
           : sound === undefined
             ? "Computing the hashes in this browser…"

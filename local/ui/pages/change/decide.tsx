@@ -64,7 +64,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
   };
 
   return (
-    <Dialog title={asks} onClose={onClose} busy={busy} wide={deed === "apply"}>
+    <Dialog title={asks} onClose={onClose} busy={busy} wide={deed === "apply" || deed === "rollback"}>
       <form ref={form} onSubmit={send}>
         <p class="lead">
           <Sentence parts={requestOf(change)} />
@@ -72,7 +72,9 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
         <p>
           <Given text={change.summary} />
         </p>
-        {deed === "apply" && <DryRun change={change} auto onToken={askToken} />}
+        {(deed === "apply" || deed === "rollback") && (
+          <DryRun change={change} operation={deed} auto onToken={askToken} />
+        )}
         <Warnings change={change} />
         {person && asksName && (
           <Line

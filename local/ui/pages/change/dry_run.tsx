@@ -1,11 +1,12 @@
-/** Asks the adapter what an apply would do, and shows it before anything is touched. */
+/** Asks what an apply or a rollback would do, and shows it before anything is touched. */
 import { useEffect, useState } from "preact/hooks";
-import type { Change, Operation } from "../../core/api_types.ts";
+import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { post, Refused } from "../../core/api.ts";
 import { pretty } from "../../core/format.ts";
 import { Diff } from "../../parts/diff.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { Given, Json } from "../../parts/text.tsx";
+import { Undoing } from "./undoing.tsx";
 
 /** What an adapter that shows both sides answers. */
 interface BeforeAfter {
@@ -18,7 +19,17 @@ const isBeforeAfter = (given: unknown): given is BeforeAfter =>
   typeof given === "object" && given !== null && "before" in given && "after" in given;
 
 /** The rehearsal; `auto` asks at once. */
-export function DryRun({ change, auto = false, onToken }: { change: Change; auto?: boolean; onToken?: () => void }) {
+export function DryRun({
+  change,
+  operation = "apply",
+  auto = false,
+  onToken,
+}: {
+  change: ChangeDetail;
+  operation?: "apply" | "rollback";
+  auto?: boolean;
+  onToken?: () => void;
+}) {
   const [answer, setAnswer] = useState<Operation | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(auto);
@@ -27,7 +38,7 @@ export function DryRun({ change, auto = false, onToken }: { change: Change; auto
     setError(undefined);
     try {
       const fields = { change_id: change.change_id, dry_run: "true" };
-      setAnswer(await post<Operation>("api/product/apply", fields, { revision: change.revision }));
+      setAnswer(await post<Operation>(`api/product/${operation}`, fields, { revision: change.revision }));
     } catch (failure) {
       setError(failure);
       if (failure instanceof Refused && failure.refusal.code === "unauthorized") onToken?.();
@@ -39,11 +50,11 @@ export function DryRun({ change, auto = false, onToken }: { change: Change; auto
   }, []);
   return (
     <div class="dry-run" aria-live="polite">
-      {answer && <Rehearsed answer={answer} />}
+      {answer && (operation === "apply" ? <Rehearsed answer={answer} /> : <Undoing change={change} answer={answer} />)}
       <Failure error={error} />
       {busy ? (
         <p class="quiet" aria-busy="true">
-          Asking the host product what would happen…
+          Asking what would happen…
         </p>
       ) : (
         !answer && (
