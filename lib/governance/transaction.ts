@@ -12,7 +12,7 @@ import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { findChange, placeOf } from "./records.ts";
 import type { Actor } from "./rules/actor.ts";
-import { isReviewDue } from "./rules/break_glass.ts";
+import { isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";

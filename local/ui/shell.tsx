@@ -1,6 +1,7 @@
 /** What stands around every page: where one is, who one is, how fresh it is. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { inForce } from "../../lib/governance/rules/in_force.ts";
 import { dateTime } from "./core/format.ts";
 import { useNow, useValue } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
@@ -10,7 +11,7 @@ import { href, type Route } from "./core/router.tsx";
 import { personName, theme } from "./core/session.ts";
 import { useIntent, useServiceState, useWhoami } from "./core/shared.ts";
 import { upgraded } from "./core/upgrade.ts";
-import { frozenBy, inForce } from "./domain/freeze.ts";
+import { frozenBy } from "./domain/freeze.ts";
 import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";

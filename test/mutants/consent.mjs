@@ -126,7 +126,7 @@ export const consent = [
   },
   {
     name: "a freeze never ends by itself",
-    file: "lib/governance/rules/freeze.ts",
+    file: "lib/governance/rules/in_force.ts",
     find: "(freeze.until === null || now < Date.parse(freeze.until))",
     replace: "true",
     tests: FREEZE,

@@ -27,10 +27,6 @@ export function requireEmergencyApprover(change: Change, name: string, intent: E
     throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
 }
 
-/** Whether an emergency consent waits for its review; where the change was closed without an apply, there is nothing to review. */
-export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status">): boolean =>
-  review !== undefined && review.verdict === null && status !== "denied";
-
 /** 403 unless this person may review: one who could have decided in the ordinary way, and did not do so in the emergency. */
 export function requireReviewer(change: Change, name: string, intent: Electorate): void {
   requireDecider(change, name, intent);

@@ -3,7 +3,7 @@
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
-import { isReviewDue } from "./break_glass.ts";
+import { isReviewDue } from "./in_force.ts";
 import type { Status } from "./change.ts";
 import type { Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";

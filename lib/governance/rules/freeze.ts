@@ -10,7 +10,3 @@ export const freezeSchema = z.object({
 });
 /** `meta/freeze`, with the entry that tells of it. */
 export type Freeze = z.infer<typeof freezeSchema> & { entry: number };
-
-/** The freeze that is in force; `now` in milliseconds since the epoch. */
-export const inForce = (freeze: Freeze | undefined, now: number): Freeze | undefined =>
-  freeze && (freeze.until === null || now < Date.parse(freeze.until)) ? freeze : undefined;

@@ -1,6 +1,7 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
-import { isEmergency, isReviewDue, reviewersOf } from "./break_glass.ts";
+import { isEmergency, reviewersOf } from "./break_glass.ts";
+import { isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";

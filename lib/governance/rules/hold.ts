@@ -1,6 +1,7 @@
 /** What holds every apply back, whoever consented: a freeze, and the intent's windows. It never holds back a rollback. */
 import { AppError } from "../../kit/errors.ts";
-import { type Freeze, freezeSchema, inForce } from "./freeze.ts";
+import { type Freeze, freezeSchema } from "./freeze.ts";
+import { inForce } from "./in_force.ts";
 import type { Policy } from "./intent.ts";
 import { closedNow } from "./windows.ts";
 

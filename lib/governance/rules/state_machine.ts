@@ -1,7 +1,8 @@
 /** The judgement of the state machine: `decide` says which event follows from a command, or why none does. Pure. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { POLICY_EXPIRY } from "./actor.ts";
-import { emergencyOf, isEmergency, isReviewDue, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
+import { emergencyOf, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
+import { isReviewDue } from "./in_force.ts";
 import type { Change, Status } from "./change.ts";
 import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";

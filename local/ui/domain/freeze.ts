@@ -6,10 +6,6 @@ import type { Part } from "./sentences.ts";
 /** A freeze, as the state shows it. */
 export type Freeze = NonNullable<State["freeze"]>;
 
-/** The freeze that is in force; nothing is told when one is over. */
-export const inForce = (freeze: Freeze | null | undefined, now: number): Freeze | undefined =>
-  freeze && (freeze.until === null || now < Date.parse(freeze.until)) ? freeze : undefined;
-
 /** "Ana froze the service until 24 Nov 2026, 08:00: the audit of the ledger." */
 export const frozenBy = ({ actor, until, note }: Freeze): Part[] => [
   { given: actor },

@@ -1,4 +1,5 @@
 /** What may be done with a change, and why the rest may not: nothing that is refused is hidden. */
+import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
 import { matchesPattern, sameName as asCompared } from "../../../lib/governance/rules/names.ts";
 import type { Action, ChangeDetail, Policy, ShownKeys, Status } from "../core/api_types.ts";
 import { counted, ended, readable } from "../core/format.ts";
@@ -39,10 +40,6 @@ export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offe
 /** Whether this person could move a pending change on. */
 export const mayApprove = (change: ChangeDetail, name: string, rules: Rules): boolean =>
   change.allowed_actions.includes("approve") && refusedHere("approve", change, name, rules) === null;
-
-/** Whether an emergency consent waits for its review. */
-export const isReviewDue = ({ review, status }: Pick<ChangeDetail, "review" | "status">): boolean =>
-  review !== undefined && review.verdict === null && status !== "denied";
 
 function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offer[] {
   const offer = (deed: Deed, refused: string | null): Offer => ({ deed, label: DEEDS[deed].label, refused });

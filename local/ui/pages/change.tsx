@@ -1,5 +1,6 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useState } from "preact/hooks";
+import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
@@ -12,7 +13,7 @@ import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
 import { keysOf } from "../domain/keys.ts";
-import { isReviewDue, offersOf } from "../domain/offers.ts";
+import { offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark } from "../domain/statuses.ts";
 import { Mark } from "../parts/mark.tsx";

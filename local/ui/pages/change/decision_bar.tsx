@@ -1,9 +1,10 @@
+import { isReviewDue } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { type Deed, DEEDS } from "../../domain/deeds.ts";
-import { isReviewDue, type Offer, offersOf, type Rules } from "../../domain/offers.ts";
+import { type Offer, offersOf, type Rules } from "../../domain/offers.ts";
 import { Sign } from "../../parts/mark.tsx";
 import { Given } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";

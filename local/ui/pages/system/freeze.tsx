@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
+import { inForce } from "../../../../lib/governance/rules/in_force.ts";
 import type { State } from "../../core/api_types.ts";
 import { useNow } from "../../core/hooks.tsx";
-import { frozenBy, inForce } from "../../domain/freeze.ts";
+import { frozenBy } from "../../domain/freeze.ts";
 import { ActDialog } from "../../parts/freeze.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/text.tsx";
