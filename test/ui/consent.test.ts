@@ -45,6 +45,16 @@ async function counted(page: Page): Promise<() => Promise<{ clicks: number; keys
   return () => page.evaluate(() => (globalThis as unknown as { done: { clicks: number; keys: number } }).done);
 }
 
+/** Follows a link to a change and consents to it, with one click and no key of the keyboard. */
+async function approveInOneClick(page: Page, service: Service, id: string): Promise<void> {
+  const done = await counted(page);
+  await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
+  await page.reload();
+  await button(page, "Approve with your key").click();
+  await page.getByText("Your consent is recorded.").waitFor();
+  expect(await done()).toEqual({ clicks: 1, keys: 0 });
+}
+
 /** What the log says of the decisions on a change. */
 const decisionsOn = async (service: Service, id: string) =>
   (await service.get(`api/product/audit?change_id=${id}`)).entries
@@ -87,12 +97,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const intent = signedBy(principals);
     service = await restart(service, { intent });
     const id = await service.propose();
-    const done = await counted(page);
-    await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
-    await page.reload();
-    await button(page, "Approve with your key").click();
-    await page.getByText("Your consent is recorded.").waitFor();
-    expect(await done()).toEqual({ clicks: 1, keys: 0 });
+    await approveInOneClick(page, service, id);
 
     const [given] = await decisionsOn(service, id);
     const { digest } = await service.get(`api/product/changes/${id}`);
@@ -133,12 +138,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       ).json()
     ).change_id;
     await page.addInitScript(() => localStorage.clear());
-    const done = await counted(page);
-    await page.goto(new URL(`/#/changes/${id}`, named(service)).href);
-    await page.reload();
-    await button(page, "Approve with your key").click();
-    await page.getByText("Your consent is recorded.").waitFor();
-    expect(await done()).toEqual({ clicks: 1, keys: 0 });
+    await approveInOneClick(page, service, id);
     expect(await decisionsOn(service, id)).toMatchObject([{ approver: "ana", authenticated: "signature" }]);
     await page.getByRole("button", { name: "You ana" }).click();
     await page.getByText("The proxy in front of this service says that you are ana.").waitFor();
@@ -255,6 +255,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
       const id = await service.propose();
       await visit(page, named(service), `changes/${id}`);
       await page.route("**/api/product/approve", async (route) => {
+        await button(page, "Sending…").waitFor();
         await service.post("api/product/withdraw", { change_id: id, proposer: "pat" });
         await route.continue();
       });

@@ -78,6 +78,10 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await button(sam, "Approve as an emergency as sam").click();
     await sam.getByText("Your emergency consent is recorded, and will be reviewed.").waitFor();
     await sam.locator(".change-head .mark").getByText("Review due").waitFor();
+    await visit(ana, service.url, "");
+    const ready = ana.getByRole("region", { name: "Approved, not applied" });
+    await ready.getByText("an emergency consent is to be reviewed by").waitFor();
+    expect(await ana.getByRole("region", { name: "Review due" }).count(), "it stands in one place").toBe(0);
     await button(sam, "Apply…").click();
     await button(sam, "Apply as sam").click();
     await sam.getByText("The change is applied and verified.").waitFor();

@@ -33,7 +33,7 @@ export interface Concern {
 export interface Inbox {
   waiting: ChangeDetail[];
   approved: ChangeDetail[];
-  /** Their emergency consents wait for review. */
+  /** Their emergency consents wait for review, and they are not among those above. */
   reviews: ChangeDetail[];
   /** There is more than is shown. */
   more: boolean;
@@ -56,8 +56,10 @@ export async function readInbox(signal: AbortSignal): Promise<Inbox> {
   ]);
   const open = found.outcomes.filter((outcome) => outcome.state === "open");
   const measured = open.slice(0, OUTCOMES_SHOWN);
-  const due = (approvals.review_due ?? []).slice(0, SHOWN);
   const live = [...approvals.pending, ...approvals.approved];
+  // What can be applied stands there alone: its row says that a review is due, which has time.
+  const isLive = (id: string) => live.some(({ change_id }) => change_id === id);
+  const due = (approvals.review_due ?? []).filter(({ change_id }) => !isLive(change_id)).slice(0, SHOWN);
   const details = await detailsOf(
     [...live, ...due, ...measured].map(({ change_id }) => change_id),
     signal,

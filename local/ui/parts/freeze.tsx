@@ -12,6 +12,7 @@ import { actOf } from "../domain/statement.ts";
 import { Dialog } from "./dialog.tsx";
 import { Line, Lines } from "./field.tsx";
 import { Failure, tokenHint } from "./notice.tsx";
+import { KeptTokenField, NameField } from "./person_fields.tsx";
 import { DialogEnd, useKeys, useSending } from "./sending.tsx";
 import { Signing } from "./signing.tsx";
 import type { Prove } from "./use_signature.tsx";
@@ -39,8 +40,7 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
   const { title, verb, says, explained, hint } = ACTS[act];
   const { data: intent } = useIntent();
   const kept = useValue(personName);
-  const token = useValue(adminToken);
-  const [asksToken] = useState(token === "");
+  const [asksToken] = useState(adminToken.get() === "");
   const [asksName] = useState(kept === "");
   const [name, setName] = useState(kept);
   const [note, setNote] = useState("");
@@ -63,18 +63,7 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
   return (
     <Dialog title={title} onClose={onClose} busy={busy}>
       <form onSubmit={send}>
-        {asksName && (
-          <Line
-            label="Your name"
-            hint="Stands in the audit log, and is kept for this browser."
-            value={name}
-            onValue={setName}
-            autocomplete="username"
-            maxLength={200}
-            required
-            first
-          />
-        )}
+        {asksName && <NameField value={name} onValue={setName} required first />}
         <Lines label="Note" hint={hint} value={note} onValue={setNote} rows={3} maxLength={4000} first={!asksName} />
         {act === "freeze" && (
           <Line
@@ -98,16 +87,7 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
             {note === "" ? "." : ", with your note."}
           </Signing>
         )}
-        {asksToken && error !== undefined && (
-          <Line
-            label="Admin token"
-            hint="Kept for this tab."
-            type="password"
-            autocomplete="current-password"
-            value={token}
-            onValue={(given) => adminToken.set(given.trim())}
-          />
-        )}
+        {asksToken && error !== undefined && <KeptTokenField />}
         <Failure error={error} alert tokenHint={tokenHint(asksToken ? "above" : "under “You”")} />
         <p class="quiet">{explained}</p>
         <DialogEnd

@@ -4,7 +4,7 @@ import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
-import { Line } from "./field.tsx";
+import { NameField, TokenField } from "./person_fields.tsx";
 import { Given } from "./text.tsx";
 
 /** Asks who sits here: a name for decisions, and the token if the service wants one. */
@@ -23,13 +23,10 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
     <Dialog title="Who are you?" onClose={onClose}>
       <form onSubmit={keep}>
         {named === null ? (
-          <Line
-            label="Your name"
+          <NameField
             hint="Stands in the audit log beside each of your decisions, for example ana@acme.example. Kept for this browser."
             value={name}
             onValue={setName}
-            autocomplete="username"
-            maxLength={200}
             first
           />
         ) : (
@@ -37,11 +34,8 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
             The proxy in front of this service says that you are <Given text={named} />.
           </p>
         )}
-        <Line
-          label="Admin token"
+        <TokenField
           hint="Only if the service asks for one. Sent with each request as a header, kept for this tab and forgotten when you close it."
-          type="password"
-          autocomplete="current-password"
           value={token}
           onValue={setToken}
           first={named !== null}

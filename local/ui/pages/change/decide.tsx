@@ -4,14 +4,15 @@ import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
 import { readable } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
-import { adminToken, personName } from "../../core/session.ts";
+import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
 import { DEEDS, type Deed, fieldsOf } from "../../domain/deeds.ts";
 import { asSent, keysOf } from "../../domain/keys.ts";
 import { requestOf } from "../../domain/sentences.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { Line, Lines } from "../../parts/field.tsx";
+import { Lines } from "../../parts/field.tsx";
 import { Notice, sentenceOf } from "../../parts/notice.tsx";
+import { KeptTokenField, NameField } from "../../parts/person_fields.tsx";
 import { Given, Sentence } from "../../parts/text.tsx";
 import { ChangedSince, useChangedSince } from "./changed_since.tsx";
 import { DryRun } from "./dry_run.tsx";
@@ -35,14 +36,13 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
     look,
   } = DEEDS[deed];
   const kept = useValue(personName);
-  const token = useValue(adminToken);
   const { data: intent } = useIntent();
   const [name, setName] = useState(kept);
   const [asksName] = useState(kept === "");
   const [note, setNote] = useState("");
   const [prove, setProve] = useState<Prove | undefined>();
   const changed = useChangedSince(change);
-  const { busy, error, asksToken, askToken, decide } = useDecision({ ...deciding, onStale: changed.look });
+  const { busy, stage, error, asksToken, askToken, decide } = useDecision({ ...deciding, onStale: changed.look });
   // What was sent and not answered may be what changed: then nothing is to be said of it, and it may be sent again.
   changed.maybeOwn.current = busy || error instanceof Unreachable;
   const signs = decision !== undefined && keysOf(name, intent?.keys).length > 0;
@@ -76,18 +76,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
           <DryRun change={change} operation={deed} auto onToken={askToken} />
         )}
         <Warnings change={change} />
-        {person && asksName && (
-          <Line
-            label="Your name"
-            hint="Stands in the audit log, and is kept for this browser."
-            value={name}
-            onValue={setName}
-            autocomplete="username"
-            maxLength={200}
-            required
-            first
-          />
-        )}
+        {person && asksName && <NameField value={name} onValue={setName} required first />}
         {(person || acts) && (
           <Lines
             label="Note"
@@ -110,16 +99,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
             onProve={(given) => setProve(() => given)}
           />
         )}
-        {asksToken && (
-          <Line
-            label="Admin token"
-            hint="Kept for this tab."
-            type="password"
-            autocomplete="current-password"
-            value={token}
-            onValue={(given) => adminToken.set(given.trim())}
-          />
-        )}
+        {asksToken && <KeptTokenField />}
         {changed.now ? <ChangedSince now={changed.now} error={error} /> : <SendFailure error={error} where="above" />}
         <p class="quiet">{explained}</p>
         <footer>
@@ -136,7 +116,11 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
                 aria-disabled={busy}
                 aria-busy={busy}
               >
-                {busy ? (signs ? "Signing…" : "Sending…") : confirmLabel(deed, name.trim(), signs)}
+                {busy
+                  ? signs && stage === "proving"
+                    ? "Signing…"
+                    : "Sending…"
+                  : confirmLabel(deed, name.trim(), signs)}
               </button>
               <button type="button" class="secondary" onClick={onClose} disabled={busy} data-first={!person}>
                 Cancel

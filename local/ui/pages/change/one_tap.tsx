@@ -9,7 +9,7 @@ import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Approves with a key of the person whose name this is. */
 export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: string }) {
-  const { busy, error, decide } = useDecision({ ...deciding, deed: "approve" });
+  const { busy, stage, error, decide } = useDecision({ ...deciding, deed: "approve" });
   const [prove, setProve] = useState<Prove | undefined>();
   const { change } = deciding;
   const approve = () =>
@@ -28,7 +28,7 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: s
       <SendFailure error={error} where="under “You”" />
       {prove && (
         <button type="button" aria-disabled={busy} aria-busy={busy} onClick={approve}>
-          {busy ? "Waiting for your key…" : "Approve with your key"}
+          {stage === "proving" ? "Waiting for your key…" : busy ? "Sending…" : "Approve with your key"}
         </button>
       )}
     </div>

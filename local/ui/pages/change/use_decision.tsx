@@ -23,22 +23,23 @@ const STALE = [400, 404, 409, 412];
 
 /** A decision on its way: `decide` takes what makes its fields, which may ask a person for a key first. */
 export function useDecision({ change, deed, onDone, onRefused, onStale }: Deciding) {
-  const [busy, setBusy] = useState(false);
+  const [stage, setStage] = useState<"proving" | "sending" | undefined>();
   const [error, setError] = useState<unknown>();
   const [asksToken, setAsksToken] = useState(false);
   const key = useKeys();
   const decide = async (fieldsOf: () => Fields | Promise<Fields>): Promise<void> => {
-    if (busy) return;
-    setBusy(true);
+    if (stage) return;
+    setStage("proving");
     setError(undefined);
     try {
       const fields = await fieldsOf();
+      setStage("sending");
       const conditions = { revision: change.revision, key: key(fields) };
       const answer = await post<Decision | Operation>(DEEDS[deed].path, fields, conditions);
       keepReceipt(answer.audit_entry);
       onDone({ deed, answer });
     } catch (failure) {
-      setBusy(false);
+      setStage(undefined);
       setError(failure);
       if (!(failure instanceof Refused)) return;
       const { status, code } = failure.refusal;
@@ -47,5 +48,5 @@ export function useDecision({ change, deed, onDone, onRefused, onStale }: Decidi
       if (STALE.includes(status)) await onStale?.(failure);
     }
   };
-  return { busy, error, asksToken, askToken: () => setAsksToken(true), decide };
+  return { busy: stage !== undefined, stage, error, asksToken, askToken: () => setAsksToken(true), decide };
 }

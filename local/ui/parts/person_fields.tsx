@@ -1,0 +1,28 @@
+/** Who sits here: their name, and the token that the service may want. */
+import { useValue } from "../core/hooks.tsx";
+import { adminToken } from "../core/session.ts";
+import { Line } from "./field.tsx";
+
+/** What both fields take. */
+interface Given {
+  value: string;
+  onValue: (value: string) => void;
+  hint?: string;
+  first?: boolean;
+  required?: boolean;
+}
+
+/** A person's name, as it will stand beside what they decide. */
+export const NameField = ({ hint = "Stands in the audit log, and is kept for this browser.", ...rest }: Given) => (
+  <Line label="Your name" hint={hint} autocomplete="username" maxLength={200} {...rest} />
+);
+
+/** The service's token. */
+export const TokenField = ({ hint = "Kept for this tab.", ...rest }: Given) => (
+  <Line label="Admin token" hint={hint} type="password" autocomplete="current-password" {...rest} />
+);
+
+/** The token of this tab, which is kept as it is typed. */
+export const KeptTokenField = () => (
+  <TokenField value={useValue(adminToken)} onValue={(given) => adminToken.set(given.trim())} />
+);
