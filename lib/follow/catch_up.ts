@@ -45,13 +45,13 @@ export async function storeSlice(
 ): Promise<boolean> {
   const stored = await into.get("cursors", follower.name);
   // A log that is shorter than what was followed is another one.
-  const anew = !stored || stored.value.entry > until.head;
+  const anew = !stored || stored.value.entry > until.head || stored.value.version !== follower.version;
   const from = anew ? beginning(follower) : stored.value;
   if (from.clearing) return clear(into, follower, from, stored);
   const tx = overlay(into);
   const { cursor, full } = await fold(deps, follower, from, tx, { ...until, entries: ENTRIES, writes: WRITES }, read);
   if (cursor.entry === from.entry && cursor.step === from.step && tx.size === 0) return false;
-  await keep(into, follower, cursor, stored, (kept) => {
+  await keep(into, follower, { ...from, ...cursor }, stored, (kept) => {
     for (const { collection, id, json } of tx.written())
       if (json) kept.put(collection, id, json);
       else kept.delete(collection, id);
@@ -60,8 +60,9 @@ export async function storeSlice(
 }
 
 /** Where a follower begins, its records to be cleared away first. */
-export const beginning = ({ start }: Follower): Cursor => ({
+export const beginning = ({ start, version }: Follower): Cursor => ({
   entry: 0,
+  ...(version === undefined ? {} : { version }),
   step: "",
   state: start,
   clearing: { place: 0, after: "" },

@@ -26,6 +26,8 @@ export interface Follower<S = unknown> {
   readonly name: string;
   /** What it alone writes. */
   readonly collections: readonly Collection[];
+  /** Raised when it makes something else of the same entries: what was kept is then made anew. */
+  readonly version?: number;
   /** What older versions kept in its place, cleared away before it begins. */
   readonly retired?: readonly Retired[];
   /** Its state before the first entry. */
@@ -91,6 +93,8 @@ export interface Following<S> {
 export interface Cursor<S = unknown> {
   /** The last entry that was followed to its end. */
   entry: number;
+  /** The follower's version. */
+  version?: number;
   /** Where to go on within the next. */
   step: string;
   state: S;

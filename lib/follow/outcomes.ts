@@ -11,9 +11,10 @@ import {
   outcomeOf,
   type OutcomeRecord,
 } from "../governance/rules/outcome.ts";
+import { type Changed, movementOf, NOTHING_CHANGED, rowOf, withChange } from "./changed_verdicts.ts";
 import { type FollowDeps, type Follower, type Following, MOST_A_STEP, type ToldChange } from "./follower.ts";
 import type { Entry } from "./entries.ts";
-import { addRow } from "./growth_row.ts";
+import { addRow, type Notice } from "./growth_row.ts";
 import { addMemory, named } from "./memories.ts";
 import { closingTally, type Gap, newestGaps } from "./record_keeping.ts";
 import { push, type Ring, seqAt } from "./ring.ts";
@@ -47,18 +48,23 @@ interface State {
   /** How many outcomes time closed, and how many verdicts were new, since the log began. */
   timed_out: number;
   verdicts: number;
+  /** While a feed is judged: the KPIs before it, and what it has changed so far. */
+  judging?: { before: KpiState; changed: Changed };
 }
 
 const CLOSED_KEPT = 10_000;
 const PAGE = 50;
-/** What a new verdict writes at most. */
-const VERDICT_WRITES = 6;
+/** Open outcomes are judged a thousand at a time, so that other work gets its turn. */
+const PAGES_A_STEP = 20;
+/** What a row writes at most. */
+const ROW_WRITES = 4;
 /** Rows and memories of outcomes stand behind those of the entry itself. */
 const BEHIND = 100_000;
 const EMPTY = { seq: 0, count: 0 };
 
 export const outcomes: Follower<State> = {
   name: "outcomes",
+  version: 2,
   collections: [
     "outcomes",
     "outcomes_open",
@@ -136,36 +142,49 @@ async function open(on: Following<State>, { change_id, timestamp: at, id: entry 
   on.state = { ...on.state, due: due !== null && due < closesAt(at) ? due : closesAt(at) };
 }
 
-/** Takes a feed in, and tells each open outcome's first verdict and each change of it. */
+/**
+ * Takes a feed in, and tells each open outcome's first verdict. Those that had one and change with this feed are told of
+ * together: a KPI that goes up and down would otherwise fill the growth log and the disk with the same changes.
+ */
 async function judge(on: Following<State>, { id, timestamp: at, facts }: Entry, step: string): Promise<string | void> {
   const fed = facts.values ?? {};
   if (step === "") {
-    const kpis = feed(on.state.kpis, fed, at, id);
-    on.state = { ...on.state, kpis };
+    const before = on.state.kpis;
+    const kpis = feed(before, fed, at, id);
+    on.state = { ...on.state, kpis, judging: { before, changed: NOTHING_CHANGED } };
     on.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
   }
+  const { before } = on.state.judging!;
   const intent = await on.intentOf(on.state.manifest);
-  for (let after = step; ;) {
+  let after = step;
+  for (let pages = 0; ; pages++) {
+    if (pages === PAGES_A_STEP) return after;
     const page = await on.tx.list("outcomes_open", { after, limit: PAGE });
     const places = page.flatMap(({ id, value: { kpi } }) => (kpi !== null && Object.hasOwn(fed, kpi) ? id : []));
     const records = await on.tx.getMany("outcomes", places.map(changeAt));
     for (const [index, place] of places.entries()) {
-      const record = records[index]!.value;
-      const outcome = outcomeOf(record, on.state.kpis, intent, at);
-      if (outcome.verdict !== "inconclusive" && outcome.verdict !== record.verdict) {
-        if (!on.room(VERDICT_WRITES)) return after;
-        on.tx.put("outcomes", record.change_id, { ...record, verdict: outcome.verdict });
-        const title = record.verdict
-          ? `The outcome of ${record.change_id} went from ${record.verdict} to ${outcome.verdict}`
-          : `The first verdict on ${record.change_id} is ${outcome.verdict}`;
-        await tell(on, outcome, title, movementOf(outcome), at);
+      const was = outcomeOf(records[index]!.value, before, intent, at);
+      const outcome = outcomeOf(records[index]!.value, on.state.kpis, intent, at);
+      if (outcome.verdict !== "inconclusive" && outcome.verdict !== was.verdict) {
+        if (!on.room(ROW_WRITES)) return after;
+        if (was.realised_delta === null)
+          await tell(on, outcome, `The first verdict on ${outcome.change_id} is ${outcome.verdict}`, at);
+        else {
+          const changed = withChange(on.state.judging!.changed, was.verdict, outcome);
+          on.state = { ...on.state, judging: { before, changed } };
+        }
         on.state = { ...on.state, verdicts: on.state.verdicts + 1 };
       }
       after = place;
     }
-    if (page.length < PAGE) return undefined;
+    if (page.length < PAGE) break;
     after = page.at(-1)!.id;
   }
+  if (!on.room(ROW_WRITES)) return after;
+  const { judging, ...state } = on.state;
+  on.state = state;
+  const row = rowOf(judging!.changed, at);
+  if (row) await addOutcomeRow(on, row);
 }
 
 async function rolledBack(on: Following<State>, { change_id, timestamp }: Entry): Promise<void> {
@@ -186,7 +205,7 @@ async function close(on: Following<State>, record: OutcomeRecord, by: "time" | "
   await over(on, change, final, at);
   const how = by === "rollback" ? "by its rollback" : "after 30 days";
   const title = `The outcome of ${change_id} is final: ${final.verdict}`;
-  await tell(on, final, title, `It was closed ${how}. ${movementOf(final)}`, at);
+  await tell(on, final, title, at, `It was closed ${how}. `);
   if (final.kpi === null) return;
   const moved = final.realised_delta === null ? "not fed since" : `${final.realised_delta} realised`;
   const text = `${named(change)}: ${final.verdict}; ${final.kpi} ${final.expected_delta_k ?? "nothing"} expected, ${moved}`;
@@ -207,14 +226,11 @@ async function keepClosed(on: Following<State>, change_id: string): Promise<void
   on.state = { ...on.state, closed: ring };
 }
 
-async function tell(on: Following<State>, { change_id }: Outcome, title: string, detail: string, at: string) {
-  const place = { position: on.position, tick: await on.tickAt(on.position) };
-  const notice = { at, kind: "outcome", title, detail, ref: change_id };
-  on.state = { ...on.state, rows: await addRow(on.tx, "outcome_rows", on.state.rows, place, notice) };
-}
+const tell = (on: Following<State>, outcome: Outcome, title: string, at: string, how = ""): Promise<void> =>
+  addOutcomeRow(on, { at, title, detail: `${how}${movementOf(outcome)}`, ref: outcome.change_id });
 
-/** Expected and realised movement, in a sentence. */
-export function movementOf({ kpi, expected_delta_k, realised_delta }: Outcome): string {
-  if (kpi === null) return "The change names no KPI.";
-  return `${kpi}: expected ${expected_delta_k ?? "nothing stated"}, realised ${realised_delta ?? "no feed since the apply"}.`;
+async function addOutcomeRow(on: Following<State>, row: Omit<Notice, "kind">): Promise<void> {
+  const place = { position: on.position, tick: await on.tickAt(on.position) };
+  const rows = await addRow(on.tx, "outcome_rows", on.state.rows, place, { kind: "outcome", ...row });
+  on.state = { ...on.state, rows };
 }

@@ -2,7 +2,8 @@
 import { entriesOf } from "../audit/page.ts";
 import { factsIn, type Entry } from "../follow/entries.ts";
 import { growthPage } from "../follow/growth_log.ts";
-import { movementOf, outcomes } from "../follow/outcomes.ts";
+import { movementOf } from "../follow/changed_verdicts.ts";
+import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { RECORD_ITEMS } from "../follow/record_keeping.ts";
 import { type KpiState, roundDelta } from "../governance/rules/kpi.ts";

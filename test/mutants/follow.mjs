@@ -92,8 +92,22 @@ export const follow = [
   },
   {
     ...outcomes,
+    name: "each verdict that a feed changes is a row of its own",
+    find: "if (was.realised_delta === null)",
+    replace: "if (was)",
+    tests: FOLLOW,
+  },
+  {
+    file: "lib/follow/catch_up.ts",
+    name: "what another version of a follower made is gone on with",
+    find: " || stored.value.version !== follower.version",
+    replace: "",
+    tests: FOLLOW,
+  },
+  {
+    ...outcomes,
     name: "a verdict is told again with every feed",
-    find: 'outcome.verdict !== "inconclusive" && outcome.verdict !== record.verdict',
+    find: 'outcome.verdict !== "inconclusive" && outcome.verdict !== was.verdict',
     replace: 'outcome.verdict !== "inconclusive"',
     tests: FOLLOW,
   },

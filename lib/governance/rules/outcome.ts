@@ -42,8 +42,6 @@ export interface OutcomeRecord {
   expected_delta_k: number | null;
   /** The KPI's last value at the apply. */
   baseline: number | null;
-  /** The verdict that was told last; `null` before the first. */
-  verdict: Verdict | null;
   final: Outcome | null;
 }
 
@@ -55,7 +53,7 @@ export function openOutcome(
 ): OutcomeRecord {
   const baseline = kpis.values[kpi ?? ""]?.value ?? null;
   const opened = { change_id, kpi, applied_at: applied.at, applied_entry: applied.entry, expected_delta_k, baseline };
-  return { ...opened, verdict: null, final: null };
+  return { ...opened, final: null };
 }
 
 /** The moment at which time closes the outcome of what was applied then. */

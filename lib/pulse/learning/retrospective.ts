@@ -5,7 +5,8 @@ import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
 import { code, list, page, quoted } from "../markdown.ts";
-import { movementOf, outcomes } from "../../follow/outcomes.ts";
+import { movementOf } from "../../follow/changed_verdicts.ts";
+import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
 
 const ENTRIES_SHOWN = 100;

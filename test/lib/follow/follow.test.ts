@@ -1,6 +1,7 @@
 /** What every follower has from the engine: slices, fences, readings, rebuilding. */
 import { describe, expect, test } from "vitest";
 import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
+import { growthPage } from "../../../lib/follow/growth_log.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
 import { beginning, storeSlice } from "../../../lib/follow/catch_up.ts";
@@ -73,10 +74,24 @@ test("an outcome that no entry and no cycle has closed yet closes with what was 
   expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(30 * DAY);
 });
 
+test("what a follower made in another version is made anew", async () => {
+  const log = await withOpenOutcomes(2);
+  const { value } = (await log.store.get("cursors", "outcomes"))!;
+  const made = await followed(log.store);
+  const { version, ...earlier } = value;
+  expect(version).toBeGreaterThan(1);
+  await log.store.transact((tx) => {
+    tx.put("cursors", "outcomes", earlier);
+    tx.put("closed", "0000000000000007", "made otherwise");
+  });
+  await followAll(log);
+  expect(await followed(log.store)).toEqual(made);
+});
+
 test("a verdict is told when it changes, not with every feed", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
-  await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   const verdicts: number[] = [];
   for (const csat of [5, 5.5, 4.2]) {
     await log.feed({ csat });
@@ -84,6 +99,11 @@ test("a verdict is told when it changes, not with every feed", async () => {
     verdicts.push((await reading(log, outcomes)).state.verdicts);
   }
   expect(verdicts).toEqual([1, 1, 2]);
+  const { entries } = await growthPage(log, { limit: 5, kind: "outcome" });
+  expect(entries.map(({ title, ref }) => [title, ref])).toEqual([
+    [`The outcome of ${id} went from met to missed`, id],
+    [`The first verdict on ${id} is met`, id],
+  ]);
 });
 
 describe("a slice", () => {
@@ -94,10 +114,25 @@ describe("a slice", () => {
     await log.feed({ csat: 4.2 });
     await followAll(log);
     expect((await reading(log, outcomes)).state.verdicts).toBe(1200);
+    // What a feed changes is one row, also where another process goes on with it.
+    const records = await log.store.list("outcomes", { limit: 2000 });
+    await log.feed({ csat: 4.05 });
+    let slices = 0;
+    await followAll(log, () => ++slices <= FOLLOWERS.length);
+    expect((await log.store.get("cursors", "outcomes"))!.value.step).not.toBe("");
+    await followAll(followDeps(counted.store, log.clock));
+    const { entries } = await growthPage(log, { limit: 2, kind: "outcome" });
+    expect(entries).toMatchObject([
+      { title: "A feed changed the verdict on 1200 outcomes: 1200 to missed", ref: null },
+      { title: expect.stringContaining("The first verdict on") },
+    ]);
+    expect(entries[0]!.detail).toMatch(/^(chg_\S+ went from met to missed; ){10}and 1190 more\.$/);
+    expect((await reading(log, outcomes)).state).toMatchObject({ verdicts: 2400 });
+    expect(await log.store.list("outcomes", { limit: 2000 }), "no record is written again").toEqual(records);
     log.hours(24 * 31);
     await log.feed({ csat: 5 });
     await followAll(log);
-    expect((await reading(log, outcomes)).state.total.verdict_met).toBe(1200);
+    expect((await reading(log, outcomes)).state.total.verdict_missed).toBe(1200);
     const writes = counted.take().map((written) => new Set(written).size);
     expect(writes.length).toBeGreaterThan(2 * (1200 / 50));
     expect(Math.max(...writes)).toBeLessThanOrEqual(50);
@@ -105,13 +140,13 @@ describe("a slice", () => {
 
   test("that ends within an entry is gone on with by another process, and nothing is judged twice", async () => {
     const store = memoryStore();
-    const log = await withOpenOutcomes(100, store);
+    const log = await withOpenOutcomes(200, store);
     await log.feed({ csat: 4.2 });
     let slices = 0;
     await followAll(log, () => ++slices <= 2 * FOLLOWERS.length);
     expect((await store.get("cursors", "outcomes"))!.value.step).not.toBe("");
     await followAll(followDeps(store, log.clock));
-    expect((await reading(log, outcomes)).state.verdicts).toBe(100);
+    expect((await reading(log, outcomes)).state.verdicts).toBe(200);
     expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
