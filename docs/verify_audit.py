@@ -2,7 +2,7 @@
 """Verifies an export of Countersign's audit log offline, with Python's standard library only.
 
   verify_audit.py FILE [--key KEY]... [--checkpoint NOTE]... [--expected-length N --expected-head HEX]
-                  [--witness KEY]... [--quorum N] [--policy FILE] [--json]
+                  [--witness KEY]... [--quorum N] [--policy FILE] [--changes] [--json]
   verify_audit.py certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]... [--json]
 
 FILE is an export (GET /api/product/audit?format=jsonl). What it is held against was kept outside the service:
@@ -11,6 +11,8 @@ with several, as after a change of keys, that of one of them;
 --expected-length and --expected-head, a receipt: the id and the current_hash of an entry that was answered once;
 --witness, a witness that must have cosigned a checkpoint (verifier key, or its file), of several --quorum N or else all;
 --policy, whose keys signed decisions must be signed with: an intent, or any JSON with its principals.
+--changes: the export carries the contents of its changes and intents (contents=1, or GET /api/product/export); each must
+be what its entry has the hash of, and none may be missing.
 
 A certificate (GET /api/product/changes/<id>/certificate) is held against --policy, a C2SP tlog-policy of the logs and
 witnesses that are trusted; --keys, whose keys decisions must be signed with, instead of those of the intents in it;
@@ -537,6 +539,109 @@ class Proofs:
         return None
 
 
+# The contents of changes and intents
+
+CARRIED = (b'{"change_id":', b'{"manifest_hash":')
+
+
+def is_carried(line):
+    """Whether a line is none of an entry, but of what an entry is about."""
+    try:
+        line.decode("utf-8")
+    except ValueError:
+        return False
+    return line.startswith(CARRIED)
+
+
+def detail_of(entry):
+    try:
+        detail = json.loads(entry["detail"])
+    except (ValueError, RecursionError):
+        return {}
+    return detail if isinstance(detail, dict) else {}
+
+
+class Contents:
+    """Holds each content against the hash in the entry before it."""
+
+    def __init__(self):
+        self.counts = {"changes": 0, "intents": 0, "unfit": 0, "missing": 0, "erased": 0, "erased_changes": []}
+        self.left = {}
+        self.awaited = None
+
+    def finding(self, line, entry, rule, message):
+        self.counts["unfit"] += 1
+        return {"line": line, "entry": entry, "rule": rule, "message": message}
+
+    def missed(self):
+        awaited, self.awaited = self.awaited, None
+        if awaited is None:
+            return None
+        self.counts["missing"] += 1
+        return {"line": awaited["line"], "entry": awaited["entry"], "rule": awaited["rule"], "message": f"{awaited['name']} is missing"}
+
+    def follow(self, entry, line):
+        """An entry, or None; yields what does not hold of what stood behind the one before, or of an erasure."""
+        yield self.missed()
+        if entry is None:
+            return
+        if entry["event_type"] == "content_erased":
+            yield self.erased_by(entry, line)
+        elif entry["event_type"] == "change_proposed":
+            change = entry["change_id"]
+            self.awaited = {
+                "rule": "content",
+                "digest": detail_of(entry).get("digest"),
+                "name": f"the content of {change}",
+                "change": change,
+                "begins": f'{{"change_id":{compact(change)},"content":'.encode(),
+                "erased": f'{{"change_id":{compact(change)},"erased":'.encode(),
+            }
+        elif entry["event_type"] == "intent_in_force":
+            manifest = detail_of(entry).get("manifest_hash")
+            manifest = manifest if isinstance(manifest, str) else "undefined"
+            begins = f'{{"manifest_hash":{compact(manifest)},"manifest":'.encode()
+            self.awaited = {"rule": "intent", "digest": manifest, "name": f"the manifest {manifest}", "begins": begins}
+        if self.awaited:
+            self.awaited.update(line=line, entry=entry["id"])
+
+    def erased_by(self, entry, line):
+        known = self.left.pop(entry["change_id"], None)
+        if known is None:
+            return None
+        if detail_of(entry).get("remaining_digest") != known[2]:
+            message = f"what is left of {entry['change_id']} is not what its erasure left"
+            return self.finding(line, entry["id"], "content", message)
+        self.counts["erased"] += 1
+        if self.counts["erased"] <= MOST_LISTED:
+            self.counts["erased_changes"].append(entry["change_id"])
+        return None
+
+    def take(self, text, line):
+        """A line that is carried; returns what does not hold of it, or None."""
+        awaited = self.awaited
+        forms = [awaited.get("begins"), awaited.get("erased")] if awaited else []
+        begins = next((form for form in forms if form and text.startswith(form)), None)
+        if begins is None or not text.endswith(b"}"):
+            message = "the line does not stand behind the entry that it is of"
+            return {"line": line, "entry": None, "rule": "form", "message": message}
+        self.awaited = None
+        digest = hashlib.sha256(text[len(begins) : -1]).hexdigest()
+        if begins == awaited.get("erased"):
+            self.left[awaited["change"]] = (line, awaited["entry"], digest)
+        elif digest != awaited["digest"]:
+            return self.finding(line, awaited["entry"], awaited["rule"], "it is not what the entry has the hash of")
+        else:
+            self.counts["changes" if awaited["rule"] == "content" else "intents"] += 1
+        return None
+
+    def end(self):
+        """Yields what does not hold now that there are no more lines."""
+        yield self.missed()
+        for change, (line, entry, _) in self.left.items():
+            yield self.finding(line, entry, "content", f"{change} is said to be erased, and no entry says so")
+
+
 # Checkpoints in signed notes (C2SP)
 
 CHECKPOINT = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*")
@@ -752,23 +857,34 @@ def lines_of(file):
         yield line[:-1]
 
 
-def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=()):
+def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed=(), contents=False):
     """Verifies the lines of a binary file and returns the report."""
     chain, tree, found, total, proofs = Chain(), Tree(), [], 0, Proofs(policy)
+    carried = Contents() if contents else None
     with_tree = any("root" in item for item in kept)
     lengths = {item["length"] for item in kept}
     heads, roots = {0: "0" * 64}, {0: tree.root()}
-    for line in lines_of(file):
-        finding = chain.follow(line)
-        unproven = chain.entry and proofs.check(chain.entry, chain.lines)
-        for one in filter(None, (finding, unproven)):
+
+    def note(*told):
+        nonlocal total, found
+        for one in filter(None, told):
             total += 1
             found += [one] if total <= MOST_LISTED else []
+
+    for number, line in enumerate(lines_of(file), 1):
+        if carried and is_carried(line):
+            note(carried.take(line, number))
+            continue
+        finding = chain.follow(line)
+        note(finding and {**finding, "line": number})
+        note(*(carried.follow(chain.entry, number) if carried else ()))
+        note(chain.entry and proofs.check(chain.entry, number))
         if with_tree:
             tree.add(chain.last["current_hash"] if chain.last else "0" * 64)
         if chain.lines in lengths:
             heads[chain.lines] = chain.last["current_hash"] if chain.last else ""
             roots[chain.lines] = tree.root() if with_tree else ""
+    note(*(carried.end() if carried else ()))
     outside = list(findings)
     for item in kept:
         seen = (heads if "head" in item else roots).get(item["length"])
@@ -787,6 +903,7 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
         "held_against": [item["what"] for item in kept],
         "witnessed": list(witnessed),
         "proofs": proofs.counts,
+        "contents": carried.counts if carried else None,
         "not_checked": [] if held else ["tail_truncation", "full_rewrite"],
         "remarks": list(remarks),
     }
@@ -1232,6 +1349,18 @@ PROOFS = {
 }
 
 
+def content_lines(contents):
+    if contents is None:
+        return []
+    lines = [f"contents of changes that fit their entries: {contents['changes']}"]
+    lines.append(f"intents that fit their entries: {contents['intents']}")
+    lines += [f"contents that do not fit: {contents['unfit']}"] if contents["unfit"] else []
+    lines += [f"contents that are missing: {contents['missing']}"] if contents["missing"] else []
+    lines += [f"erased: {change}" for change in contents["erased_changes"]]
+    more = contents["erased"] - len(contents["erased_changes"])
+    return lines + ([f"and {more} more erased"] if more else [])
+
+
 def report_text(path, report):
     """Findings first, the verdict last."""
     lines = [f"{path}: {report['entries']} entries of {json.dumps(report['origin'])}, head {report['head']}"]
@@ -1245,7 +1374,8 @@ def report_text(path, report):
     lines += [f"held against {what}" for what in report["held_against"]]
     for seen in report["witnessed"]:
         lines.append(f"seen by {seen['name']} up to entry {seen['length']}, at {seen['time']} seconds since 1970")
-    lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0] + report["remarks"]
+    lines += [f"{PROOFS[name]}: {count}" for name, count in report["proofs"].items() if count > 0]
+    lines += content_lines(report["contents"]) + report["remarks"]
     total = report["findings_total"]
     lines.append(VERDICTS.get(report["verdict"], f"bad: {total} finding{'s' if total > 1 else ''}"))
     return "\n".join(lines)
@@ -1302,6 +1432,7 @@ def main_export(argv):
     parser.add_argument("--expected-length")
     parser.add_argument("--expected-head")
     parser.add_argument("--policy")
+    parser.add_argument("--changes", action="store_true")
     parser.add_argument("--json", action="store_true")
     try:
         given = parser.parse_args(argv)
@@ -1315,7 +1446,7 @@ def main_export(argv):
         remarks = [remark for part in evidence for remark in part[2]]
         policy = None if given.policy is None else read_policy(given.policy)
         with open(given.file, "rb") as file:
-            report = verify_export(file, kept, findings, remarks, policy, witnessed)
+            report = verify_export(file, kept, findings, remarks, policy, witnessed, given.changes)
     except (Unreadable, OSError) as error:
         print(f"verify_audit.py: {error}", file=sys.stderr)
         return 3

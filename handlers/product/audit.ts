@@ -2,12 +2,14 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport } from "../../lib/audit/page.ts";
+import { contentsExport } from "../../lib/governance/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
+import { changeId, flag, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { logPage } from "../../lib/governance/views.ts";
-import { answer } from "../../lib/http/answer.ts";
+import { answer, download } from "../../lib/http/answer.ts";
+import { invalidField } from "../../lib/kit/errors.ts";
 
-/** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order. */
+/** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order, `contents` what it is about too. */
 export const audit = endpoint(
   {
     method: "GET",
@@ -23,6 +25,8 @@ export const audit = endpoint(
       tenant: line(200).optional(),
       event_type: word(EVENT_TYPES).optional(),
       format: word(["json", "jsonl"]).optional(),
+      /** With format=jsonl: behind each proposal its content, behind each intent its manifest. */
+      contents: flag.optional(),
     }),
     output: z.union([
       z.object({
@@ -34,19 +38,15 @@ export const audit = endpoint(
       }),
       z.string().meta({
         contentMediaType: "application/x-ndjson",
-        description: "With format=jsonl: one entry a line, the whole chain in order.",
+        description:
+          "With format=jsonl: one entry a line, the whole chain in order. With contents too, behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
       }),
     ]),
   },
-  async ({ format, ...query }, { deps, request }: Call<GovernanceDeps>) => {
+  async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
+    if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
     if (format !== "jsonl") return answer(await logPage(deps, query));
-    return new Response(request.method === "HEAD" ? null : auditExport(deps.store), {
-      headers: {
-        "content-type": "application/x-ndjson; charset=utf-8",
-        "content-disposition": 'attachment; filename="audit.jsonl"',
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-      },
-    });
+    const made = contents ? contentsExport : auditExport;
+    return download(request, () => made(deps.store), { type: "application/x-ndjson", name: "audit.jsonl" });
   },
 );

@@ -61,6 +61,21 @@ export const plainResponse = (text: string, headers: Record<string, string> = {}
     },
   });
 
+/** A file that is made while it is read; a HEAD makes none. */
+export const download = (
+  { method }: Pick<Request, "method">,
+  body: () => ReadableStream<Uint8Array>,
+  { type, name }: { type: string; name: string },
+): Response =>
+  new Response(method === "HEAD" ? null : body(), {
+    headers: {
+      "content-type": `${type}; charset=utf-8`,
+      "content-disposition": `attachment; filename="${name}"`,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+  });
+
 /** The ETag of a record at a revision. */
 export const etag = (revision: number): string => `"${revision}"`;
 

@@ -15,7 +15,7 @@ import { readTlogPolicy } from "./tlog_policy.ts";
 import { readWitness, type Sightings, sightingsOf } from "./witness.ts";
 
 const HELP = `Usage: countersign-verify FILE [--key KEY]… [--checkpoint NOTE]… [--expected-length N --expected-head HEX]
-                          [--witness KEY]… [--quorum N] [--policy FILE] [--json]
+                          [--witness KEY]… [--quorum N] [--policy FILE] [--changes] [--json]
        countersign-verify certificate FILE [--policy POLICY] [--keys FILE] [--manifest-hash HEX]… [--extract DIR] [--json]
 
 The first checks an export of the audit log (GET /api/product/audit?format=jsonl) without the service:
@@ -28,6 +28,8 @@ The first checks an export of the audit log (GET /api/product/audit?format=jsonl
   --expected-length N, --expected-head HEX
                       a receipt: the id and the current_hash of an entry that was answered once
   --policy FILE       whose keys signed decisions must be signed with: an intent, or any JSON with its principals
+  --changes           the export carries the contents of its changes and intents (contents=1, or GET
+                      /api/product/export): each must be what its entry has the hash of, none may be missing
 
 The second, the certificate of a change (GET /api/product/changes/<id>/certificate):
 
@@ -54,6 +56,7 @@ const OPTIONS = {
   "expected-length": { type: "string" },
   "expected-head": { type: "string" },
   policy: { type: "string" },
+  changes: { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean" },
 } as const;
@@ -86,7 +89,8 @@ async function exported(argv: string[]): Promise<number> {
   const file = onlyFile(positionals);
   const evidence = readEvidence(values);
   const policy = values.policy === undefined ? undefined : readPolicy(values.policy);
-  const report = await verifyExport(piecesOf(file), evidence, policy, readSightings(values, evidence));
+  const sightings = readSightings(values, evidence);
+  const report = await verifyExport(piecesOf(file), evidence, { policy, sightings, contents: values.changes });
   return say(values.json ? JSON.stringify(report) : reportText(file, report), EXIT[report.verdict]);
 }
 

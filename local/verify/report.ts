@@ -1,4 +1,5 @@
 /** A report as lines for people. */
+import type { Contents } from "./contents.ts";
 import type { Report } from "./verify.ts";
 
 /** Findings first, the verdict last. */
@@ -14,6 +15,7 @@ export function reportText(file: string, report: Report): string {
       ({ name, length, time }) => `seen by ${name} up to entry ${length}, at ${time} seconds since 1970`,
     ),
     ...proofLines(report.proofs),
+    ...(report.contents ? contentLines(report.contents) : []),
     ...report.remarks,
     verdictLine(report),
   ].join("\n");
@@ -29,6 +31,15 @@ const proofLines = ({ verified, as_named, not_checked, unsigned }: Report["proof
   ...(as_named > 0 ? [`signed decisions that hold, with a key as the log itself names it: ${as_named}`] : []),
   ...(not_checked > 0 ? [`signed decisions not checked, since only a policy can tell their keys: ${not_checked}`] : []),
   ...(unsigned > 0 ? [`decisions without a signature, by names whose keys the policy lists: ${unsigned}`] : []),
+];
+
+const contentLines = ({ changes, intents, unfit, missing, erased, erased_changes }: Contents): string[] => [
+  `contents of changes that fit their entries: ${changes}`,
+  `intents that fit their entries: ${intents}`,
+  ...(unfit > 0 ? [`contents that do not fit: ${unfit}`] : []),
+  ...(missing > 0 ? [`contents that are missing: ${missing}`] : []),
+  ...erased_changes.map((change) => `erased: ${change}`),
+  ...(erased > erased_changes.length ? [`and ${erased - erased_changes.length} more erased`] : []),
 ];
 
 function verdictLine({ verdict, findings_total: total }: Report): string {

@@ -1,6 +1,7 @@
 /** Verifies an export in one pass: the chain by itself, then against what was kept of it outside. */
 import { isUtf8 } from "node:buffer";
 import { beginning, type Chain, type Finding, follow } from "./chain.ts";
+import { type Contents, contentsIn, isCarried } from "./contents.ts";
 import type { Evidence, Kept } from "./kept.ts";
 import { noteLine } from "./note.ts";
 import type { Policy } from "./policy.ts";
@@ -27,6 +28,8 @@ export interface Report {
   witnessed: Witnessed[];
   /** Decisions that are signed. */
   proofs: Proofs;
+  /** What became of the contents of changes and intents; `null` where they were not asked for. */
+  contents: Contents | null;
   /** What nothing given here could show. */
   not_checked: ("tail_truncation" | "full_rewrite")[];
   remarks: string[];
@@ -40,12 +43,20 @@ const NO_HASH = "0".repeat(64);
 /** An export's bytes; a piece need not outlive the next one. */
 export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
+/** What else is asked of an export. */
+export interface Asked {
+  /** Whose keys signed decisions must be signed with. */
+  policy?: Policy | undefined;
+  sightings?: Sightings | undefined;
+  /** Whether it must carry the contents of its changes and intents. */
+  contents?: boolean | undefined;
+}
+
 /** Verifies the bytes of an export. Memory stays flat: a piece, a line, and one hash a bit of the log's length. */
 export async function verifyExport(
   pieces: Pieces,
   evidence: Omit<Evidence, "checkpoints">,
-  policy?: Policy,
-  sightings: Sightings = { witnessed: [], findings: [] },
+  { policy, sightings = { witnessed: [], findings: [] }, contents = false }: Asked = {},
 ): Promise<Report> {
   const chain = beginning();
   const kept = evidence.kept.map((item) => ({ ...item, seen: undefined as string | undefined }));
@@ -53,8 +64,10 @@ export async function verifyExport(
   for (const item of kept) byLength.set(item.length, [...(byLength.get(item.length) ?? []), item]);
   const tree = kept.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = proofsIn(policy);
+  const carried = contents ? contentsIn() : undefined;
   const findings: Finding[] = [];
   let total = 0;
+  let number = 0;
   const found = (finding: Finding | undefined): void => {
     if (finding && ++total <= MOST_LISTED) findings.push(finding);
   };
@@ -65,12 +78,20 @@ export async function verifyExport(
   reach();
   for await (const lines of wholeLines(pieces))
     for (const line of lines) {
-      found(follow(chain, line));
-      if (chain.entry) found(proofs.check(chain.entry, chain.lines));
+      number++;
+      if (carried && isCarried(line)) {
+        found(carried.take(line, number));
+        continue;
+      }
+      const broken = follow(chain, line);
+      found(broken && { ...broken, line: number });
+      for (const one of carried?.follow(chain.last && chain.entry, number) ?? []) found(one);
+      if (chain.entry) found(proofs.check(chain.entry, number));
       if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
       if (byLength.size > 0) reach();
     }
 
+  for (const one of carried?.end() ?? []) found(one);
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
   for (const finding of [...evidence.findings, ...sightings.findings]) found(finding);
   for (const item of kept) found(whyNotHeld(item, origin, chain.lines));
@@ -86,6 +107,7 @@ export async function verifyExport(
     held_against: kept.map(({ what }) => what),
     witnessed: sightings.witnessed,
     proofs: proofs.proofs,
+    contents: carried?.contents ?? null,
     not_checked: held ? [] : ["tail_truncation", "full_rewrite"],
     remarks: evidence.remarks,
   };

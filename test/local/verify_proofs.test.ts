@@ -88,7 +88,7 @@ async function verified(logs: readonly (readonly AuditEntry[])[], policy?: strin
       verifyExport(
         [readFileSync(path)],
         { kept: [], findings: [], remarks: [] },
-        given[1] ? readPolicy(given[1]) : undefined,
+        { policy: given[1] ? readPolicy(given[1]) : undefined },
       ),
     ),
   );

@@ -1,5 +1,6 @@
 /** The audit log as it is read: receipts, pages, filters, export, and what verify answers. */
 import { expect, test } from "vitest";
+import { sha256 } from "../../../local/node_ports.ts";
 import { type Client, PROPOSAL, type Reply } from "../../support/client.ts";
 import { SECOND } from "../../support/clock.ts";
 import { chainFault } from "../../support/independent_chain.ts";
@@ -90,6 +91,22 @@ export function auditRules(open: Open): void {
         .split("\n")
         .map((line) => JSON.parse(line)),
     ).toEqual(entries);
+  });
+
+  test("the export with contents has each behind its entry, to the byte that the entry has the hash of", async () => {
+    const api = await open();
+    const { change_id, digest } = await api.propose({ value: '{"on":true}' });
+    const reply = await api.get("export");
+    expect(reply.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+    expect((await api.get("audit?format=jsonl&contents=1")).text).toBe(reply.text);
+    const [first, intent, second, change, ...more] = reply.text.split("\n");
+    expect(more).toEqual([""]);
+    const entries = await api.audit();
+    expect([first, second].map((line) => JSON.parse(line!))).toEqual(entries);
+    const { manifest_hash } = JSON.parse(entries[0].detail);
+    const manifest = intent!.slice(`{"manifest_hash":"${manifest_hash}","manifest":`.length, -1);
+    const content = change!.slice(`{"change_id":"${change_id}","content":`.length, -1);
+    expect([manifest, content].map(sha256)).toEqual([manifest_hash, digest]);
   });
 
   test("200 parallel proposals are one chain of their entries", async () => {

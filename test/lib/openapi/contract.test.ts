@@ -22,6 +22,7 @@ const read = checker(DOCUMENT);
 
 /** Fields that do not go with the others. */
 const APART: Record<string, string[]> = {
+  getProductAudit: ["contents"],
   getProductAuditCheckpoint: ["cosigned"],
   getProductAuditProof: ["from", "length"],
   getProductAuditVerify: ["expected_length", "expected_head"],
@@ -149,6 +150,7 @@ inShort(describe)("each media type of an answer is given to who asks for it", ()
       "getProductAudit",
       "getProductAuditCheckpoint",
       "getProductChangesChangeIdCertificate",
+      "getProductExport",
       "getMetrics",
       "getEvents",
       "postChat",

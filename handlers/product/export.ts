@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { contentsExport } from "../../lib/governance/contents_export.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { download } from "../../lib/http/answer.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+
+/** GET /api/product/export: the whole log with what it is about, as `audit?format=jsonl&contents=1` gives it. */
+export const exported = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/export",
+    summary: "The log with the contents of changes and the intents",
+    product: true,
+    input: z.object({}),
+    output: z.string().meta({
+      contentMediaType: "application/x-ndjson",
+      description:
+        "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
+    }),
+  },
+  async (_input, { deps, request }: Call<GovernanceDeps>) =>
+    download(request, () => contentsExport(deps.store), { type: "application/x-ndjson", name: "evidence.jsonl" }),
+);

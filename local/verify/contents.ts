@@ -1,0 +1,113 @@
+/** Holds the contents that an export carries, of changes and of intents, against the hashes in its entries. */
+import { hash } from "node:crypto";
+import type { Finding } from "./chain.ts";
+import type { Entry } from "./line.ts";
+import { decoded, detailOf } from "./proofs.ts";
+
+/** What became of the contents. */
+export interface Contents {
+  /** Contents of changes, and manifests of intents, that are what their entries have the hash of. */
+  changes: number;
+  intents: number;
+  unfit: number;
+  missing: number;
+  erased: number;
+  /** The first hundred that were erased. */
+  erased_changes: string[];
+}
+
+const MOST_LISTED = 100;
+
+/** What has to stand behind an entry. */
+interface Awaited {
+  line: number;
+  entry: Entry;
+  rule: "content" | "intent";
+  /** What the line begins with; the content follows, and a brace. */
+  begins: string;
+  /** The same of a change whose content was erased; what is left of it follows. */
+  erased?: string;
+  digest: unknown;
+  name: string;
+}
+
+/** Whether a line is none of an entry, but of what an entry is about. */
+export const isCarried = (line: string): boolean =>
+  line.startsWith('{"change_id":') || line.startsWith('{"manifest_hash":');
+
+/** Checks contents one after another. Memory is that of erased changes whose erasure is yet to come. Text is one character a byte. */
+export function contentsIn() {
+  const contents: Contents = { changes: 0, intents: 0, unfit: 0, missing: 0, erased: 0, erased_changes: [] };
+  /** What is left of changes that are said to be erased, until an entry says so, by change. */
+  const left = new Map<string, { line: number; entry: number; digest: string }>();
+  let awaited: Awaited | undefined;
+
+  const finding = (line: number, entry: number, rule: Finding["rule"], message: string): Finding => {
+    contents.unfit++;
+    return { line, entry, rule, message };
+  };
+
+  const missed = (): Finding | undefined => {
+    if (!awaited) return undefined;
+    const { line, entry, rule, name } = awaited;
+    awaited = undefined;
+    contents.missing++;
+    return { line, entry: entry.id, rule, message: `${name} is missing` };
+  };
+
+  const erasedBy = (entry: Entry, line: number): Finding | undefined => {
+    const known = left.get(entry.changeId);
+    if (!known) return undefined;
+    left.delete(entry.changeId);
+    const change = decoded(entry.changeId);
+    if (detailOf(entry)["remaining_digest"] !== known.digest)
+      return finding(line, entry.id, "content", `what is left of ${change} is not what its erasure left`);
+    if (++contents.erased <= MOST_LISTED) contents.erased_changes.push(change);
+    return undefined;
+  };
+
+  return {
+    contents,
+    /** An entry; what does not hold of what stood behind the one before, or of an erasure. */
+    follow(entry: Entry | undefined, line: number): (Finding | undefined)[] {
+      const before = missed();
+      if (entry?.eventType === "content_erased") return [before, erasedBy(entry, line)];
+      awaited = entry && awaitedBehind(entry, line);
+      return [before];
+    },
+    /** A line that is carried; what does not hold of it. */
+    take(text: string, line: number): Finding | undefined {
+      const now = awaited;
+      const begins = [now?.begins, now?.erased].find((form) => form !== undefined && text.startsWith(form));
+      if (!now || begins === undefined || !text.endsWith("}"))
+        return { line, entry: null, rule: "form", message: "the line does not stand behind the entry that it is of" };
+      awaited = undefined;
+      const digest = hash("sha256", Buffer.from(text.slice(begins.length, -1), "latin1"), "hex");
+      if (begins === now.erased) left.set(now.entry.changeId, { line, entry: now.entry.id, digest });
+      else if (digest !== now.digest)
+        return finding(line, now.entry.id, now.rule, "it is not what the entry has the hash of");
+      else contents[now.rule === "content" ? "changes" : "intents"]++;
+      return undefined;
+    },
+    /** What does not hold now that there are no more lines. */
+    end: (): (Finding | undefined)[] => [
+      missed(),
+      ...[...left].map(([change, { line, entry }]) =>
+        finding(line, entry, "content", `${decoded(change)} is said to be erased, and no entry says so`),
+      ),
+    ],
+  };
+}
+
+function awaitedBehind(entry: Entry, line: number): Awaited | undefined {
+  if (entry.eventType === "change_proposed") {
+    const id = `{"change_id":${JSON.stringify(entry.changeId)},`;
+    const { digest } = detailOf(entry);
+    const name = `the content of ${decoded(entry.changeId)}`;
+    return { line, entry, rule: "content", begins: `${id}"content":`, erased: `${id}"erased":`, digest, name };
+  }
+  if (entry.eventType !== "intent_in_force") return undefined;
+  const digest = String(detailOf(entry)["manifest_hash"]);
+  const begins = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
+  return { line, entry, rule: "intent", begins, digest, name: `the manifest ${digest}` };
+}

@@ -1,0 +1,130 @@
+/** Exports with contents, as the service gives them and as both offline verifiers read them. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { reportText } from "../../local/verify/report.ts";
+import { type Report, verifyExport } from "../../local/verify/verify.ts";
+import { service, type TestService } from "../support/service.ts";
+import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "contents-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let api: TestService;
+let lines: string[];
+let ids: string[];
+beforeAll(async () => {
+  api = await service();
+  ids = [];
+  for (const summary of ["Grüezi 🙂", 'a "quoted" one', "last"])
+    ids.push((await api.propose({ summary, value: JSON.stringify({ z: 1e21, a: ["\u2028"] }) })).change_id);
+  await api.act("deny", ids[0]!);
+  lines = linesOf((await api.get("export")).text);
+});
+
+const linesOf = (text: string): string[] => text.trimEnd().split("\n");
+const written = (changed: readonly string[]): string => changed.map((line) => `${line}\n`).join("");
+const contentAt = (id: string): number => lines.findIndex((line) => line.startsWith(`{"change_id":"${id}"`));
+
+/** What was verified here, which the verifier in Python is asked at the end, in one process. */
+const asked: { args: string[]; report: Report; path: string }[] = [];
+
+async function verified(changed: readonly string[], contents = true): Promise<Report> {
+  const path = join(folder, `${asked.length}.jsonl`);
+  writeFileSync(path, written(changed));
+  const evidence = { kept: [], findings: [], remarks: [] };
+  const report = await verifyExport([Buffer.from(written(changed))], evidence, { contents });
+  asked.push({ args: [path, ...(contents ? ["--changes"] : [])], report, path });
+  return report;
+}
+
+test("contents stand behind the entries that have their hashes, and entries as in any export", async () => {
+  const plain = linesOf((await api.get("audit?format=jsonl")).text);
+  expect(lines.filter((line) => line.startsWith('{"origin":'))).toEqual(plain);
+  expect(lines).toHaveLength(plain.length + 4);
+  expect((await api.get("audit?format=jsonl&contents=1")).text).toBe(written(lines));
+  expect(await verified(lines)).toMatchObject({
+    verdict: "consistent",
+    entries: 5,
+    findings: [],
+    contents: { changes: 3, intents: 1, unfit: 0, missing: 0, erased: 0, erased_changes: [] },
+  });
+});
+
+test("contents are for lines: a page has none", async () => {
+  expect(await api.get("audit?contents=1")).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+});
+
+describe("what does not hold is told", () => {
+  test("a content of which one letter differs", async () => {
+    const at = contentAt(ids[1]!);
+    const report = await verified(lines.with(at, lines[at]!.replace("quoted", "Quoted")));
+    expect(report).toMatchObject({
+      verdict: "bad",
+      findings: [{ line: at + 1, entry: 3, rule: "content", message: "it is not what the entry has the hash of" }],
+      findings_total: 1,
+      contents: { changes: 2, unfit: 1, missing: 0 },
+    });
+  });
+
+  test("contents that are missing, in the middle, at the end, and of the intent", async () => {
+    const without = (begin: string) => lines.filter((line) => !line.startsWith(begin));
+    for (const id of ids)
+      expect(await verified(without(`{"change_id":"${id}"`))).toMatchObject({
+        verdict: "bad",
+        findings: [{ rule: "content", message: `the content of ${id} is missing` }],
+        findings_total: 1,
+      });
+    expect(await verified(without('{"manifest_hash"'))).toMatchObject({
+      findings: [
+        { line: 1, entry: 1, rule: "intent", message: expect.stringMatching(/^the manifest [0-9a-f]{64} is/) },
+      ],
+    });
+    const upTo = contentAt(ids[2]!);
+    expect((await verified(lines.slice(0, upTo))).findings).toMatchObject([{ line: upTo, entry: 4, rule: "content" }]);
+  });
+
+  test("contents in another's place, twice, before their entry", async () => {
+    const [first, second] = [contentAt(ids[0]!), contentAt(ids[1]!)];
+    const swapped = lines.with(first, lines[second]!).with(second, lines[first]!);
+    expect((await verified(swapped)).findings.map(({ rule }) => rule)).toEqual(["form", "content", "form", "content"]);
+    expect((await verified(lines.toSpliced(first, 0, lines[first]!))).findings).toMatchObject([
+      { line: first + 2, entry: null, rule: "form" },
+    ]);
+    expect((await verified([lines[first]!, ...lines])).findings).toMatchObject([{ line: 1, rule: "form" }]);
+  });
+
+  test("a content that is said to be erased, where no entry says so", async () => {
+    const at = contentAt(ids[0]!);
+    const report = await verified(lines.with(at, lines[at]!.replace('"content":', '"erased":')));
+    expect(report).toMatchObject({
+      findings: [{ line: at + 1, entry: 2, message: `${ids[0]} is said to be erased, and no entry says so` }],
+      contents: { changes: 2, unfit: 1, erased: 0 },
+    });
+  });
+
+  test("an entry is at its line, whatever stands between", async () => {
+    const at = lines.findIndex((line) => line.includes('"consent_decision"'));
+    const report = await verified(lines.with(at, lines[at]!.replace('"tenant":"t1"', '"tenant":"t2"')));
+    expect(report.findings).toMatchObject([{ line: at + 1, entry: 5, rule: "current_hash" }]);
+  });
+
+  test("an export without contents where they are asked for, and with them where they are not", async () => {
+    const plain = lines.filter((line) => line.startsWith('{"origin":'));
+    expect((await verified(plain)).contents).toMatchObject({ missing: 4 });
+    expect(await verified(plain, false)).toMatchObject({ verdict: "consistent", contents: null });
+    expect((await verified(lines, false)).findings.map(({ rule }) => rule)).toContain("form");
+  });
+});
+
+test.skipIf(pythonMissing)(
+  `verify_audit.py says the same of all of them (${pythonMissing ?? "python3 is here"})`,
+  () => {
+    const told = runPythonOften(asked.flatMap(({ args }) => [[...args, "--json"], args]));
+    for (const [index, { path, report }] of asked.entries()) {
+      expect(JSON.parse(told[2 * index]!.stdout), path).toEqual(report);
+      expect(told[2 * index + 1]!.stdout, path).toBe(`${reportText(path, report)}\n`);
+    }
+  },
+);
