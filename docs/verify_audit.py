@@ -100,7 +100,7 @@ class Chain:
             return self.finding(entry, "id", f"the entry behind {last['id']} should be {last['id'] + 1}")
         if last and entry["previous_hash"] != last["current_hash"]:
             return self.finding(entry, "previous_hash", "it is not the current_hash of the entry before")
-        if last and entry["timestamp"] < last["timestamp"]:
+        if last and entry["timestamp"] < last["timestamp"] and entry["event_type"] != "clock_accepted":
             return self.finding(entry, "timestamp", "it is earlier than that of the entry before")
         if entry["current_hash"] != entry_hash(entry):
             return self.finding(entry, "current_hash", "it does not cover the entry's fields")
@@ -284,6 +284,7 @@ OTHERS = {
     "emergency_reviewed": "review",
     "service_frozen": "freeze",
     "service_unfrozen": "unfreeze",
+    "clock_accepted": "accept_clock",
 }
 
 
@@ -457,7 +458,7 @@ def statement_of(entry, detail):
         "origin": entry["origin"],
         "v": "countersign-consent/1",
     }
-    if decision in ("freeze", "unfreeze"):
+    if decision in ("freeze", "unfreeze", "accept_clock"):
         facts["actor"] = by
         facts.update({} if detail.get("until") is None else {"until": detail["until"]})
     else:

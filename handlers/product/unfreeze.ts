@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ACT_ERRORS, actFields, actTerms } from "../../lib/governance/decision_declaration.ts";
+import { ACT_ERRORS, actFields, actTerms, freezeAnswer } from "../../lib/governance/decision_declaration.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { unfreezeService } from "../../lib/governance/freeze.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
@@ -11,6 +11,7 @@ export const unfreeze = endpoint(
     path: "/api/product/unfreeze",
     summary: "Lift a freeze",
     input: z.strictObject(actFields),
+    output: freezeAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },
   (input, call: Call<GovernanceDeps>) => unfreezeService(call, input),

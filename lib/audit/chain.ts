@@ -1,6 +1,5 @@
 /** Appending to the chain, inside the transaction of what is recorded. */
 import type { AuditDeps } from "./deps.ts";
-import { AppError } from "../kit/errors.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
 
@@ -56,19 +55,21 @@ export function createChain(
   return head;
 }
 
-/**
- * The moment to stamp what happens now: never before the last entry. A clock more than 24 h behind it is refused
- * (503 `clock_behind`): following it would date consent wrongly.
- */
-export function stamp(head: ChainHead, now: number): string {
-  const last = head.at === "" ? 0 : Date.parse(head.at);
-  if (last - now > MAX_CLOCK_LAG_MS)
-    throw new AppError(
-      "clock_behind",
-      `this machine's clock is more than 24 h behind the last audit entry (${head.at}); set the clock right`,
-    );
-  return new Date(Math.max(last, now)).toISOString();
-}
+/** How far a clock is behind the last entry, in milliseconds; below 0 where it is not. */
+export const clockLag = ({ at }: Pick<ChainHead, "at">, now: number): number => (at === "" ? 0 : Date.parse(at)) - now;
+
+/** The moment to stamp what happens now: never before the last entry. */
+export const stamp = (head: ChainHead, now: number): string =>
+  new Date(now + Math.max(0, clockLag(head, now))).toISOString();
+
+/** Why nothing is dated by a clock: more than 24 h behind the last entry, it would date consent wrongly. */
+export const whyClockBehind = (head: ChainHead, now: number): string | undefined =>
+  clockLag(head, now) > MAX_CLOCK_LAG_MS
+    ? `this machine's clock, ${new Date(now).toISOString()}, is more than 24 h behind the last audit entry, ${head.at}: set the clock right; where it is right and the entry was dated by one that was ahead, POST /api/product/audit/accept-clock`
+    : undefined;
+
+/** Whether an entry may be dated before the one before it: the one with which somebody puts up with the clock as it is. */
+export const mayStepBack = (event_type: string): boolean => event_type === "clock_accepted";
 
 /** The next entry and the head after it. */
 export function nextEntry(

@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   "emergency_reviewed",
   "service_frozen",
   "service_unfrozen",
+  "clock_accepted",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -2,7 +2,7 @@
 import type { AuditDeps } from "./deps.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
-import { type ChainHead, entryKey, readHead } from "./chain.ts";
+import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
 import type { Breach, Link, Verified } from "./integrity.ts";
 
@@ -121,7 +121,8 @@ function whyInvalid(
   if (entry.id !== link.length + 1) return `its id is ${entry.id}`;
   if (entry.origin !== head.origin) return "it belongs to another log";
   if (entry.previous_hash !== link.head) return "its previous_hash is not the hash of the entry before it";
-  if (entry.timestamp < link.at) return "its timestamp is before that of the entry before it";
+  if (entry.timestamp < link.at && !mayStepBack(entry.event_type))
+    return "its timestamp is before that of the entry before it";
   if (entry.current_hash !== entryHash(entry, sha256)) return "its current_hash does not cover its fields";
   return undefined;
 }

@@ -23,6 +23,8 @@ interface Facts extends Detail {
   by?: string;
   actor?: string | null;
   until?: string | null;
+  /** Of an accepted clock: when the entry before it says it was written. */
+  last?: string;
   adapter?: object | null;
   values?: Record<string, number>;
   E?: number | null;

@@ -62,6 +62,14 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
     }
     case "service_unfrozen":
       return [{ kind: "freeze", title: `${facts.actor} lifted the freeze`, detail: facts.note ?? "" }];
+    case "clock_accepted":
+      return [
+        {
+          kind: "clock",
+          title: `${facts.actor} accepted the clock as it is`,
+          detail: facts.note || `Entries before it are dated up to ${facts.last}.`,
+        },
+      ];
     case "proposal_refused":
       return [refused(facts)];
     case "kpi_refreshed":

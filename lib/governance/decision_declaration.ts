@@ -21,10 +21,17 @@ export const decisionFields = { change_id: changeId, ...fields };
 export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REFUSALS, "version_mismatch"] as const;
 
 /** An act on the service itself. */
-export const actTerms = {
-  ...terms,
-  output: z.object({ frozen: z.boolean(), freeze: freezeSchema.nullable(), audit_entry: entrySchema }),
-} as const;
+export const actTerms = terms;
+
+/** What a freeze and what lifts it are answered with. */
+export const freezeAnswer = z.object({
+  frozen: z.boolean(),
+  freeze: freezeSchema.nullable(),
+  audit_entry: entrySchema,
+});
+
+/** What the acceptance of the clock is answered with: the moment from which entries are dated on, and the last one before. */
+export const acceptClockAnswer = z.object({ at: z.string(), last: z.string(), audit_entry: entrySchema });
 
 /** Its fields. */
 export const actFields = { actor: personName.optional(), ...fields };

@@ -1,9 +1,10 @@
 /** Time limits: a change that waited too long, for consent or for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
+import { certainNow } from "./certain_time.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { readLease } from "./operation/lease.ts";
 import { POLICY_EXPIRY, serviceItself } from "./rules/actor.ts";
-import { overdueStep } from "./rules/policy.ts";
+import { overdueStep, WAITED } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
@@ -12,18 +13,22 @@ import { governed, type Transaction } from "./transaction.ts";
 const SLICE = 15;
 
 /**
- * Denies a change whose time is over, and returns the refusal that a request for it meets. One that is being applied does not
- * lapse.
+ * Denies a change whose time is certainly over, and returns the refusal that a request for it meets. One that is being applied
+ * does not lapse.
  */
-export async function expireIfDue(transaction: Transaction, before: ChangeRecord): Promise<AppError | undefined> {
+export async function expireIfDue(
+  transaction: Transaction,
+  deps: GovernanceDeps,
+  before: ChangeRecord,
+): Promise<AppError | undefined> {
   const { policy } = transaction.product.intent;
-  const type = overdueStep(before.change, policy, transaction.now);
+  if (overdueStep(before.change, policy, transaction.now) === undefined) return undefined;
+  const type = overdueStep(before.change, policy, await certainNow(deps, transaction.tx));
   if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change)))) return undefined;
   const { change } = transaction.enact(before, { type }, serviceItself(POLICY_EXPIRY)).record;
-  const waited = type === "expire" ? "waited for consent" : "was approved and waited for its apply";
   return new AppError(
     "illegal_transition",
-    `${change.change_id} ${waited} longer than the intent allows and is denied; propose it again`,
+    `${change.change_id} ${WAITED[type]} longer than the intent allows and is denied; propose it again`,
     {
       change_id: change.change_id,
       current_status: change.status,
@@ -36,11 +41,12 @@ export async function expireIfDue(transaction: Transaction, before: ChangeRecord
 export async function expireDue(deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
+  const certain = await certainNow(deps);
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += SLICE) {
     const records = await deps.store.getMany("changes", changeIds.slice(start, start + SLICE));
     const due = records.flatMap((stored) =>
-      stored && overdueStep(stored.value.change, policy, deps.clock.now()) ? [stored.id] : [],
+      stored && overdueStep(stored.value.change, policy, certain) ? [stored.id] : [],
     );
     if (due.length > 0) expired += await expireAll(deps, due);
   }
@@ -50,6 +56,7 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
 const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>
   governed<number>({ deps }, async (transaction) => {
     let expired = 0;
-    for (const changeId of changeIds) if (await expireIfDue(transaction, await transaction.change(changeId))) expired++;
+    for (const changeId of changeIds)
+      if (await expireIfDue(transaction, deps, await transaction.change(changeId))) expired++;
     return expired;
   }) as Promise<number>;

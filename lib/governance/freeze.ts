@@ -2,15 +2,12 @@
 import { type Answer, answer } from "../http/answer.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
-import { actorOf, requirePerson } from "./caller.ts";
+import { type ActInput, actFacts } from "./act.ts";
 import type { GovernanceDeps } from "./deps.ts";
-import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
-import { signatureFacts } from "./rules/require_signature.ts";
-import type { Act } from "./rules/statement.ts";
-import { governed, type Transaction } from "./transaction.ts";
+import { governed } from "./transaction.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -18,10 +15,8 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Who acts on the service, and why. */
-export interface FreezeInput extends ProofInput {
-  actor?: string | undefined;
-  note?: string | undefined;
+/** Who freezes the service, why, and until when. */
+export interface FreezeInput extends ActInput {
   until?: string | undefined;
 }
 
@@ -30,7 +25,7 @@ export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): P
   const { note = "", until } = input;
   return governed(call, async (transaction) => {
     const { tx, at, now, append } = transaction;
-    const told = await toldBy(transaction, call, "freeze", input);
+    const told = await actFacts(transaction, call, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
     const standing = inForce((await tx.get("meta", "freeze"))?.value, now);
     if (standing && until !== undefined && (standing.until === null || Date.parse(until) < Date.parse(standing.until)))
@@ -46,35 +41,13 @@ export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): P
 export function unfreezeService(call: Call<GovernanceDeps>, input: FreezeInput): Promise<Answer> {
   return governed(call, async (transaction) => {
     const { tx, now, append } = transaction;
-    const detail = await toldBy(transaction, call, "unfreeze", input);
+    const detail = await actFacts(transaction, call, "unfreeze", input);
     if (!inForce((await tx.get("meta", "freeze"))?.value, now))
       throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
     const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");
     return answer({ frozen: false, freeze: null, audit_entry: entry });
   });
-}
-
-/**
- * What the entry says of an act: whose it is, and with which key they signed it. It has a name under it: the one given, or the
- * one that the proxy gives.
- */
-async function toldBy(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: FreezeInput) {
-  const { note = "", until, proof, at } = input;
-  requirePerson(call, "actor", input.actor);
-  const claimed = actorOf(call, input.actor);
-  const { actor } = claimed;
-  if (actor === null) throw invalidField("actor", "is required");
-  const { manifest_hash, intent } = transaction.product;
-  const signature = await present(transaction, { decision: act, actor, note, until }, { proof, at });
-  const by = actorBehind(actor, signature, claimed);
-  return {
-    actor,
-    authenticated: by.authenticated,
-    note,
-    manifest_hash,
-    ...signatureFacts({ type: act, name: actor, signature }, intent.policy, by),
-  };
 }
 
 /** What holds every apply back now. */

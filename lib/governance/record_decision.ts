@@ -12,6 +12,7 @@ import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { asProven } from "./proven_consents.ts";
 import { type Lease, ownerOf } from "./records.ts";
 import type { Verdict } from "./rules/change.ts";
+import { refuseOverdue } from "./rules/overdue.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */
@@ -45,8 +46,9 @@ async function record(
 ): Promise<Answer | AppError | { over: Lease }> {
   const { tx, now } = transaction;
   const before = await transaction.change(change_id);
-  const expired = await expireIfDue(transaction, before);
+  const expired = await expireIfDue(transaction, call.deps, before);
   if (expired) return expired;
+  if (type === "approve") refuseOverdue(before.change, { intent: transaction.product.intent, now });
   const lease = type === "revoke" ? await readLease(tx, before.change) : undefined;
   if (lease && lease.number !== left?.number && isOver(lease, now)) return { over: lease };
   if (lease) throw (lease.unsettled ? unsettled : inProgress)(change_id);

@@ -1,5 +1,13 @@
 /** One governed transaction: the chain's head first, then reads, decisions, their records and entries, all or nothing. */
-import { type AuditEvent, type ChainHead, entryKey, nextEntry, readHead, stamp } from "../audit/chain.ts";
+import {
+  type AuditEvent,
+  type ChainHead,
+  entryKey,
+  nextEntry,
+  readHead,
+  stamp,
+  whyClockBehind,
+} from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { type Answer, isAnswer, splice } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
@@ -32,11 +40,13 @@ export interface Enacted {
 
 /**
  * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
- * one that it returns is thrown after the commit, for a refusal that is itself recorded.
+ * one that it returns is thrown after the commit, for a refusal that is itself recorded. Under a clock that is far behind the
+ * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes, and what has happened on the host already.
  */
 export async function governed<T>(
   { deps, idempotency }: Caller,
   decision: (transaction: Transaction) => Promise<T | AppError>,
+  { anyClock = false } = {},
 ): Promise<T | Answer> {
   const { breach } = deps.integrity;
   if (breach)
@@ -51,6 +61,8 @@ export async function governed<T>(
     if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
     const kept = idempotency && (await replayed(tx, idempotency, now));
     if (kept) return kept;
+    const behind = whyClockBehind(head, now);
+    if (behind && !anyClock) throw new AppError("clock_behind", behind);
     const coming = await comingIntoForce(tx, deps.product);
     const { transaction, commit } = begin(tx, deps, deps.product, { head, coming, now });
     const decided = await decision(transaction);
@@ -72,18 +84,18 @@ function begin(
   let head = opened;
   let due = coming;
 
-  const chain = (event: AuditEvent): Json<AuditEntry> => {
-    const next = nextEntry(head, event, at, sha256);
+  const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
+    const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
     const entry = json(next.entry);
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
   };
-  const append = (event: AuditEvent): Json<AuditEntry> => {
-    if (due?.event) chain(due.event);
+  const append = (event: AuditEvent, timestamp = at): Json<AuditEntry> => {
+    if (due?.event) chain(due.event, at);
     due?.keep();
     due = undefined;
-    return chain(event);
+    return chain(event, timestamp);
   };
 
   const transaction = {
@@ -95,11 +107,14 @@ function begin(
     at,
     /** Names this log. */
     origin: opened.origin,
-    /** The chain's length before it. */
+    /** The chain's length before it, and the time of its last entry. */
     length: opened.length,
+    last: opened.at,
+    /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
+    isBehind: whyClockBehind(opened, now) !== undefined,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
-    /** Appends to the chain. */
+    /** Appends to the chain, dated by `at` unless the event itself says that the clock is taken as it is. */
     append,
     /** A change's record; 404 `change_not_found`. */
     change: async (changeId: string): Promise<ChangeRecord> => upgraded(tx, await findChange(tx, changeId)),

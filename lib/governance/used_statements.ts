@@ -12,7 +12,7 @@ declare module "../store/store.ts" {
   }
 }
 
-const ONCE: ReadonlySet<Decision | Act> = new Set(["propose", "review", "freeze", "unfreeze"]);
+const ONCE: ReadonlySet<Decision | Act> = new Set(["propose", "review", "freeze", "unfreeze", "accept_clock"]);
 const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
 const FORGOTTEN = 2;

@@ -12,10 +12,9 @@ import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
-import { overdueStep } from "./rules/policy.ts";
+import { allowedInTime, overdueStep, whyOverdue } from "./rules/overdue.ts";
 import { type Signer, signersOf } from "./rules/signers.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { allowedActions } from "./rules/transitions.ts";
 
 /** What may be asked of a change now, and what stands in its way. */
 interface Standing {
@@ -63,7 +62,7 @@ export async function logPage(
 
 /** How a change stands with those of its consents that count: each proof is verified anew, as an apply does it. */
 export async function standingOf(
-  { store, product }: GovernanceDeps,
+  { store, clock, product }: GovernanceDeps,
   record: ChangeRecord | EarlierRecord,
   holds: readonly Hold[],
 ): Promise<Standing> {
@@ -79,12 +78,14 @@ export async function standingOf(
     isApproved ? ownerOf(store, change) : null,
     isApproved ? leaseBeside(store, change) : undefined,
   ]);
+  const timed = { intent, now: clock.now() };
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return {
-    allowed_actions: allowedActions(change, intent),
+    allowed_actions: allowedInTime(change, timed),
     missing: isLive(change) ? missingConsents(change, intent) : [],
     gates: gatesOf(change, {
       intent,
+      overdue: whyOverdue(change, timed),
       conflicts,
       holds,
       operation: lease && (lease.unsettled ? "unsettled" : "running"),

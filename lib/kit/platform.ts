@@ -5,6 +5,11 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 /** Milliseconds since the epoch, UTC. */
 export interface Clock {
   now(): number;
+  /**
+   * Milliseconds that go on with time, whatever becomes of the clock; comparable within this process alone. Absent where a
+   * process does not live for long, or stands still in between.
+   */
+  monotonic?(): number;
 }
 
 /** Makes a UUIDv7 for the given moment; what it makes rises in order. */
@@ -23,7 +28,10 @@ export interface Log {
 }
 
 /** The machine's clock. */
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+/** The machine's clock, for processes that come and go. */
+export const wallClock: Clock = { now: () => Date.now() };
 
 /** SHA-256 without a platform. */
 export const portableSha256: Sha256 = (data) =>

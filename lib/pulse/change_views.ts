@@ -4,6 +4,7 @@ import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { heldNow } from "../governance/freeze.ts";
+import { certainNow } from "../governance/certain_time.ts";
 import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { KpiState } from "../governance/rules/kpi.ts";
@@ -152,10 +153,11 @@ export async function outcomePage(
 export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState, record: OutcomeRecord): Outcome =>
   outcomeOf(record, kpis, product!.intent, new Date(clock.now()).toISOString());
 
-/** Denies changes whose time is over, pending or approved, the oldest first, and returns how many. */
+/** Denies changes whose time is certainly over, pending or approved, the oldest first, and returns how many. */
 export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
   const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
-  const before = (hours: number) => deps.clock.now() - hours * HOUR_MS;
+  const now = await certainNow(deps);
+  const before = (hours: number) => now - hours * HOUR_MS;
   const expired =
     pending === undefined ? [] : await openBefore(deps, "pending_changes", before(pending), EXPIRED_AT_ONCE);
   const lapsed = approved === undefined ? [] : await approvedBefore(deps, before(approved), EXPIRED_AT_ONCE);

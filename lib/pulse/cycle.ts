@@ -3,6 +3,7 @@ import { entryKey, readHead } from "../audit/chain.ts";
 import { followAll, FOLLOWERS, problemOf } from "../follow/follow.ts";
 import { addNotice } from "../follow/growth_log.ts";
 import { judgedMeanwhile } from "../follow/outcomes.ts";
+import { sightClock } from "../governance/certain_time.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
 import { recoverAbandoned } from "../governance/operation/recover.ts";
@@ -69,7 +70,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     }
   };
   const governs = deps.product && !deps.integrity.breach;
-  if (governs) report.expired = (await step("expire", () => expireOverdue(deps))) ?? 0;
+  if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
   if (governs && !quick) {
     report.resolved = (await step("resolve", () => recoverAbandoned(deps))) ?? 0;
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
@@ -83,6 +84,12 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
   await step("evaluate", () => evaluate(deps));
   if (!quick) report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
   report.tick = await raiseTick(deps);
+}
+
+/** Denies what waited too long, as far as the clock is certain of that. */
+async function expire(deps: PulseDeps): Promise<number> {
+  await sightClock(deps);
+  return expireOverdue(deps);
 }
 
 /** Rolls back what a guardrail condemned, and leaves a notice where that is given up. */

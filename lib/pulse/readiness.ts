@@ -1,11 +1,11 @@
-import { readHead } from "../audit/chain.ts";
+import { readHead, whyClockBehind } from "../audit/chain.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import type { PulseDeps } from "./deps.ts";
 
-/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), anchor as it was left, no witness against it. */
+/** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
 export async function readiness(deps: PulseDeps) {
-  const { store, integrity, product, anchor, witnesses } = deps;
+  const { store, clock, integrity, product, anchor, witnesses } = deps;
   const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) =>
@@ -16,11 +16,17 @@ export async function readiness(deps: PulseDeps) {
       ? check(async () => (await readHead(store)) !== undefined)
       : { ok: false, reason: outdated };
   };
+  const clockCheck = async () => {
+    const head = await readHead(store).catch(() => undefined);
+    const behind = head && whyClockBehind(head, clock.now());
+    return { ok: behind === undefined, reason: behind ?? null };
+  };
   const checks = {
     store: await check(() => store.transact((tx) => tx.get("meta", "identity").then(() => true))),
     chain: held(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
     ...(anchor && product && { anchor: held(!integrity.anchor, integrity.anchor?.reason ?? "") }),
     ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
+    ...(product && { clock: await clockCheck() }),
     intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };

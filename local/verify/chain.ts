@@ -67,7 +67,8 @@ function whyBroken(entry: Entry, origin: string, last: Chain["last"], hashed: bo
   if (last && entry.id !== last.id + 1) return ["id", `the entry behind ${last.id} should be ${last.id + 1}`];
   if (!hashed && last && entry.previousHash !== last.hash)
     return ["previous_hash", "it is not the current_hash of the entry before"];
-  if (last && entry.timestamp < last.timestamp) return ["timestamp", "it is earlier than that of the entry before"];
+  if (last && entry.timestamp < last.timestamp && entry.eventType !== "clock_accepted")
+    return ["timestamp", "it is earlier than that of the entry before"];
   if (!hashed && entry.currentHash !== entry.computedHash)
     return ["current_hash", "it does not cover the entry's fields"];
   return undefined;

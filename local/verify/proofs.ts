@@ -33,7 +33,11 @@ const OTHERS: Readonly<Record<string, string>> = {
   emergency_reviewed: "review",
   service_frozen: "freeze",
   service_unfrozen: "unfreeze",
+  clock_accepted: "accept_clock",
 };
+
+/** Acts on the service itself: their statements name an actor. */
+const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock"]);
 
 /** What a trusted proxy's word is enough for. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
@@ -142,7 +146,7 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   if (decision === undefined || typeof by !== "string") return undefined;
   const { digest, manifest_hash, note = "", verdict, until } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
-  const isAct = decision === "freeze" || decision === "unfreeze";
+  const isAct = ACTS.has(decision);
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const facts = isAct
     ? { ...shared, actor: by, until: until ?? undefined }

@@ -8,6 +8,7 @@ import { readPolicy } from "../../local/verify/policy.ts";
 import { reportText } from "../../local/verify/report.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
 import { PROPOSAL } from "../support/client.ts";
+import { DAY } from "../support/clock.ts";
 import { core } from "../support/core.ts";
 import { type Manifest, manifest } from "../support/intents.ts";
 import { inLong, LONG } from "../support/length.ts";
@@ -64,6 +65,8 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
   const api = await core({ intent });
   await act(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
   await act(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
+  api.deps.clock.set(-DAY);
+  expect((await act(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status).toBe(200);
   const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
   const said = await statementOf(api, { decision: "approve_emergency", ...urgent });
   await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, said) });
@@ -116,7 +119,7 @@ const CONSISTENT = { verdict: "consistent", findings: [] };
 test("with an intent kept outside as policy, every proof is verified", async () => {
   const [report, ofActs] = await verified([entries, acts], "policy.json");
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 4, as_named: 0, not_checked: 0, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 5, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
 });
@@ -124,7 +127,7 @@ test("with an intent kept outside as policy, every proof is verified", async () 
 test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
   const [report, ofActs] = await verified([entries, acts]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 3, not_checked: 1, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 4, not_checked: 1, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
 });
@@ -176,7 +179,7 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
     edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
   const logs = [...denied.map(unsigned(entries)), ...signed(acts).map(unsigned(acts))];
-  expect(logs).toHaveLength(5);
+  expect(logs).toHaveLength(6);
   for (const policy of ["policy.json", undefined])
     for (const { findings } of await verified(logs, policy))
       expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("did not sign it") }]);
@@ -186,8 +189,8 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
       entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
   }));
   const [report] = await verified([rehashed(silent, 0)], "policy.json");
-  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 4 } });
-  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 4`);
+  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 5 } });
+  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 5`);
 });
 
 const proofOf = (index: number): object => {

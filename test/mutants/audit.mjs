@@ -26,14 +26,14 @@ export const audit = [
   {
     ...chain,
     name: "time runs backwards in the log when the clock does",
-    find: "new Date(Math.max(last, now))",
-    replace: "new Date(now)",
+    find: "now + Math.max(0, clockLag(head, now))",
+    replace: "now",
   },
   {
     ...chain,
     name: "a clock that is days behind dates consent",
-    find: "if (last - now > MAX_CLOCK_LAG_MS)",
-    replace: "if (false)",
+    find: "clockLag(head, now) > MAX_CLOCK_LAG_MS",
+    replace: "head === undefined",
   },
   {
     ...chain,
@@ -80,7 +80,7 @@ export const audit = [
   {
     ...verify,
     name: "an entry older than the one before holds",
-    find: "if (entry.timestamp < link.at)",
+    find: "if (entry.timestamp < link.at && !mayStepBack(entry.event_type))",
     replace: "if (false)",
     tests: DAMAGE,
   },

@@ -31,7 +31,7 @@ export const consent = [
   {
     name: "an approval that is over is applied once more while the host is silent",
     file: "lib/governance/operation/begin.ts",
-    find: 'if (operation === "apply" && overdueStep(change, product.intent.policy, now))',
+    find: 'if (operation === "apply" && lease && overdueStep(change, product.intent.policy, now))',
     replace: "if (overdueStep === undefined)",
     tests: ["test/lib/governance/operation/looking_on.test.ts"],
   },
@@ -266,7 +266,7 @@ export const consent = [
   },
   {
     name: "an old consent carries for ever",
-    file: "lib/governance/rules/policy.ts",
+    file: "lib/governance/rules/overdue.ts",
     find: 'isOver(change.decided_at!, approval_ttl_hours)) return "lapse";',
     replace: 'false) return "lapse";',
     tests: REVOKE,

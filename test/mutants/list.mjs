@@ -14,6 +14,7 @@
  */
 import { audit } from "./audit.mjs";
 import { consent } from "./consent.mjs";
+import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
 import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
@@ -36,6 +37,7 @@ import { watching } from "./watching.mjs";
 /** By the names of the files that hold them. */
 const ROOMS = {
   audit,
+  clock,
   evidence,
   state_machine: stateMachine,
   consent,

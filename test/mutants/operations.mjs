@@ -159,7 +159,7 @@ export const operations = [
   {
     ...recover,
     name: "a consent that lapsed counts when the host answers late",
-    find: "if (overdueStep(before.change, policy, now)) return undefined;",
+    find: "if (overdue(await certainNow(deps, tx))) return undefined;",
     replace: "",
     tests: target,
   },

@@ -68,6 +68,7 @@ export const policy = [
   },
   {
     ...rules,
+    file: "lib/governance/rules/overdue.ts",
     name: "a change that waited too long may still be approved",
     find: 'isOver(change.created_at, consent_ttl_hours)) return "expire";',
     replace: 'false) return "expire";',
@@ -257,7 +258,7 @@ export const policy = [
   {
     name: "the log does not say which manifest came into force",
     file: "lib/governance/transaction.ts",
-    find: "if (due?.event) chain(due.event);",
+    find: "if (due?.event) chain(due.event, at);",
     replace: "",
     tests: ["test/lib/governance/entry_facts.test.ts"],
     grave: true,

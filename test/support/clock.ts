@@ -1,14 +1,20 @@
+import { sightClock } from "../../lib/governance/certain_time.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
+import type { TestDeps } from "./deps.ts";
 
 export const START = "2026-01-02T03:04:05.678Z";
 export const SECOND = 1000;
-export const HOUR = 3600 * SECOND;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
-  /** Moves by milliseconds; backwards when negative. */
+  monotonic(): number;
+  /** Time goes by; backwards, the clock is set. */
   advance(ms: number): void;
+  /** The clock is set, forward or backward, and no time goes by. */
+  set(ms: number): void;
   /** The moment as the service writes it. */
   iso(): string;
 }
@@ -16,9 +22,23 @@ export interface TestClock extends Clock {
 /** A clock at `start`. */
 export function testClock(start: string = START): TestClock {
   let now = Date.parse(start);
+  let elapsed = 0;
+  const set = (ms: number): void => void (now += ms);
   return {
     now: () => now,
-    advance: (ms) => void (now += ms),
+    monotonic: () => elapsed,
+    advance(ms) {
+      set(ms);
+      elapsed += Math.max(0, ms);
+    },
+    set,
     iso: () => new Date(now).toISOString(),
   };
+}
+
+/** Time goes by, and for ten minutes more, so that it has gone by for certain. */
+export async function pass(deps: TestDeps, ms: number): Promise<void> {
+  deps.clock.advance(ms);
+  await sightClock(deps);
+  deps.clock.advance(10 * MINUTE);
 }

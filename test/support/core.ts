@@ -1,6 +1,7 @@
 import { apply } from "../../handlers/product/apply.ts";
 import { approve } from "../../handlers/product/approve.ts";
 import { audit } from "../../handlers/product/audit.ts";
+import { auditAcceptClock } from "../../handlers/product/audit_accept_clock.ts";
 import { auditVerify } from "../../handlers/product/audit_verify.ts";
 import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
@@ -14,6 +15,7 @@ import { revoke } from "../../handlers/product/revoke.ts";
 import { rollback } from "../../handlers/product/rollback.ts";
 import { unfreeze } from "../../handlers/product/unfreeze.ts";
 import { withdraw } from "../../handlers/product/withdraw.ts";
+import { sightClock } from "../../lib/governance/certain_time.ts";
 import { checkDrift } from "../../lib/governance/drift.ts";
 import { expireDue } from "../../lib/governance/expiry.ts";
 import { rollBackCondemned } from "../../lib/governance/guardrail_rollback.ts";
@@ -39,6 +41,7 @@ const ENDPOINTS = [
   rollback,
   kpi,
   audit,
+  auditAcceptClock,
   auditVerify,
   drift,
 ];
@@ -57,6 +60,7 @@ export const coreOf = (deps: TestDeps) => ({
   change: (change_id: string) => changeView(deps, change_id),
   /** What a cycle asks of governance. */
   async cycle() {
+    await sightClock(deps);
     const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });
     const ids = changes.map(({ id }) => id);
     const [expired, recovered] = [await expireDue(deps, ids), await recoverAbandoned(deps)];

@@ -3,6 +3,7 @@ import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
 import { changeOf } from "../../lib/governance/rules/record.ts";
 import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
 import type { Proof } from "../../lib/governance/rules/proof.ts";
+import type { Act } from "../../lib/governance/rules/statement.ts";
 import { evolve } from "../../lib/governance/rules/evolve.ts";
 import type { Client, Reply } from "./client.ts";
 import type { TestDeps } from "./deps.ts";
@@ -33,9 +34,9 @@ export const proven = (pen: Pen, statement: string): Fields => ({
 });
 
 /** An act on the service with its proof. */
-export async function act(api: Poster, pen: Pen, which: "freeze" | "unfreeze", fields: ActFields): Promise<Reply> {
+export async function act(api: Poster, pen: Pen, which: Act, fields: ActFields): Promise<Reply> {
   const { actor, ...said } = fields;
-  return api.post(which, {
+  return api.post(which === "accept_clock" ? "audit/accept-clock" : which, {
     ...fields,
     ...proven(pen, await statementOf(api, { decision: which, approver: actor, ...said })),
   });

@@ -2,6 +2,7 @@
 import { readHead } from "../../lib/audit/chain.ts";
 import { auditExport } from "../../lib/audit/page.ts";
 import type { Store } from "../../lib/store/store.ts";
+import { DAY } from "../support/clock.ts";
 import type { TestOptions } from "../support/deps.ts";
 import { fails, scriptedAdapter } from "../support/scripted_adapter.ts";
 import { type Core, core } from "../support/core.ts";
@@ -47,11 +48,21 @@ export async function realLog(
     else if (round % 7 === 5) await api.post("withdraw", { change_id, proposer: "pat", note });
     else if (round % 7 === 4) await api.post("kpi", { incident_rate: 0.04 + round / 1000, csat: 4.5 });
     else await decideAndApply(api, change_id, round, note, adapter);
+    if (round === 10) await aheadAndBack(api);
     await after(api);
     if ((await readHead(store))!.length > length - 8)
       while ((await readHead(store))!.length < length) await api.post("kpi", { csat: 4 });
   }
   return api;
+}
+
+/** A clock that is ahead dates an entry, and is put right again. */
+async function aheadAndBack(api: Core): Promise<void> {
+  const { clock } = api.deps;
+  clock.set(400 * DAY);
+  await api.post("kpi", { csat: 4 });
+  clock.set(-400 * DAY);
+  await api.post("audit/accept-clock", { actor: "ops", note: "it ran ahead" });
 }
 
 async function decideAndApply(

@@ -14,7 +14,7 @@ import { holdsAt, refuseHeld } from "../rules/hold.ts";
 import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
-import { overdueStep } from "../rules/policy.ts";
+import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
@@ -62,12 +62,13 @@ export async function begin(
   // What only looks neither settles anything, nor ends a change whose time is over.
   if (lease && input.dry_run) throw inProgress(change_id);
   if (lease && !repeated && isAbandoned(lease, owner, now)) return { step: "recover", lease };
-  const expired = await expireIfDue(transaction, record);
+  const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && input.dry_run) throw expired;
   if (expired) return expired;
   // While the host is silent nothing lapses, but an apply is not tried anew under an approval that is over.
-  if (operation === "apply" && overdueStep(change, product.intent.policy, now))
+  if (operation === "apply" && lease && overdueStep(change, product.intent.policy, now))
     throw (repeated ? unsettled : inProgress)(change_id);
+  if (operation === "apply") refuseOverdue(change, { intent: product.intent, now });
   const proven = operation === "apply" ? await asProven(transaction, record) : change;
   (input.dry_run ? requireRehearsable : requireOperable)(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);

@@ -30,6 +30,7 @@ export async function recordSuccess(
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
+    ...clockOf(transaction),
     ...found,
     ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
   };
@@ -56,7 +57,7 @@ export const recordFailure = (
   asked: Asked,
   failure: HostFailure,
 ): Enacted => {
-  const circumstance = { ...failure, ...reasonOf(asked) };
+  const circumstance = { ...failure, ...reasonOf(asked), ...clockOf(transaction) };
   return transaction.enact(before, { type: "fail", operation: asked.operation, circumstance }, asked);
 };
 
@@ -68,6 +69,10 @@ const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergenc
   ...(target_moved ? { target_moved } : {}),
   ...(emergency ? { emergency } : {}),
 });
+
+/** What the clock said, where it is too far behind the log to date the entry. */
+const clockOf = ({ isBehind, now }: Transaction): { clock?: string } =>
+  isBehind ? { clock: new Date(now).toISOString() } : {};
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
 async function factsOf({ tx, sha256 }: Transaction, previous: AdapterResult["previous"]): Promise<object> {

@@ -1,10 +1,11 @@
 /** Settles operations that a crash, a lost process or a silent host left half done, by what the host answers. */
 import { AppError } from "../../kit/errors.ts";
+import { certainNow } from "../certain_time.ts";
 import type { GovernanceDeps } from "../deps.ts";
 import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, ownerOf } from "../records.ts";
-import { overdueStep } from "../rules/policy.ts";
+import { overdueStep } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
@@ -46,9 +47,13 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
   return left === "unknown" ? left : "settled";
 }
 
+/** What has happened on the host is recorded whatever the clock says. */
+const recorded = <T>(deps: GovernanceDeps, decision: (transaction: Transaction) => Promise<T>): Promise<T> =>
+  governed<T>({ deps }, decision, { anyClock: true }) as Promise<T>;
+
 /** Records how the host was left, under the lease's number. */
 const settle = (deps: GovernanceDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
-  governed<void>({ deps }, async (transaction) => {
+  recorded<void>(deps, async (transaction) => {
     const before = await transaction.change(lease.change_id);
     await endLease(transaction, lease);
     if (failure) recordFailure(transaction, before, lease, failure);
@@ -74,7 +79,7 @@ const failureOf = (lease: Lease, host: HostFailure["host"]): HostFailure => ({
 /** The failure stands in the log once; from then on the lease alone tells that the host has yet to answer. */
 async function keep(deps: GovernanceDeps, lease: Lease): Promise<void> {
   if (lease.unsettled) return;
-  await governed<void>({ deps }, async (transaction) => {
+  await recorded<void>(deps, async (transaction) => {
     await keepUnsettled(transaction, lease);
     recordFailure(transaction, await transaction.change(lease.change_id), lease, failureOf(lease, "unknown"));
   });
@@ -83,19 +88,25 @@ async function keep(deps: GovernanceDeps, lease: Lease): Promise<void> {
 /** The host shows an apply as done: it is, when its consent still stands; otherwise it is taken back. */
 async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown: string) {
   const adapter = deps.product!.adapter!;
-  const refused = (await governed<{ lease: Lease; before: ChangeRecord } | undefined>({ deps }, async (transaction) => {
+  type Refused = { lease: Lease; before: ChangeRecord };
+  const refused = await recorded<Refused | "in doubt" | undefined>(deps, async (transaction) => {
     const before = await transaction.change(lease.change_id);
-    const standing = await standingConsent(transaction, before);
+    const standing = await standingConsent(transaction, deps, before);
+    if (standing === "in doubt") return standing;
     // Nobody else may be at work on the host meanwhile.
     if (!standing) return { lease: await renewLease(transaction, lease, deps.owner), before };
     await endLease(transaction, lease);
     await complete(transaction, before, { ...lease, ...standing }, shown);
     return undefined;
-  })) as { lease: Lease; before: ChangeRecord } | undefined;
+  });
   if (!refused) return shown;
+  if (refused === "in doubt") {
+    await keep(deps, lease);
+    return "unknown";
+  }
   const host = await undoOnHost(adapter, refused.before.change);
   const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(lease.unsettled && { late: true }) };
-  await governed<void>({ deps }, async (transaction) => {
+  await recorded<void>(deps, async (transaction) => {
     const gone = isDone("rollback", host);
     if (gone) await endLease(transaction, refused.lease);
     else await keepUnsettled(transaction, refused.lease);
@@ -105,14 +116,20 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   return isDone("rollback", host) ? host : "unknown";
 }
 
-/** What an apply goes on over that the host shows as done; undefined where its consent does not stand, or carry, any more. */
+/**
+ * What an apply goes on over that the host shows as done; undefined where its consent does not stand, or carry, any more.
+ * `in doubt`: by the clock alone its time is over, or that cannot be said.
+ */
 async function standingConsent(
   transaction: Transaction,
+  deps: GovernanceDeps,
   before: ChangeRecord,
-): Promise<Pick<Lease, "target_moved"> | undefined> {
-  const { tx, product, now } = transaction;
+): Promise<Pick<Lease, "target_moved"> | "in doubt" | undefined> {
+  const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
-  if (overdueStep(before.change, policy, now)) return undefined;
+  const overdue = (at: number): boolean => overdueStep(before.change, policy, at) !== undefined;
+  if (overdue(await certainNow(deps, tx))) return undefined;
+  if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
     requireOperable(await asProven(transaction, before), "apply", product.intent);
   } catch (error) {

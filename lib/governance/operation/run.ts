@@ -7,7 +7,7 @@ import { AppError } from "../../kit/errors.ts";
 import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
-import { governed } from "../transaction.ts";
+import { governed, type Transaction } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
 import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
@@ -35,7 +35,10 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
   const { deps } = caller;
   const adapter = deps.product?.adapter;
   for (let repeats: Lease | undefined; ;) {
-    const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, { repeats, left }));
+    const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, { repeats, left }), {
+      // What undoes is never refused for a clock that is set wrong.
+      anyClock: input.operation === "rollback",
+    });
     if (isAnswer(begun) || begun.step === "settle") return begun;
     if (begun.step === "recover") {
       const host = await recoverLease(deps, begun.lease);
@@ -80,7 +83,7 @@ async function record(caller: Caller, lease: Lease, run: HostRun, rounds = ROUND
 async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answer> {
   const { change_id } = lease;
   const adapter = caller.deps.product!.adapter!;
-  return governed<Answer>(caller, async (transaction) => {
+  const decide = async (transaction: Transaction): Promise<Answer | AppError> => {
     const before = await transaction.change(change_id);
     if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease);
     else await endLease(transaction, lease);
@@ -103,5 +106,6 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
         audit_entry: { id: entry.id, current_hash: entry.current_hash },
       },
     );
-  });
+  };
+  return governed<Answer>(caller, decide, { anyClock: true });
 }

@@ -14,6 +14,7 @@ import { type TargetOwners, targetMoved } from "./stale_target.ts";
 export const gateSchema = z.object({
   gate: z.enum([
     "consent",
+    "deadline",
     "owners",
     "forbidden_target",
     "target_conflict",
@@ -34,6 +35,8 @@ export type Gate = z.infer<typeof gateSchema>;
 /** What the gates of a change are judged by. */
 export interface Circumstances {
   intent: Intent;
+  /** Why it is too late to approve and to apply it. */
+  overdue?: string | undefined;
   /** Other live changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the host is under way, or the host has yet to say how it was left. */
@@ -50,7 +53,7 @@ export interface Circumstances {
 /** The gates of a change as they stand now. */
 export function gatesOf(
   change: Change,
-  { intent, conflicts, operation, beside, guardrail, owners, holds }: Circumstances,
+  { intent, overdue, conflicts, operation, beside, guardrail, owners, holds }: Circumstances,
 ): Gate[] {
   const { policy } = intent;
   const gates: Gate[] = [];
@@ -77,6 +80,7 @@ export function gatesOf(
         "block",
         `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
       );
+    if (overdue !== undefined) add("deadline", "block", overdue);
     if (matchesAny(target, policy.forbidden_targets))
       add("forbidden_target", "block", `${target} is under the intent's forbidden_targets; ${wayOut(change, intent)}`);
     else add("forbidden_target", "pass", "the intent does not forbid this target");

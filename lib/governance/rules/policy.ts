@@ -1,5 +1,4 @@
 /** The intent's rules, each a pure question. */
-import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type Approval, type Change, RISKS, type Tier } from "./change.ts";
 import type { ProposeInput } from "./command.ts";
@@ -103,12 +102,3 @@ export const standingApprovals = (change: Change, intent: Electorate): Approval[
       !approvesOwn(change, approver, intent.policy) &&
       isSignedAsAsked({ approver, key }, intent.policy.signing),
   );
-
-/** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
-export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
-  const { consent_ttl_hours, approval_ttl_hours } = policy;
-  const isOver = (since: string, hours = Infinity) => now - Date.parse(since) > hours * HOUR_MS;
-  if (change.status === "pending_consent" && isOver(change.created_at, consent_ttl_hours)) return "expire";
-  if (change.status === "approved" && isOver(change.decided_at!, approval_ttl_hours)) return "lapse";
-  return undefined;
-}

@@ -7,7 +7,7 @@ export const DECISIONS = ["approve", "approve_emergency", "deny", "revoke", "rev
 export type Decision = (typeof DECISIONS)[number];
 
 /** What can be signed of the service itself. */
-export const ACTS = ["freeze", "unfreeze"] as const;
+export const ACTS = ["freeze", "unfreeze", "accept_clock"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** What every statement says beside its version. */

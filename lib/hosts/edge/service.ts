@@ -2,7 +2,7 @@
 import type { Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
-import { type Clock, type Ids, systemClock } from "../../kit/platform.ts";
+import { type Clock, type Ids, wallClock } from "../../kit/platform.ts";
 import { openService, type Service } from "../../service.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { loadAuditKey } from "../audit_key.ts";
@@ -44,7 +44,7 @@ const TAIL = 1_000;
 export async function openEdge(
   storage: EdgeState["storage"],
   env: Readonly<Record<string, unknown>>,
-  { endpoints, adapter, clock = systemClock, ids }: EdgeParts,
+  { endpoints, adapter, clock = wallClock, ids }: EdgeParts,
 ): Promise<Pick<Service, "fetch" | "cycle">> {
   const settings = settingsOf(env, { clock, adapter });
   const { SVC_AUDIT_KEY_PEM: pem, SVC_PRODUCT_ADAPTER: webhook } = env;

@@ -5,7 +5,7 @@ import { answering } from "../../http/endpoint.ts";
 import { AppError } from "../../kit/errors.ts";
 import { risingIds } from "../../kit/ids.ts";
 import { once } from "../../kit/once.ts";
-import { systemClock } from "../../kit/platform.ts";
+import { wallClock } from "../../kit/platform.ts";
 import type { CycleReport } from "../../pulse/cycle.ts";
 import { cannotStart } from "../cannot_start.ts";
 import { consoleLog } from "./log.ts";
@@ -118,7 +118,7 @@ const interrupted = () =>
     { "retry-after": "1" },
   );
 
-const front = { clock: systemClock, ids: risingIds(), log: consoleLog };
+const front = { clock: wallClock, ids: risingIds(), log: consoleLog };
 
 /** Answers where there is no service to do so. */
 const refused = (request: Request, error: AppError): Promise<Response> =>

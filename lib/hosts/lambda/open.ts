@@ -4,7 +4,7 @@ import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
 import { once } from "../../kit/once.ts";
-import { type Log, systemClock } from "../../kit/platform.ts";
+import { type Log, wallClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { functionCapabilities, tokenCapability } from "../capabilities.ts";
@@ -35,7 +35,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     credentials: () => credentialsOf(env),
     ...(endpoint && { endpoint }),
   });
-  const clock = systemClock;
+  const clock = wallClock;
   const writes = access === "write";
   const settings = settingsOf(told, { clock, adapter: writes || !told["SVC_PRODUCT_ADAPTER"] ? undefined : absent });
   const pem = told["SVC_AUDIT_KEY_PEM"];

@@ -1,7 +1,7 @@
 /** Who may consent, how often, and until when. */
 import { expect, test } from "vitest";
 import { events, PROPOSAL } from "../../support/client.ts";
-import { DAY, HOUR } from "../../support/clock.ts";
+import { DAY, HOUR, MINUTE } from "../../support/clock.ts";
 import type { Open } from "../http_contract.ts";
 
 const ANA = "ana@acme.example";
@@ -133,13 +133,20 @@ export function consentRules(open: Open): void {
   });
 
   const TTL = policy({ consent_ttl_hours: 72 });
+  type Api = Awaited<ReturnType<Open>>;
+  /** Time goes by, and cycles see it, until it has gone by for certain. */
+  const pass = async (api: Api, ms: number): Promise<void> => {
+    api.advance(ms);
+    await api.post("/api/action/run-now");
+    api.advance(10 * MINUTE);
+  };
 
   test.each(["approve", "deny", "withdraw", "apply"] as const)(
     "%s after the time limit: the change is denied",
     async (action) => {
       const api = await open(TTL);
       const { change_id } = await api.propose();
-      api.advance(72 * HOUR + 1);
+      await pass(api, 72 * HOUR + 1);
       expect(await api.act(action, change_id)).toMatchObject({
         status: 400,
         body: { code: "illegal_transition", current_status: "denied", allowed: [] },
@@ -152,6 +159,34 @@ export function consentRules(open: Open): void {
       expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
     },
   );
+
+  test.each(["approve", "apply"] as const)(
+    "%s right after the time limit is refused, and only ten minutes later the change is denied",
+    async (action) => {
+      const api = await open(TTL);
+      const { change_id } = await api.propose();
+      api.advance(72 * HOUR + 1);
+      const refused = { status: 400, body: { code: "illegal_transition", current_status: "pending_consent" } };
+      for (let minute = 0; minute < 10; minute++) {
+        expect(await api.act(action, change_id)).toMatchObject(refused);
+        await api.post("/api/action/run-now");
+        const shown = await api.change(change_id);
+        expect(shown).toMatchObject({ status: "pending_consent", allowed_actions: ["deny", "withdraw"] });
+        expect(shown.gates).toContainEqual(expect.objectContaining({ gate: "deadline", state: "block" }));
+        api.advance(MINUTE);
+      }
+      expect(await api.change(change_id)).toMatchObject({ status: "denied", resolution: "expired" });
+    },
+  );
+
+  test("what is overdue by the clock alone may be denied and withdrawn by people", async () => {
+    const api = await open(TTL);
+    for (const action of ["deny", "withdraw"] as const) {
+      const { change_id } = await api.propose();
+      api.advance(73 * HOUR);
+      expect((await api.act(action, change_id)).status).toBe(200);
+    }
+  });
 
   test("at the time limit itself consent is still in time", async () => {
     const api = await open(TTL);
@@ -169,7 +204,7 @@ export function consentRules(open: Open): void {
     async (path, statusIn) => {
       const api = await open(TTL);
       const { change_id } = await api.propose();
-      api.advance(73 * HOUR);
+      await pass(api, 73 * HOUR);
       const { body } = await api.get(path.replace("ID", change_id));
       expect(statusIn(body as never)).toBe("denied");
       const [, entry] = await api.steps();
@@ -180,7 +215,7 @@ export function consentRules(open: Open): void {
   test("a read shows an overdue change as denied, however many are overdue", async () => {
     const api = await open(TTL);
     const changes = await Promise.all(Array.from({ length: 120 }, () => api.propose()));
-    api.advance(73 * HOUR);
+    await pass(api, 73 * HOUR);
     expect((await api.change(changes.at(-1)!.change_id)).status).toBe("denied");
     expect((await api.get("approvals")).body.pending).toEqual([]);
   });

@@ -25,6 +25,7 @@ export function endpointRules(open: Open): void {
     expect(WRITES.map((path) => path.replace("/api/product/", "")).sort()).toEqual([
       "apply",
       "approve",
+      "audit/accept-clock",
       "consent-statement",
       "deny",
       "freeze",

@@ -1,7 +1,7 @@
 /** What time alone closes: outcomes after 30 days. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
-import { DAY, HOUR } from "../../support/clock.ts";
+import { DAY, HOUR, pass } from "../../support/clock.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
@@ -56,7 +56,7 @@ test("a read of an overdue change is answered also while the store cannot write"
   const store = failingStore(memoryStore());
   const api = await service({ store, intent: { policy: { consent_ttl_hours: 1 } } });
   const change_id = await api.bring("pending_consent");
-  api.deps.clock.advance(2 * HOUR);
+  await pass(api.deps, 2 * HOUR);
   store.fail();
   for (const path of [`changes/${change_id}`, "approvals", "runtime"])
     expect((await api.get(path)).status, path).toBe(200);

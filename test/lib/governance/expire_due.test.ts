@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { events } from "../../support/client.ts";
-import { HOUR } from "../../support/clock.ts";
+import { HOUR, pass } from "../../support/clock.ts";
 import { core } from "../../support/core.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
@@ -14,7 +14,7 @@ test("what waited too long is denied by the intent, and nothing else", async () 
   const approved = await api.bring("approved", { target: "ui.b" });
   api.deps.clock.advance(40 * HOUR);
   const young = await api.bring("pending_consent", { target: "ui.c" });
-  api.deps.clock.advance(33 * HOUR);
+  await pass(api.deps, 33 * HOUR);
   expect((await api.cycle()).expired).toBe(1);
   const statuses = await Promise.all([old, approved, young].map(async (id) => (await api.change(id)).status));
   expect(statuses).toEqual(["denied", "approved", "pending_consent"]);
@@ -31,7 +31,7 @@ test("what waited too long is denied by the intent, and nothing else", async () 
 test("several who expire the same change audit it once", async () => {
   const api = await core(within(1));
   const change_id = await api.bring("pending_consent");
-  api.deps.clock.advance(2 * HOUR);
+  await pass(api.deps, 2 * HOUR);
   await Promise.all([api.cycle(), api.act("approve", change_id), api.change(change_id), api.cycle()]);
   expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision"]);
 });
@@ -39,7 +39,7 @@ test("several who expire the same change audit it once", async () => {
 test("a request for it is told so, and the denial stays although the request is refused", async () => {
   const api = await core(within(1));
   const change_id = await api.bring("pending_consent");
-  api.deps.clock.advance(2 * HOUR);
+  await pass(api.deps, 2 * HOUR);
   for (const action of ["approve", "apply"] as const)
     expect((await api.act(action, change_id)).body).toMatchObject({
       code: "illegal_transition",
@@ -52,7 +52,7 @@ test("a change that is read while the store cannot write is shown as it was", as
   const store = failingStore(memoryStore());
   const api = await core({ store, ...within(1) });
   const change_id = await api.bring("pending_consent");
-  api.deps.clock.advance(2 * HOUR);
+  await pass(api.deps, 2 * HOUR);
   store.fail();
   expect((await api.change(change_id)).status).toBe("pending_consent");
   store.mend();

@@ -1,6 +1,6 @@
 /** A consent that is taken back, and one that is too old. */
 import { expect, test } from "vitest";
-import { HOUR } from "../../support/clock.ts";
+import { HOUR, pass } from "../../support/clock.ts";
 import { core, coreOf } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
 import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -52,7 +52,7 @@ test("while an operation runs, or the host has not said how one left it, a conse
   hold.open();
   expect((await running).status).toBe(502);
   expect((await api.act("revoke", change_id)).body.code).toBe("operation_in_progress");
-  api.deps.clock.advance(2 * HOUR);
+  await pass(api.deps, 2 * HOUR);
   expect((await api.cycle()).expired).toBe(0);
   expect((await api.change(change_id)).status).toBe("approved");
   adapter.calm();
@@ -68,9 +68,9 @@ test("an approved change that is not applied in time lapses, to the moment", asy
   api.deps.clock.advance(20 * HOUR);
   await api.must("approve", second);
   await api.must("approve", first);
-  api.deps.clock.advance(24 * HOUR);
+  await pass(api.deps, 24 * HOUR);
   expect((await api.get("/api/product/approvals")).body.approved).toHaveLength(2);
-  api.deps.clock.advance(1);
+  await pass(api.deps, 1);
   expect((await api.get("/api/product/approvals")).body.approved).toEqual([]);
   const change = await api.change(first);
   expect(change).toMatchObject({ status: "denied", resolution: "lapsed", approver: "policy:expiry" });
@@ -83,7 +83,7 @@ test("an apply that comes too late meets the lapse, and the host is not touched"
   const adapter = scriptedAdapter();
   const api = await core({ adapter, intent: { policy: { approval_ttl_hours: 1 } } });
   const change_id = await api.bring("approved");
-  api.deps.clock.advance(HOUR + 1);
+  await pass(api.deps, HOUR + 1);
   expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
   expect(adapter.calls).toEqual([]);
   expect((await api.change(change_id)).resolution).toBe("lapsed");

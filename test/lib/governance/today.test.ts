@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Change } from "../../../lib/governance/rules/change.ts";
 import { submitDraft } from "../../../lib/governance/submit_proposal.ts";
 import { PROPOSAL } from "../../support/client.ts";
-import { HOUR } from "../../support/clock.ts";
+import { HOUR, pass } from "../../support/clock.ts";
 import { restarted } from "../../support/deps.ts";
 import { core, coreOf, type Core } from "../../support/core.ts";
 
@@ -99,6 +99,7 @@ test("a time limit that is new holds for what is pending", async () => {
   const { change_id } = await before.propose();
   before.deps.clock.advance(2 * HOUR);
   const api = await now(before, { consent_ttl_hours: 1 });
+  await pass(api.deps, 0);
   expect((await api.act("approve", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).resolution).toBe("expired");
 });

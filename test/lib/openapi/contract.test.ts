@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../lib/openapi/operation.ts";
 import { type Client, client } from "../../support/client.ts";
+import { DAY, type TestClock } from "../../support/clock.ts";
 import { opened, type TestOptions } from "../../support/deps.ts";
 import { intentOf } from "../../support/intents.ts";
 import { inLong, inShort } from "../../support/length.ts";
@@ -29,9 +30,18 @@ const APART: Record<string, string[]> = {
   postChat: ["text", "content"],
   // What is not signed is no proof, and a decision is either about a change or about what is proposed.
   ...Object.fromEntries(
-    ["Approve", "Deny", "Withdraw", "Revoke", "Review", "Propose", "ProposeCrmFollowup", "Freeze", "Unfreeze"].map(
-      (of) => [`postProduct${of}`, ["proof", "at"]],
-    ),
+    [
+      "Approve",
+      "Deny",
+      "Withdraw",
+      "Revoke",
+      "Review",
+      "Propose",
+      "ProposeCrmFollowup",
+      "Freeze",
+      "Unfreeze",
+      "AuditAcceptClock",
+    ].map((of) => [`postProduct${of}`, ["proof", "at"]]),
   ),
   postProductApprove: ["proof", "at", "emergency"],
   postProductConsentStatement: ["proposal", "followup", "verdict", "until"],
@@ -49,15 +59,16 @@ const CHANGE: Record<string, "approved" | "applied"> = {
 };
 
 async function service(options: TestOptions = {}) {
-  const fetch = app(await opened(options));
+  const deps = await opened(options);
+  const fetch = app(deps);
   const ask = async (target: Target, sent: Sent, headers: HeadersInit = {}) =>
     read(target, await fetch(requestOf(target, sent, headers)));
-  return { ...client(fetch), ask };
+  return { ...client(fetch), ask, clock: deps.clock };
 }
 
 /** Makes records for a request to be about, and tells the values that fit them. */
-async function known(api: Client, { operationId }: Operation): Promise<Values> {
-  const { bring, propose, post } = api;
+async function known(api: Client & { clock: TestClock }, { operationId }: Operation): Promise<Values> {
+  const { bring, propose, post, clock } = api;
   await post("kpi", { csat: 4 });
   await post("/api/chat", { message: "hello" });
   const ids = {
@@ -68,6 +79,11 @@ async function known(api: Client, { operationId }: Operation): Promise<Values> {
   if (operationId === "postProductReview")
     await post("approve", { change_id: ids.pending, approver: "oncall", note: "down", emergency: true });
   if (operationId === "postProductUnfreeze") await post("freeze", { actor: "ops" });
+  if (operationId === "postProductAuditAcceptClock") {
+    clock.set(DAY);
+    await post("kpi", { csat: 4 });
+    clock.set(-DAY);
+  }
   return {
     change_id: ids[CHANGE[operationId] ?? "pending"],
     supersedes: ids.pending,

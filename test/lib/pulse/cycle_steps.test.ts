@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { HOUR, pass } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, linkOf, pulse } from "./pulse_service.ts";
@@ -33,7 +34,7 @@ async function everythingDue() {
   service.host.host.delete(lost);
   const pending = await service.bring("pending_consent", { target: "ui.font" });
   await service.post("/api/tasks", { title: "t" });
-  service.hours(2);
+  await pass(service.deps, 2 * HOUR);
   await service.post("kpi", { incident_rate: 0.05 });
   service.host.calls.length = 0;
   return { ...service, applied, lost, pending, synced };
@@ -97,7 +98,7 @@ test("a step that fails does not keep the others from their work", async () => {
     evolved: { ...filesInMemory(), write: () => Promise.reject(new Error("disk full")) },
   });
   const pending = await service.bring("pending_consent");
-  service.hours(2);
+  await pass(service.deps, 2 * HOUR);
   expect(await service.cycle()).toMatchObject({ tick: 1, expired: 1, failed_steps: ["peers", "learning"] });
   expect((await service.change(pending)).status).toBe("denied");
 });

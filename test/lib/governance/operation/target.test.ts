@@ -1,7 +1,7 @@
 /** Two changes of one target: what an apply was judged by holds until it is done. */
 import { expect, test } from "vitest";
 import { events } from "../../../support/client.ts";
-import { HOUR, SECOND } from "../../../support/clock.ts";
+import { HOUR, SECOND, pass } from "../../../support/clock.ts";
 import { core, coreOf, type Core } from "../../../support/core.ts";
 import { restarted } from "../../../support/deps.ts";
 import type { Manifest } from "../../../support/intents.ts";
@@ -169,7 +169,7 @@ test.each([
 
 test("a consent that lapsed while the host was silent does not count when it answers", async () => {
   const { adapter, api, first } = await silent("applied", { policy: { approval_ttl_hours: 1 } });
-  api.deps.clock.advance(HOUR + 1);
+  await pass(api.deps, HOUR + 1);
   adapter.calm();
   await api.cycle();
   expect(adapter.host.get(first)).toBe("rolled_back");

@@ -12,7 +12,7 @@ import type { Freeze } from "../../../../lib/governance/rules/freeze.ts";
 import { holdsAt, refuseHeld } from "../../../../lib/governance/rules/hold.ts";
 import type { Intent, LoadedIntent } from "../../../../lib/governance/rules/intent.ts";
 import { missingConsents } from "../../../../lib/governance/rules/missing.ts";
-import { overdueStep } from "../../../../lib/governance/rules/policy.ts";
+import { overdueStep, refuseOverdue } from "../../../../lib/governance/rules/overdue.ts";
 import { changeOf, type ChangeRecord, differences } from "../../../../lib/governance/rules/record.ts";
 import { refuseMovedTarget } from "../../../../lib/governance/rules/stale_target.ts";
 import { evolve } from "../../../../lib/governance/rules/evolve.ts";
@@ -95,14 +95,18 @@ function live(seed: number, seen: Set<string>): void {
   const model = new Map<string, Modelled>();
   const applied = new Map<string, string[]>(TARGETS.map((target) => [target, []]));
   let now = Date.UTC(2026, 0, 2);
+  let certain = now;
   let { rules, loaded } = randomRules(random, now);
   let freeze: Freeze | undefined;
   for (let step = 0; step < STEPS; step++) {
     const what = `seed ${seed}, step ${step}`;
     const chance = random(16);
     if (chance === 0) ({ rules, loaded } = randomRules(random, now));
-    else if (chance === 1) now += random(12) * HOUR_MS;
-    else if (chance === 2) {
+    else if (chance === 1) {
+      // The clock alone goes on, or it is certain that time did.
+      now += random(12) * HOUR_MS;
+      if (random(3) > 0) certain = now;
+    } else if (chance === 2) {
       const until = random(2) === 0 ? iso(now + 3 * HOUR_MS) : null;
       freeze = freeze ? undefined : { actor: "ops", note: "", until, at: iso(now), entry: 0 };
     } else if (model.size === 0 || (chance < 5 && model.size < CHANGES)) {
@@ -128,14 +132,15 @@ function live(seed: number, seen: Set<string>): void {
       const { target } = model.get(change_id)!;
       const places = applied.get(target)!;
       const frozen = freeze !== undefined && (freeze.until === null || now < Date.parse(freeze.until));
-      const world: World = { rules, now, frozen, holds: places.at(-1) ?? null };
+      const world: World = { rules, now, certain, frozen, holds: places.at(-1) ?? null };
 
-      const overdue = overdueStep(records.get(change_id)!.change, loaded.intent.policy, now);
+      const overdue = overdueStep(records.get(change_id)!.change, loaded.intent.policy, certain);
       if (overdue) enact(change_id, { type: overdue }, loaded, now);
       const before = aged(model.get(change_id)!, world);
       const expected = answer(before, ask, world);
       const { change, target_owner } = records.get(change_id)!;
       const told = refusalOf(() => {
+        if (ask.what === "approve" || ask.what === "apply") refuseOverdue(change, { intent: loaded.intent, now });
         if (ask.what === "apply") admit(change, target_owner, world, freeze, loaded.intent);
         enact(change_id, commandOf(ask, world.holds, loaded.intent), loaded, now);
       });

@@ -56,6 +56,8 @@ export interface World {
   now: number;
   /** The time that an entry gets: never before that of the one before, whatever the clock says. Absent: now. */
   stamp?: number;
+  /** The moment that has passed for certain, which a clock alone never says. Absent: now. */
+  certain?: number;
   frozen: boolean;
   /** The newest applied change of the target. */
   holds: string | null;
@@ -184,6 +186,9 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   const name = plain(given);
   const isOwn = !rules.self_approval && name === plain(change.proposer);
   const { status } = change;
+  // What time is over by the clock alone is not denied yet, and comes no further either.
+  if ((what === "approve" || what === "apply") && overdue(change, rules, now) !== undefined)
+    return "illegal_transition";
   const signed = <T>(done: T): string | T => unsigned(ask, rules) ?? done;
   const close = (resolution: string) => signed<Modelled>({ ...change, status: "denied", resolution });
   switch (what) {
@@ -243,11 +248,18 @@ export function answer(change: Modelled, ask: Ask, world: World): string | Model
   }
 }
 
+/** What a change that waits has done for too long at a moment. */
+function overdue(change: Modelled, rules: Rules, at: number): "expired" | "lapsed" | undefined {
+  if (change.status === "pending_consent" && at - change.created > (rules.consent_ttl ?? Infinity)) return "expired";
+  if (change.status === "approved" && at - change.approved > (rules.approval_ttl ?? Infinity)) return "lapsed";
+  return undefined;
+}
+
 /** What time alone has done to a change. */
-export function aged(change: Modelled, { rules, now }: Pick<World, "rules" | "now">): Modelled {
-  if (change.status === "pending_consent" && now - change.created > (rules.consent_ttl ?? Infinity))
-    return { ...change, status: "denied", resolution: "expired" };
-  if (change.status === "approved" && now - change.approved > (rules.approval_ttl ?? Infinity))
-    return { ...change, status: "denied", resolution: "lapsed" };
-  return change;
+export function aged(
+  change: Modelled,
+  { rules, now, certain = now }: Pick<World, "rules" | "now" | "certain">,
+): Modelled {
+  const resolution = overdue(change, rules, now) && overdue(change, rules, certain);
+  return resolution ? { ...change, status: "denied", resolution } : change;
 }

@@ -1,0 +1,18 @@
+import * as z from "zod";
+import { acceptClock } from "../../lib/governance/accept_clock.ts";
+import { ACT_ERRORS, acceptClockAnswer, actFields, actTerms } from "../../lib/governance/decision_declaration.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+
+/** POST /api/product/audit/accept-clock: entries are dated by the clock as it is, though the last one is dated later. */
+export const auditAcceptClock = endpoint(
+  {
+    ...actTerms,
+    path: "/api/product/audit/accept-clock",
+    summary: "Date entries by the clock as it is",
+    input: z.strictObject(actFields),
+    output: acceptClockAnswer,
+    errors: [...ACT_ERRORS, "illegal_transition"],
+  },
+  (input, call: Call<GovernanceDeps>) => acceptClock(call, input),
+);

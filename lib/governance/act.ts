@@ -1,0 +1,39 @@
+/** Acts on the service itself: whose they are, and how that is known. */
+import type { Call } from "../http/endpoint.ts";
+import { invalidField } from "../kit/errors.ts";
+import { actorOf, requirePerson } from "./caller.ts";
+import type { GovernanceDeps } from "./deps.ts";
+import { actorBehind, present, type ProofInput } from "./proof_input.ts";
+import { signatureFacts } from "./rules/require_signature.ts";
+import type { Act } from "./rules/statement.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Who acts on the service, and why. */
+export interface ActInput extends ProofInput {
+  actor?: string | undefined;
+  note?: string | undefined;
+  /** Of a freeze. */
+  until?: string | undefined;
+}
+
+/**
+ * What the entry says of an act: whose it is, and with which key they signed it. It has a name under it: the one given, or the
+ * one that the proxy gives.
+ */
+export async function actFacts(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: ActInput) {
+  const { note = "", until, proof, at } = input;
+  requirePerson(call, "actor", input.actor);
+  const claimed = actorOf(call, input.actor);
+  const { actor } = claimed;
+  if (actor === null) throw invalidField("actor", "is required");
+  const { manifest_hash, intent } = transaction.product;
+  const signature = await present(transaction, { decision: act, actor, note, until }, { proof, at });
+  const by = actorBehind(actor, signature, claimed);
+  return {
+    actor,
+    authenticated: by.authenticated,
+    note,
+    manifest_hash,
+    ...signatureFacts({ type: act, name: actor, signature }, intent.policy, by),
+  };
+}

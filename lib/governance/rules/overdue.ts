@@ -1,0 +1,45 @@
+/** Time limits of a change: how long it may wait for consent, and approved for its apply. */
+import { HOUR_MS } from "../../kit/days.ts";
+import { AppError } from "../../kit/errors.ts";
+import type { Change } from "./change.ts";
+import type { Intent, Policy } from "./intent.ts";
+import { type Action, allowedActions } from "./transitions.ts";
+
+/** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
+export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
+  const { consent_ttl_hours, approval_ttl_hours } = policy;
+  const isOver = (since: string, hours = Infinity) => now - Date.parse(since) > hours * HOUR_MS;
+  if (change.status === "pending_consent" && isOver(change.created_at, consent_ttl_hours)) return "expire";
+  if (change.status === "approved" && isOver(change.decided_at!, approval_ttl_hours)) return "lapse";
+  return undefined;
+}
+
+/** What an overdue change did for too long. */
+export const WAITED = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
+
+/** What may be asked of a change; while it is overdue nothing brings it nearer to its apply. */
+export const allowedInTime = (change: Change, { intent, now }: { intent: Intent; now: number }): Action[] =>
+  allowedActions(change, intent).filter(
+    (action) => (action !== "approve" && action !== "apply") || overdueStep(change, intent.policy, now) === undefined,
+  );
+
+/** Why an overdue change is neither approved nor applied; undefined where it is in time. */
+export function whyOverdue(change: Change, { intent, now }: { intent: Intent; now: number }): string | undefined {
+  const step = overdueStep(change, intent.policy, now);
+  return (
+    step &&
+    `it ${WAITED[step]} longer than the intent allows, by this service's clock, and is denied when the clock has said so for ten minutes`
+  );
+}
+
+/** 400 `illegal_transition` for what would bring an overdue change nearer to its apply. */
+export function refuseOverdue(change: Change, at: { intent: Intent; now: number }): void {
+  const why = whyOverdue(change, at);
+  if (why === undefined) return;
+  const { change_id, status } = change;
+  throw new AppError("illegal_transition", `${change_id} is ${status}: ${why}; propose it again`, {
+    change_id,
+    current_status: status,
+    allowed: allowedInTime(change, at),
+  });
+}

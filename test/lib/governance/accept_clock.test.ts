@@ -1,0 +1,212 @@
+/** A log whose last entry was dated by a clock that was ahead: what still works, and the way back. */
+import { describe, expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import { DAY, HOUR } from "../../support/clock.ts";
+import { type Core, core, coreOf } from "../../support/core.ts";
+import { restarted } from "../../support/deps.ts";
+import { chainFault } from "../../support/independent_chain.ts";
+import { passkey, sshPen } from "../../support/passkeys.ts";
+import { fails, gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { service } from "../../support/service.ts";
+import { act, person, proven, statementOf } from "../../support/signed.ts";
+
+const AHEAD = 400 * DAY;
+const BEHIND = { status: 503, body: { code: "clock_behind" } };
+const accept = (api: Pick<Core, "post">, fields: object = { actor: "ops", note: "it ran ahead" }) =>
+  api.post("audit/accept-clock", { ...fields });
+
+/** One entry is dated 400 days ahead, and the clock is put right. */
+async function ranAhead<A extends Core>(api: A): Promise<A> {
+  api.deps.clock.set(AHEAD);
+  await api.post("kpi", { csat: 4 });
+  api.deps.clock.set(-AHEAD);
+  return api;
+}
+
+describe("while the clock is far behind the log", () => {
+  test("nothing is decided, and each refusal says both times and the way back", async () => {
+    const api = await core();
+    const change_id = await api.bring("approved");
+    await ranAhead(api);
+    const { length, at } = (await readHead(api.deps.store))!;
+    for (const [path, fields] of [
+      ["propose", PROPOSAL],
+      ["apply", { change_id }],
+      ["revoke", { change_id, approver: "ana" }],
+      ["kpi", { csat: 5 }],
+      ["freeze", { actor: "ops" }],
+    ] as const) {
+      const refused = await api.post(path, { ...fields });
+      expect(refused).toMatchObject(BEHIND);
+      for (const part of [api.deps.clock.iso(), at, "POST /api/product/audit/accept-clock"])
+        expect(refused.body.error).toContain(part);
+    }
+    expect((await readHead(api.deps.store))!.length).toBe(length);
+  });
+
+  test("a rollback goes on: it is dated by the last entry, and says what the clock said", async () => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter });
+    const [first, second] = [await api.bring("applied"), await api.bring("applied", { target: "ui.other" })];
+    await ranAhead(api);
+    const { at } = (await readHead(api.deps.store))!;
+    adapter.on("rollback", fails("away"), 1);
+    expect((await api.act("rollback", first)).status).toBe(502);
+    expect((await api.act("rollback", first)).status).toBe(200);
+    expect((await coreOf(await restarted(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(200);
+    const entries = (await api.audit()).slice(-3);
+    expect(entries.map(({ event_type }) => event_type)).toEqual([
+      "change_rollback_failed",
+      "change_rolled_back",
+      "change_rolled_back",
+    ]);
+    for (const { timestamp, detail } of entries)
+      expect([timestamp, JSON.parse(detail).clock]).toEqual([at, api.deps.clock.iso()]);
+    expect(adapter.host.get(first)).toBe("rolled_back");
+    expect(chainFault(await api.audit())).toBeNull();
+  });
+
+  test("what the host holds already is recorded, so that a rollback finds its target free", async () => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter });
+    const applied = await api.bring("applied");
+    const change_id = await api.bring("approved");
+    const [reached, hold] = [gate(), gate()];
+    adapter.on("apply", () => (reached.open(), hold.opened), 1);
+    const running = api.act("apply", change_id);
+    await reached.opened;
+    await ranAhead(api);
+    hold.open();
+    expect((await running).status).toBe(200);
+    expect((await api.act("rollback", change_id)).status).toBe(200);
+    expect((await api.act("rollback", applied)).status).toBe(200);
+  });
+
+  test("the service is not ready, and says why, until the clock is accepted", async () => {
+    const api = await service();
+    await ranAhead(api as unknown as Core);
+    const checkOf = async () => {
+      const { status, body } = await api.get("/readyz");
+      return [status, body.checks.clock] as const;
+    };
+    expect(await checkOf()).toEqual([503, { ok: false, reason: expect.stringContaining("accept-clock") }]);
+    expect((await accept(api)).status).toBe(200);
+    expect(await checkOf()).toEqual([200, { ok: true, reason: null }]);
+  });
+});
+
+describe("accept-clock", () => {
+  test("writes the one entry that is dated before the one before it; everything goes on by the clock", async () => {
+    const api = await ranAhead(await core());
+    const { at: last } = (await readHead(api.deps.store))!;
+    const { status, body } = await accept(api);
+    expect([status, body.at, body.last]).toEqual([200, api.deps.clock.iso(), last]);
+    expect(body.audit_entry).toMatchObject({ event_type: "clock_accepted", timestamp: api.deps.clock.iso() });
+    expect(JSON.parse(body.audit_entry.detail)).toEqual({
+      actor: "ops",
+      authenticated: "claimed",
+      note: "it ran ahead",
+      manifest_hash: api.deps.product!.manifest_hash,
+      last,
+    });
+    api.deps.clock.advance(HOUR);
+    await api.bring("applied");
+    expect((await api.audit()).at(-1).timestamp).toBe(api.deps.clock.iso());
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+    expect(chainFault(await api.audit())).toBeNull();
+    // And the next clock that falls behind is refused again.
+    api.deps.clock.set(-2 * DAY);
+    expect(await api.post("propose", PROPOSAL)).toMatchObject(BEHIND);
+  });
+
+  test("under a new manifest tells of that first, dated like the entry before", async () => {
+    const before = await ranAhead(await core());
+    const api = coreOf(await restarted(before.deps, { intent: { version: "2" } }));
+    expect((await accept(api)).status).toBe(200);
+    const [fed, told, accepted] = (await api.audit()).slice(-3);
+    expect([told.event_type, told.timestamp]).toEqual(["intent_in_force", fed.timestamp]);
+    expect([accepted.event_type, accepted.timestamp]).toEqual(["clock_accepted", api.deps.clock.iso()]);
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+  });
+
+  test("is refused where the clock is not behind, and needs a name", async () => {
+    const api = await core();
+    await api.propose();
+    expect(await accept(api)).toMatchObject({ status: 400, body: { code: "illegal_transition", allowed: [] } });
+    await ranAhead(api);
+    expect(await accept(api, { note: "x" })).toMatchObject({ status: 400, body: { code: "invalid_field" } });
+    const once = { "idempotency-key": "k" };
+    const first = await api.post("audit/accept-clock", { actor: "ops" }, once);
+    expect((await api.post("audit/accept-clock", { actor: "ops" }, once)).body).toEqual(first.body);
+    expect((await accept(api)).status).toBe(400);
+  });
+
+  test("frees what an operation under that clock had taken for a year", async () => {
+    const adapter = scriptedAdapter();
+    const before = await core({ adapter, owner: "one" });
+    const change_id = await before.bring("approved");
+    before.deps.clock.set(AHEAD);
+    await before.post("kpi", { csat: 4 });
+    const reached = gate();
+    adapter.on("apply", () => (reached.open(), new Promise(() => {})), 1);
+    void before.act("apply", change_id);
+    await reached.opened;
+    before.deps.clock.set(-AHEAD);
+    const api = coreOf(await restarted(before.deps, { owner: "two" }));
+    expect((await accept(api)).status).toBe(200);
+    api.deps.clock.advance(HOUR);
+    expect((await api.cycle()).recovered).toBe(1);
+    expect((await api.act("apply", change_id)).status).toBe(200);
+  });
+});
+
+describe("who may accept it", () => {
+  const [ANA, BO] = [passkey(), sshPen()];
+  const agent = "a".repeat(40);
+
+  test("the holder of the admin token, and no agent", async () => {
+    const sha256 = (await core()).deps.sha256;
+    const principals = { "agent:x": { kind: "agent", token_sha256: sha256(agent) } };
+    const api = await ranAhead(await core({ intent: { principals }, adminToken: undefined }));
+    const guarded = coreOf(Object.assign(api.deps, { adminToken: "s".repeat(16) }));
+    expect((await accept(guarded)).status).toBe(401);
+    const token = { "x-svc-admin-token": "s".repeat(16) };
+    const both = { ...token, authorization: `Bearer ${agent}` };
+    const refused = await guarded.post("audit/accept-clock", { actor: "ops" }, both);
+    expect(refused).toMatchObject({ status: 403, body: { code: "agent_may_not" } });
+    const named = await guarded.post("audit/accept-clock", { actor: "agent:x" }, token);
+    expect(named).toMatchObject({ status: 403, body: { code: "identity_mismatch" } });
+    const { status, body } = await guarded.post("audit/accept-clock", { actor: "ops" }, token);
+    expect([status, JSON.parse(body.audit_entry.detail).authenticated]).toEqual([200, "token"]);
+  });
+
+  test("where a proxy names people, the person it names", async () => {
+    const api = await core({ identityHeader: "x-person" });
+    const ana = { "x-person": "ana" };
+    api.deps.clock.set(AHEAD);
+    await api.post("kpi", { csat: 4 }, ana);
+    api.deps.clock.set(-AHEAD);
+    expect(await accept(api)).toMatchObject({ status: 403, body: { code: "person_required" } });
+    expect((await api.post("audit/accept-clock", { actor: "bo" }, ana)).body.code).toBe("identity_mismatch");
+    const { body } = await api.post("audit/accept-clock", {}, ana);
+    expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ actor: "ana", authenticated: "proxy" });
+  });
+
+  test("where people have keys, only with a signature, which is good for one use", async () => {
+    const principals = { ana: person(ANA), bo: person(BO), eve: { kind: "person" } };
+    const api = await ranAhead(await core({ intent: { principals } }));
+    for (const actor of ["ana", "eve", "nobody"])
+      expect(await accept(api, { actor })).toMatchObject({ status: 403, body: { code: "proof_required" } });
+    const statement = await statementOf(api, { decision: "accept_clock", approver: "ana" });
+    expect(JSON.parse(statement)).toMatchObject({ decision: "accept_clock", actor: "ana", note: "" });
+    const proof = proven(ANA, statement);
+    expect((await accept(api, { actor: "ana", note: "other", ...proof })).body.code).toBe("proof_invalid");
+    expect((await accept(api, { actor: "bo", ...proof })).body.code).toBe("proof_invalid");
+    expect((await accept(api, { actor: "ana", ...proof })).status).toBe(200);
+    api.deps.clock.set(-HOUR / 60);
+    expect((await accept(api, { actor: "ana", ...proof })).body.code).toBe("proof_invalid");
+    expect((await act(api, BO, "accept_clock", { actor: "bo", note: "again" })).status).toBe(200);
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+  });
+});

@@ -1,0 +1,160 @@
+/** A clock that is wrong: what it must not end, what it must not hold up, and the way back. */
+
+const CERTAIN = ["test/lib/governance/certain_time.test.ts"];
+const ACCEPT = ["test/lib/governance/accept_clock.test.ts"];
+const certain = { file: "lib/governance/certain_time.ts", tests: CERTAIN };
+const accept = { file: "lib/governance/accept_clock.ts", tests: ACCEPT };
+
+export const clock = [
+  {
+    ...certain,
+    name: "one look at a clock that is ahead ends what waits for good",
+    find: "return since === -1 ? -Infinity : Math.min(look.at, ...kept.slice(since).map(({ at }) => at));",
+    replace: "return since === -2 ? -Infinity : look.at;",
+    grave: true,
+  },
+  {
+    ...certain,
+    name: "two looks at a clock may be as near as one likes",
+    find: "look.elapsed - elapsed >= APART_MS",
+    replace: "look.elapsed - elapsed >= 0",
+  },
+  {
+    ...certain,
+    name: "a clock that went back is not believed about the past",
+    find: "Math.min(look.at, ...kept.slice(since).map(({ at }) => at))",
+    replace: "Math.max(look.at, ...kept.slice(since).map(({ at }) => at))",
+  },
+  {
+    ...certain,
+    name: "what a process saw of the clock goes by the clock",
+    find: "return { at, elapsed: clock.monotonic?.() ?? at };",
+    replace: "return { at, elapsed: at };",
+  },
+  {
+    ...certain,
+    name: "cycles that share no process keep nothing of what they saw",
+    find: 'tx.put("meta", "clock", { sightings: withSighting(sightings, look) });',
+    replace: "void sightings;",
+  },
+  {
+    ...certain,
+    name: "each cycle writes that it saw the clock",
+    find: "if (withSighting(kept, look) === kept) return;",
+    replace: "void kept;",
+  },
+  {
+    name: "what is overdue by the clock alone is applied",
+    file: "lib/governance/operation/begin.ts",
+    find: 'if (operation === "apply") refuseOverdue(change, { intent: product.intent, now });',
+    replace: "void refuseOverdue;",
+    tests: CERTAIN,
+  },
+  {
+    name: "what is overdue by the clock alone is approved",
+    file: "lib/governance/record_decision.ts",
+    find: 'if (type === "approve") refuseOverdue(before.change, { intent: transaction.product.intent, now });',
+    replace: "void refuseOverdue;",
+    tests: CERTAIN,
+  },
+  {
+    name: "a page offers what an overdue change is refused",
+    file: "lib/governance/views.ts",
+    find: "allowed_actions: allowedInTime(change, timed),",
+    replace: "allowed_actions: allowedInTime(change, { intent, now: 0 }),",
+    tests: CERTAIN,
+  },
+  {
+    name: "a clock that is ahead has a late apply taken back",
+    file: "lib/governance/operation/recover.ts",
+    find: 'if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";',
+    replace: "if (overdue(now) || isBehind) return undefined;",
+    tests: CERTAIN,
+  },
+  {
+    name: "a clock that is behind holds a rollback up",
+    file: "lib/governance/operation/run.ts",
+    find: 'anyClock: input.operation === "rollback",',
+    replace: "anyClock: false,",
+    tests: ACCEPT,
+    grave: true,
+  },
+  {
+    name: "what the host did is not recorded under a clock that is behind",
+    file: "lib/governance/operation/run.ts",
+    find: "return governed<Answer>(caller, decide, { anyClock: true });",
+    replace: "return governed<Answer>(caller, decide);",
+    tests: ACCEPT,
+  },
+  {
+    name: "an entry does not say that the clock was behind",
+    file: "lib/governance/operation/record_result.ts",
+    find: "isBehind ? { clock: new Date(now).toISOString() } : {};",
+    replace: "isBehind ? { clock: String(now) } : {};",
+    tests: ACCEPT,
+  },
+  {
+    name: "a service whose clock is behind is ready",
+    file: "lib/pulse/readiness.ts",
+    find: "return { ok: behind === undefined, reason: behind ?? null };",
+    replace: "return { ok: true, reason: behind ?? null };",
+    tests: ACCEPT,
+  },
+  {
+    ...accept,
+    name: "an accepted clock is dated by the one before",
+    find: 'append({ event_type: "clock_accepted", detail: { ...detail, last } }, at)',
+    replace: 'append({ event_type: "clock_accepted", detail: { ...detail, last } })',
+    grave: true,
+  },
+  {
+    ...accept,
+    name: "a clock that is right is accepted all the same",
+    find: "if (clockLag({ at: last }, now) <= 0)",
+    replace: "if (last === undefined)",
+  },
+  {
+    ...accept,
+    name: "an operation under a clock that was ahead keeps its change for as long",
+    find: "await endLongLeases(transaction);",
+    replace: "void endLongLeases;",
+  },
+  {
+    name: "a verifier at the service lets no accepted clock step back",
+    file: "lib/audit/chain.ts",
+    find: 'event_type === "clock_accepted";',
+    replace: 'event_type === "";',
+    tests: ACCEPT,
+    grave: true,
+  },
+  {
+    name: "any entry may be dated before the one before it",
+    file: "lib/audit/chain.ts",
+    find: 'event_type === "clock_accepted";',
+    replace: 'event_type !== "";',
+    tests: ["test/lib/audit/damage.test.ts"],
+    grave: true,
+  },
+  {
+    name: "the verifier lets no accepted clock step back",
+    file: "local/verify/chain.ts",
+    find: ' && entry.eventType !== "clock_accepted")',
+    replace: ")",
+    tests: ["test/tamper/damage.test.ts"],
+  },
+  {
+    name: "anybody accepts a clock where people have keys",
+    file: "lib/governance/rules/require_signature.ts",
+    find: '"unfreeze", "accept_clock"]',
+    replace: '"unfreeze"]',
+    tests: ACCEPT,
+    grave: true,
+  },
+  {
+    name: "a signed acceptance of the clock is good for ever",
+    file: "lib/governance/used_statements.ts",
+    find: '"unfreeze", "accept_clock"]',
+    replace: '"unfreeze"]',
+    tests: ACCEPT,
+  },
+];
