@@ -3,10 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Catalog, fileOf, placeOf } from "./catalog.ts";
 import { asideOf, type Files, writeAll } from "./files.ts";
 import { eachOperation, lineWriter, type Operation, operationText, StoreDamaged } from "./journal_format.ts";
-import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment } from "./segment.ts";
-
-/** A piece of work between two turns of the event loop, in bytes: about a millisecond. */
-export const SLICE = 64 * 1024;
+import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is compacted, and what decides what counts. */
 export interface CompactionParts {
@@ -22,8 +19,8 @@ export interface CompactionParts {
 export interface Compaction {
   file: number;
   writtenAt: string;
-  /** No older segment has anything superseded: so nothing would come back if deletions were forgotten. */
-  forgets: boolean;
+  /** Whether a record that is gone may lie in an older segment: it would come back if its deletion were forgotten. */
+  remains(collection: string, id: string): boolean;
 }
 
 /**
@@ -35,7 +32,7 @@ export interface Compaction {
 export async function writeCompacted(
   { files, catalog, sequences, stopped }: CompactionParts,
   segment: Segment,
-  { file, writtenAt, forgets }: Compaction,
+  { file, writtenAt, remains }: Compaction,
 ): Promise<Segment | undefined> {
   const header = { ...segment.header, format: JOURNAL_FORMAT, written_at: writtenAt, compacted: true } as const;
   const compacted = await createSegment(files, segment.path, file, header);
@@ -51,7 +48,7 @@ export async function writeCompacted(
     if (sequences.includes(collection)) return true;
     const latest = catalog.place(collection, id);
     if (!deleted) return latest === place;
-    if (id !== "" && !forgets && latest === undefined) return true;
+    if (id !== "" && latest === undefined && remains(collection, id)) return true;
     floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
     return false;
   };

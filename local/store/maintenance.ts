@@ -2,10 +2,11 @@
 import { dirname } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Catalog, writeCatalog } from "./catalog.ts";
-import { relocate, SLICE, writeCompacted } from "./compaction.ts";
+import { relocate, writeCompacted } from "./compaction.ts";
 import { asideOf, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import { batchAt, isClean, scanLines, type Segment } from "./segment.ts";
+import { newRemains, type Remains } from "./remains.ts";
+import { batchAt, isClean, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** Background work; it never fails what waits in the foreground. */
 export interface Maintenance {
@@ -52,6 +53,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let failure: unknown;
   let work: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => stopping;
+  /** Of those whose deletions were gone through, the newest file before them then: until another is written none can go. */
+  const sifted = new WeakMap<Segment, number>();
 
   /** The catalog file spares the start the reading of a segment; damage in it would be served unnoticed. */
   const check = async (segment: Segment): Promise<void> => {
@@ -69,9 +72,9 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     untold = 0;
   };
 
-  const compactOne = async (segment: Segment, forgets: boolean): Promise<void> => {
+  const compactOne = async (segment: Segment, remains: Remains["hold"]): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
-    const to = { file: parts.nextFile(), writtenAt, forgets };
+    const to = { file: parts.nextFile(), writtenAt, remains };
     const compacted = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
     if (!compacted) return;
     segments.set(compacted.file, compacted);
@@ -90,12 +93,21 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
 
   const pass = async (worthwhile: (superseded: number, all: number) => boolean): Promise<void> => {
     for (const segment of [...unread]) if (!stopping) await check(segment);
-    let forgets = true;
+    const remains = newRemains({ files, catalog, stopped });
+    /** Older ones in which something is superseded, and of which `remains` does not know yet. */
+    const unknown: Segment[] = [];
+    let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
-      const superseded = puts - live + (forgets ? deletions : 0);
-      if (!stopping && worthwhile(superseded, puts + deletions)) await compactOne(segment, forgets);
-      forgets &&= isClean(sealed[segment.header.segment - 1]!);
+      const superseded = puts - live + (sifted.get(segment) === newest ? 0 : deletions);
+      const index = segment.header.segment - 1;
+      if (!stopping && worthwhile(superseded, puts + deletions)) {
+        if (deletions > 0) for (const older of unknown.splice(0)) await remains.add(older);
+        await compactOne(segment, remains.hold);
+        sifted.set(sealed[index]!, newest);
+      }
+      newest = Math.max(newest, sealed[index]!.file);
+      if (!isClean(sealed[index]!)) unknown.push(sealed[index]!);
     }
     if (!stopping && untold >= MOST_UNTOLD) await told();
   };

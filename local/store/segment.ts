@@ -121,6 +121,9 @@ function segmentOf(path: string, file: number, fd: number, line: Buffer): Segmen
 /** Sees a line in `buffer` from `start` to `end` (without its line end), which lies at `offset` in the file; false stops. */
 export type LineVisitor = (buffer: Buffer, start: number, end: number, offset: number) => boolean | void;
 
+/** A piece of work between two turns of the event loop, in bytes: about a millisecond. */
+export const SLICE = 64 * 1024;
+
 /** How a file is scanned. */
 export interface ScanOptions {
   /** Bytes read at a time. */

@@ -99,14 +99,20 @@ export const recovery = [
   {
     ...compaction,
     name: "compaction forgets deletions of what an older file still has",
-    find: 'if (id !== "" && !forgets && latest === undefined) return true;',
+    find: 'if (id !== "" && latest === undefined && remains(collection, id)) return true;',
     replace: "",
   },
   {
     ...compaction,
     name: "compaction keeps deletions for ever",
-    find: 'if (id !== "" && !forgets && latest === undefined) return true;',
+    find: 'if (id !== "" && latest === undefined && remains(collection, id)) return true;',
     replace: 'if (id !== "" && latest === undefined) return true;',
+  },
+  {
+    ...maintenance,
+    name: "compaction does not look what an older file still has",
+    find: "for (const older of unknown.splice(0)) await remains.add(older);",
+    replace: "unknown.splice(0);",
   },
   {
     ...compaction,

@@ -206,6 +206,29 @@ describe("compaction", () => {
     expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
   });
 
+  test("takes out deletions of what no older file has, while one has something else that is gone", async () => {
+    const store = await opened(state, SMALL);
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    await store.transact((tx) => tx.delete("things", "kept-3"));
+    for (let n = 0; n < 200; n++)
+      await store.transact((tx) => {
+        tx.put("ring", sequenceId(n), "x".repeat(150));
+        if (n >= 5) tx.delete("ring", sequenceId(n - 5));
+      });
+    const deletions = async (): Promise<string[]> => {
+      const sealed = (await readdir(folder)).filter((name) => /\d\.jsonl$/.test(name));
+      const texts = await Promise.all(sealed.map((name) => readFile(join(folder, name), "utf8")));
+      return texts.flatMap((text) => text.match(/\["[a-z]+","[^"]+",\d+\]/g) ?? []);
+    };
+    await expect.poll(async () => (await deletions()).length).toBeLessThan(30);
+    expect(await deletions()).toContain('["things","kept-3",1]');
+    await store.close();
+    await rm(`${state}.journal.catalog`);
+    const again = await opened(state, SMALL);
+    expect(await again.get("things", "kept-3")).toBeUndefined();
+    expect(await again.list("ring", { limit: 50, keysOnly: true })).toHaveLength(5);
+  });
+
   test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
     const store = await opened(state, SMALL);
     for (let count = 0; count < 3; count++) await store.transact((tx) => tx.put("things", "gone", count));
@@ -263,7 +286,7 @@ describe("compaction", () => {
       sequences: ["audit"],
       stopped: () => false,
     };
-    const compacted = await writeCompacted(parts, segment, { file: 2, writtenAt: "2026-01-02", forgets: true });
+    const compacted = await writeCompacted(parts, segment, { file: 2, writtenAt: "2026-01-02", remains: () => false });
     const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
     const entries = kept.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
     expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
