@@ -3,6 +3,7 @@
  * from the same place, and the checks run in one order: method, runtime, same site, token, body, then the handler.
  */
 import type * as z from "zod";
+import { once } from "../kit/once.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
@@ -57,7 +58,8 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
 
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
-    const input = typeof schema === "function" && deps.product ? schema(deps) : (schema as I);
+    // Made at the first request: many a process is started for one, and answers nothing else.
+    const input = once(() => (typeof schema === "function" && deps.product ? schema(deps) : (schema as I)));
     return (request) =>
       answering(deps, request, async () => {
         if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
@@ -72,7 +74,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
         if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
         const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
         const call = { deps, request, ...asker, idempotency };
-        return handle(parseInput(input, Object.assign(fields, parameters(request))), call);
+        return handle(parseInput(input(), Object.assign(fields, parameters(request))), call);
       });
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
