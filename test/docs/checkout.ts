@@ -1,25 +1,32 @@
 /** A folder that looks like a checkout after `npm ci` and a build, and the programs that npm would put on the path. */
 import { readdirSync, readFileSync, symlinkSync, writeFileSync, copyFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { program } from "../e2e/server.ts";
+import { basename, dirname, join } from "node:path";
+import { program, quickProgram } from "../e2e/server.ts";
+import { LONG } from "../support/length.ts";
 import { ROOT } from "./markdown.ts";
 
 /** What is made, and what is nobody's. */
 const OWN = ["dist", "data", ".git"];
+const PUBLISHED = "dist/local/ui_server.js";
 
 /** Fills both folders. */
 export async function fillCheckout(folder: string, bin: string): Promise<void> {
   for (const name of readdirSync(ROOT)) if (!OWN.includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
   symlinkSync(dirname(dirname(await program())), join(folder, "dist"));
+  // The short run starts the service as a build that starts faster, the long one as it is published.
+  const started = LONG ? PUBLISHED : join("dist/local", basename(await quickProgram()));
   copyFileSync(join(ROOT, "local/example/product_intent.json"), join(folder, "product_intent.json"));
   const { bin: programs, scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   for (const [name, file] of Object.entries(programs as Record<string, string>))
-    symlinkSync(join(folder, file), join(bin, name));
-  writeFileSync(join(bin, "npm"), npm(scripts), { mode: 0o755 });
+    if (file !== PUBLISHED) symlinkSync(join(folder, file), join(bin, name));
+  writeFileSync(join(bin, "ui_server"), `#!/usr/bin/env bash\nexec node ${join(folder, started)} "$@"\n`, {
+    mode: 0o755,
+  });
+  writeFileSync(join(bin, "npm"), npm(scripts.start.replace(PUBLISHED, started)), { mode: 0o755 });
 }
 
 /** npm as far as documents run it. What it would install lies here, and what it would build first is built. */
-const npm = ({ start }: Record<string, string>): string => `#!/usr/bin/env bash
+const npm = (start: string): string => `#!/usr/bin/env bash
 all="$*"
 command=$1
 shift

@@ -13,7 +13,7 @@ export const proof = [
     find: "asked !== challenge",
     replace: "asked === undefined",
     tests: ["test/lib/governance/adversary.test.ts"],
-    only: "500 tries",
+    only: "tries of an adversary",
     grave: true,
   },
   { ...webauthn, name: "a passkey need not verify its owner", find: "(flags & VERIFIED) === 0", replace: "false" },

@@ -15,7 +15,7 @@ import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../support/
 import type { Fields } from "../../support/requests.ts";
 import { decide, forgeConsent, type Pen, person, proven, statementOf } from "../../support/signed.ts";
 
-const TRIES = LONG ? 10_000 : 500;
+const TRIES = LONG ? 10_000 : 250;
 const [ANA, BO, CEM, DORA] = [
   passkey("ES256"),
   sshPen(),
