@@ -7,7 +7,10 @@ import { RevisionConflict, StoreBusy, StoreUnavailable } from "../store/store.ts
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StoreUnavailable)
-    return new AppError("store_unavailable", "the store cannot write; nothing was changed; see the service's log");
+    return new AppError(
+      "store_unavailable",
+      `the store cannot write${error.shown ? `: ${error.shown}` : ""}; nothing was changed; see the service's log`,
+    );
   if (error instanceof StoreBusy || error instanceof RevisionConflict)
     return new AppError(
       "store_busy",

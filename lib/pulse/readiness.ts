@@ -1,6 +1,7 @@
 import { readHead, whyClockBehind } from "../audit/chain.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import type { PulseDeps } from "./deps.ts";
 
 /** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
@@ -8,8 +9,14 @@ export async function readiness(deps: PulseDeps) {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
   const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
-  const check = async (run: () => Promise<boolean>) =>
-    held(await run().catch(() => false), "the store cannot be written; see the service's log");
+  const check = async (run: () => Promise<boolean>) => {
+    let why = "the store cannot be written";
+    const ok = await run().catch((error: unknown) => {
+      if (error instanceof StoreUnavailable && error.shown) why += `: ${error.shown}`;
+      return false;
+    });
+    return held(ok, `${why}; see the service's log`);
+  };
   const intentCheck = async (runtime: NonNullable<typeof product>) => {
     const outdated = await whyOutdated(store, runtime).catch(() => undefined);
     return outdated === undefined

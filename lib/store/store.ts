@@ -120,6 +120,12 @@ export class RevisionConflict extends Error {
 /** The store cannot write: nothing of the transaction was kept, and reads may go on. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
+  /** The reason as strangers may read it: it names no place. */
+  readonly shown: string | undefined;
+  constructor(message: string, { shown, ...options }: ErrorOptions & { shown?: string | undefined } = {}) {
+    super(message, options);
+    this.shown = shown;
+  }
 }
 
 /** A shared store stayed contended; nothing was kept, and the same call may be made again later. */

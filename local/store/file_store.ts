@@ -12,6 +12,7 @@ import { newJournal } from "./journal.ts";
 import { newMaintenance } from "./maintenance.ts";
 import { newReader } from "./reader.ts";
 import { newAccepted, newDurable } from "./records.ts";
+import { NotOurs } from "./ownership.ts";
 import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
 import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
 
@@ -56,6 +57,7 @@ export interface FileStore extends Store {
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
 const CACHED = 1024;
+const TRIES = 3;
 
 const unrefTimer: Schedule = (run, milliseconds) => {
   const timer = setTimeout(run, milliseconds).unref();
@@ -64,7 +66,8 @@ const unrefTimer: Schedule = (run, milliseconds) => {
 
 /**
  * Opens the store at a path, or makes it. One process at a time: the caller holds the lock. Errors: `StoreDamaged` when
- * the files do not agree with themselves or each other; nothing is changed then.
+ * the files do not agree with themselves or each other; nothing is changed then. `NotOurs` when somebody goes on writing to
+ * them.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { layout = LAYOUT, files = nodeFiles, now = Date.now, newId = randomUUID } = options;
@@ -76,20 +79,17 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     return low.data;
   };
   const parts = { files, paths, sequences: layout.sequences, readState, now, newId };
-  const found = await examine(parts);
-  try {
-    const mended = await mend(parts, found);
-    return await compose(
-      { ...options, layout, files, now },
-      paths,
-      low as Low<State>,
-      () => adapter.bytes,
-      found,
-      mended,
-    );
-  } catch (error) {
-    await closeAll(files, found.segments);
-    throw error;
+  const given = { ...options, layout, files, now };
+  for (let tries = 1; ; tries++) {
+    const found = await examine(parts);
+    try {
+      const mended = await mend(parts, found);
+      return await compose(given, paths, low as Low<State>, () => adapter.bytes, found, mended);
+    } catch (error) {
+      await closeAll(files, found.segments);
+      // Whoever wrote to it while it was read writes no more: it was taken over.
+      if (!(error instanceof NotOurs) || tries === TRIES) throw error;
+    }
   }
 }
 
@@ -157,11 +157,7 @@ async function compose(
     await journal.idle();
     await maintenance.stop();
     await state.stop();
-    if (!journal.failure) {
-      await state.write();
-      const { fd, bytes: end } = journal.active;
-      await files.truncate(fd, end).catch(() => undefined);
-    }
+    if (await journal.end()) await state.write();
     await closeAll(files, segments);
   };
   const mustBeOpen = (): void => {

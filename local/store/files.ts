@@ -13,6 +13,12 @@ export interface Files {
   names(folder: string): Promise<string[]>;
   open(path: string, mode: OpenMode): Promise<number>;
   size(fd: number): Promise<number>;
+  /** The number by which the file system knows an open file, whatever its name. */
+  inode(fd: number): Promise<number>;
+  /** What stands under a name now, at once; undefined where nothing does. */
+  seen(path: string): { inode: number; size: number } | undefined;
+  /** Puts one zero behind what a file has by now, whoever else is writing to it. */
+  lengthen(path: string): Promise<void>;
   /** Reads at `position` into the start of `buffer`; gives the number of bytes read, 0 at the end. */
   read(fd: number, buffer: Buffer, length: number, position: number): number;
   /** Writes at `position`; gives the number of bytes written, which may be fewer than given. */
@@ -42,6 +48,8 @@ const fchmod = promisify(fs.fchmod);
 const fsync = promisify(fs.fsync);
 const fstat = promisify(fs.fstat);
 
+const ZERO = Buffer.alloc(1);
+
 /** The real file system. */
 export const nodeFiles: Files = {
   makeFolder: (path) => fs.promises.mkdir(path, { recursive: true, mode: OWN_FOLDER }),
@@ -53,6 +61,19 @@ export const nodeFiles: Files = {
     return fd;
   },
   size: async (fd) => (await fstat(fd)).size,
+  inode: async (fd) => (await fstat(fd)).ino,
+  seen(path) {
+    const stats = fs.statSync(path, { throwIfNoEntry: false });
+    return stats && { inode: stats.ino, size: stats.size };
+  },
+  async lengthen(path) {
+    const fd = await open(path, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+    try {
+      fs.writeSync(fd, ZERO);
+    } finally {
+      await close(fd);
+    }
+  },
   read: (fd, buffer, length, position) => fs.readSync(fd, buffer, 0, length, position),
   write: (fd, bytes, position) =>
     new Promise((resolve, reject) =>

@@ -4,6 +4,7 @@ import { inner, type Version } from "../../lib/store/engine/view.ts";
 import { StoreUnavailable } from "../../lib/store/store.ts";
 import { asideOf, type Files, type Paths, writeAllNow } from "./files.ts";
 import { lineWriter, operationText } from "./journal_format.ts";
+import { NotOurs, requireFree, requireUntouched } from "./ownership.ts";
 import { createSegment, JOURNAL_FORMAT, type Segment } from "./segment.ts";
 
 /** The end of the journal that commits are appended to. */
@@ -18,6 +19,8 @@ export interface Journal {
   durable(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
+  /** Cuts off what is reserved behind the last line, unless the file is another's by now; false then, or when it failed. */
+  end(): Promise<boolean>;
 }
 
 /** What a journal is built from. */
@@ -58,11 +61,14 @@ export function newJournal(parts: JournalParts): Journal {
     line.clear();
     const placed = batch.writeTo(line, active.last);
     const { bytes } = line;
+    requireFree(files, paths.journal, active);
     if (active.bytes + bytes.length > segmentBytes && active.last > active.header.after) await rotate();
     const end = active.bytes + bytes.length;
     writeAllNow(files, active.fd, bytes, active.bytes);
     if (end > active.reserved) reserve(end);
     await files.sync(active.fd);
+    // What another process saw of it, when it took the journal over, is not to be told as durable.
+    requireUntouched(files, paths.journal, active);
     return placed;
   };
 
@@ -114,16 +120,14 @@ export function newJournal(parts: JournalParts): Journal {
   };
 
   const fail = async (cause: unknown): Promise<void> => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    failure = new StoreUnavailable(
-      `${paths.journal} cannot be written (${reason}): nothing more is written until a restart`,
-      { cause },
-    );
+    failure = failureOf(paths.journal, cause);
     const waiters = [...(writing?.waiters ?? []), ...gathering.waiters];
     writing = undefined;
     gathering = newBatch(sequences);
     parts.onFailed(failure);
     for (const { failed } of waiters) failed(failure);
+    // What is another's now is not cut.
+    if (cause instanceof NotOurs) return;
     // Nobody was told that these commits hold, so none of them should be found at the next start. Should this fail too,
     // the next start finds a torn line, or commits that were answered with an error: never a half.
     await files.truncate(active.fd, active.bytes).catch(() => undefined);
@@ -166,7 +170,26 @@ export function newJournal(parts: JournalParts): Journal {
     idle: async () => {
       while (running) await running;
     },
+    async end() {
+      if (failure) return false;
+      try {
+        requireFree(files, paths.journal, active);
+      } catch (error) {
+        failure = failureOf(paths.journal, error);
+        parts.onFailed(failure);
+        return false;
+      }
+      await files.truncate(active.fd, active.bytes).catch(() => undefined);
+      return true;
+    },
   };
+}
+
+function failureOf(path: string, cause: unknown): StoreUnavailable {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const shown = cause instanceof NotOurs ? cause.shown : undefined;
+  const message = `${path} cannot be written (${reason}): nothing more is written until a restart`;
+  return new StoreUnavailable(message, { cause, shown });
 }
 
 /** A version, and where it lies in its batch. */

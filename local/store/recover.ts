@@ -13,6 +13,7 @@ import {
   writeAll,
 } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
+import { takeOver } from "./ownership.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
@@ -110,6 +111,7 @@ export async function mend(parts: RecoverParts, found: Found): Promise<Mended> {
   let active = last?.segment;
   let torn: string | undefined;
   if (last && active) {
+    await takeOver(files, paths.journal, active);
     if (last.end < active.bytes) torn = await cut(parts, active, last.end, listing.torn);
     // A process that was killed may have left lines and names that no sync has reached yet.
     await writeAgain(files, last);

@@ -30,6 +30,7 @@ export interface Segment {
   /** The number under which places speak of this file; another one when it has been rewritten. */
   file: number;
   readonly fd: number;
+  readonly inode: number;
   path: string;
   /** Where its first commit begins. */
   readonly begins: number;
@@ -62,7 +63,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
     const end = start.indexOf(NEWLINE);
     if (end === -1 || !isIntact(start.subarray(0, end)))
       throw new StoreDamaged(path, 0, "this is not the first line of a journal");
-    const segment = segmentOf(path, file, fd, start.subarray(0, end + 1));
+    const segment = segmentOf(path, file, { fd, inode: await files.inode(fd) }, start.subarray(0, end + 1));
     if (segment.header.format !== JOURNAL_FORMAT && !isEarlier(segment))
       throw new StoreDamaged(path, 0, `it is not of the format ${JOURNAL_FORMAT}`, "Use the version that wrote it.");
     segment.reserved = await files.size(fd);
@@ -75,7 +76,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
 }
 
 /** Where the zeros begin that a file ends with. */
-function contentEnd(files: Files, fd: number, size: number): number {
+export function contentEnd(files: Files, fd: number, size: number): number {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
     const from = Math.max(0, end - buffer.length);
@@ -92,21 +93,21 @@ export async function createSegment(files: Files, path: string, file: number, he
   try {
     await writeAll(files, fd, line, 0);
     await files.sync(fd);
+    return segmentOf(path, file, { fd, inode: await files.inode(fd) }, line);
   } catch (error) {
     await files.close(fd);
     throw error;
   }
-  return segmentOf(path, file, fd, line);
 }
 
-function segmentOf(path: string, file: number, fd: number, line: Buffer): Segment {
+function segmentOf(path: string, file: number, opened: Pick<Segment, "fd" | "inode">, line: Buffer): Segment {
   const { crc, ...header } = JSON.parse(line.toString()) as Header & { crc: string };
   const { length } = line;
   return {
     header,
     mark: crc,
     file,
-    fd,
+    ...opened,
     path,
     begins: length,
     bytes: length,

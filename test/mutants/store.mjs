@@ -13,6 +13,9 @@ const lock = { file: "local/lock_folder.ts", tests: ["test/local/lock.test.ts"] 
 const writeSet = { file: "lib/store/engine/write_set.ts", tests: MEMORY };
 const values = { file: "lib/store/json.ts" };
 
+const OWNERSHIP = ["test/local/store/ownership.test.ts"];
+const ownership = { file: "local/store/ownership.ts", tests: OWNERSHIP };
+
 export const store = [
   {
     ...format,
@@ -266,5 +269,59 @@ export const store = [
     find: "  if (walk.freeze) Object.freeze(value);\n",
     replace: "",
     tests: ["test/lib/store/json.test.ts"],
+  },
+  {
+    ...journal,
+    name: "a batch is written to a journal that is another's by now",
+    find: "    requireFree(files, paths.journal, active);\n    if (active",
+    replace: "    if (active",
+    tests: OWNERSHIP,
+    grave: true,
+  },
+  {
+    ...journal,
+    name: "a batch is told as durable though another took the journal over before",
+    find: "    requireUntouched(files, paths.journal, active);\n",
+    replace: "",
+    tests: OWNERSHIP,
+  },
+  {
+    ...journal,
+    name: "who lost the journal cuts off what another wrote",
+    find: "if (cause instanceof NotOurs) return;",
+    replace: "",
+    tests: OWNERSHIP,
+    grave: true,
+  },
+  {
+    ...journal,
+    name: "who lost the journal cuts off what another wrote when it closes",
+    find: "        requireFree(files, paths.journal, active);\n      } catch",
+    replace: "      } catch",
+    tests: OWNERSHIP,
+  },
+  {
+    ...ownership,
+    name: "a start leaves no mark in the journal for whoever has it open",
+    find: "  await files.lengthen(path);\n",
+    replace: "",
+  },
+  {
+    ...ownership,
+    name: "what was written to the journal while a start read it is overlooked",
+    find: "if (contentEnd(files, segment.fd, segment.reserved) !== segment.bytes)",
+    replace: "if (contentEnd === undefined)",
+  },
+  {
+    ...ownership,
+    name: "a file that was put in the journal's place is written beside",
+    find: "if (seen.inode !== inode)",
+    replace: "if (inode === -1)",
+  },
+  {
+    ...ownership,
+    name: "a line lands on what another wrote at the same place",
+    find: "if (bytes < reserved && readAt(files, fd, 1, bytes)[0] !== 0)",
+    replace: "if (bytes > reserved)",
   },
 ];

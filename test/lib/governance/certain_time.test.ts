@@ -63,6 +63,15 @@ describe("a start with the clock 400 days ahead, put right at the next", () => {
     expect((await wrong.change(pending)).status).toBe("pending_consent");
   });
 
+  test("one that jumps on and on is certain of nothing either", async () => {
+    const { wrong, clock } = await starts();
+    for (let jump = 0; jump < 5; jump++) {
+      expect((await wrong.cycle()).expired).toBe(0);
+      clock.advance(MINUTE);
+      clock.set(DAY);
+    }
+  });
+
   test("entries that were written meanwhile are put up with, and all goes on", async () => {
     const { wrong, start, clock, pending, approved, applied } = await starts();
     await wrong.post("kpi", { csat: 4 });

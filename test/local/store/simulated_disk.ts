@@ -13,6 +13,7 @@ export type Loss = "nothing" | "everything" | (() => number);
 const SECTOR = 512;
 
 interface Content {
+  inode: number;
   volatile: Buffer;
   durable: Buffer;
   /** Writes and truncations since the last sync, oldest first. */
@@ -47,6 +48,7 @@ export function simulatedDisk(): SimulatedDisk {
   let changes: NameChange[][] = [];
   let descriptors = new Map<number, Content>();
   let lastDescriptor = 2;
+  let lastInode = 0;
   let syncs = 0;
 
   const missing = (path: string): Error =>
@@ -85,12 +87,32 @@ export function simulatedDisk(): SimulatedDisk {
       let content = names.get(path);
       if (!content && mode !== "create") throw missing(path);
       if (!content)
-        nameStep([{ path, content: (content = { volatile: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] }) }]);
+        nameStep([
+          {
+            path,
+            content: (content = {
+              inode: ++lastInode,
+              volatile: Buffer.alloc(0),
+              durable: Buffer.alloc(0),
+              pending: [],
+            }),
+          },
+        ]);
       else if (mode === "create") change(content, { position: 0, bytes: undefined });
       descriptors.set(++lastDescriptor, content);
       return lastDescriptor;
     },
     size: async (fd) => opened(fd).volatile.length,
+    inode: async (fd) => opened(fd).inode,
+    seen(path) {
+      const content = names.get(path);
+      return content && { inode: content.inode, size: content.volatile.length };
+    },
+    async lengthen(path) {
+      const content = names.get(path);
+      if (!content) throw missing(path);
+      change(content, { position: content.volatile.length, bytes: Buffer.alloc(1) });
+    },
     read: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
     write: async (fd, bytes, position) => files.writeNow(fd, bytes, position),
     writeNow(fd, bytes, position) {
@@ -128,7 +150,7 @@ export function simulatedDisk(): SimulatedDisk {
     failSync: (fd) => void (opened(fd).pending = []),
     content: (path) => names.get(path)?.volatile,
     replace(path, bytes) {
-      const content = { volatile: bytes, durable: bytes, pending: [] };
+      const content = { inode: ++lastInode, volatile: bytes, durable: bytes, pending: [] };
       names.set(path, content);
       durableNames.set(path, content);
     },

@@ -1,0 +1,153 @@
+/** Two that write to one journal, as when a lock was taken away: what either was told is durable stays. */
+import { copyFile, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { toAppError } from "../../../lib/http/error_response.ts";
+import { StoreUnavailable } from "../../../lib/store/store.ts";
+import { type Files, nodeFiles } from "../../../local/store/files.ts";
+import { NotOurs } from "../../../local/store/ownership.ts";
+import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
+
+const place = async (): Promise<{ path: string; journal: string }> => {
+  const path = join(await temporaryFolder(), "state.json");
+  return { path, journal: `${path}.journal.jsonl` };
+};
+
+const put = (store: AnyFileStore, id: string) => store.transact((tx) => tx.put("notes", id, { id }));
+const ids = async (store: AnyFileStore): Promise<string[]> =>
+  (await store.list("notes", { limit: 1000 })).map(({ id }) => id);
+const refused = (work: Promise<unknown>): Promise<unknown> => expect(work).rejects.toThrow(StoreUnavailable);
+
+test("who is not the last to open it writes nothing more, and is told why", async () => {
+  const { path } = await place();
+  const first = await opened(path);
+  await put(first, "a");
+  const second = await opened(path);
+  const error: Error = await put(first, "b").then(
+    () => expect.unreachable(),
+    (caught: Error) => caught,
+  );
+  expect(error.message).toContain("Another process writes to it, or it was replaced");
+  expect(first.status().failure).toBe(error.message);
+  expect(toAppError(error).message).toContain("only one may run");
+  expect(toAppError(error).message).not.toContain(path);
+  await put(second, "c");
+  await put(second, "d");
+  await refused(put(first, "e"));
+  expect(await ids(first)).toEqual(["a"]);
+  await first.close();
+  await put(second, "f");
+  await second.close();
+  expect(await ids(await opened(path))).toEqual(["a", "c", "d", "f"]);
+});
+
+test("who wrote nothing since cuts nothing off when it closes", async () => {
+  const { path } = await place();
+  const first = await opened(path);
+  await put(first, "a");
+  const second = await opened(path);
+  await put(second, "b");
+  await first.close();
+  await put(second, "c");
+  await second.close();
+  expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
+});
+
+test("three that open it one after another, before anybody writes: the last one writes", async () => {
+  const { path } = await place();
+  const stores = [await opened(path), await opened(path), await opened(path)];
+  await put(stores[2]!, "a");
+  await refused(put(stores[0]!, "b"));
+  await refused(put(stores[1]!, "c"));
+  await stores[2]!.close();
+  expect(await ids(await opened(path))).toEqual(["a"]);
+});
+
+test("what is written while another reads it is not cut: that one reads it again", async () => {
+  const { path } = await place();
+  const first = await opened(path);
+  await put(first, "a");
+  let written: Promise<unknown> | undefined;
+  const files: Files = {
+    ...nodeFiles,
+    async lengthen(name) {
+      await (written ??= put(first, "b"));
+      await nodeFiles.lengthen(name);
+    },
+  };
+  const second = await opened(path, { files });
+  await refused(put(first, "c"));
+  await put(second, "d");
+  await first.close();
+  await second.close();
+  expect(await ids(await opened(path))).toEqual(["a", "b", "d"]);
+});
+
+test("a journal that somebody goes on writing to is not opened, and nothing of it is cut", async () => {
+  const { path, journal } = await place();
+  const first = await opened(path);
+  await put(first, "a");
+  const fd = await nodeFiles.open(journal, "write");
+  let end = (await readFile(journal)).findLastIndex((byte) => byte !== 0) + 1;
+  const files: Files = {
+    ...nodeFiles,
+    async lengthen(name) {
+      nodeFiles.writeNow(fd, Buffer.from("{"), end++);
+      await nodeFiles.lengthen(name);
+    },
+  };
+  await expect(opened(path, { files })).rejects.toThrow(NotOurs);
+  await nodeFiles.close(fd);
+  expect((await readFile(journal, "utf8")).replaceAll("\0", "").endsWith("{{{")).toBe(true);
+});
+
+test("a batch whose sync another's start comes before is not told as durable", async () => {
+  const { path } = await place();
+  let second: AnyFileStore | undefined;
+  let armed = false;
+  const files: Files = {
+    ...nodeFiles,
+    async sync(fd) {
+      await nodeFiles.sync(fd);
+      if (armed) second ??= await opened(path);
+    },
+  };
+  const first = await opened(path, { files });
+  await put(first, "a");
+  armed = true;
+  await refused(put(first, "b"));
+  await put(second!, "c");
+  await first.close();
+  await second!.close();
+  const kept = await ids(await opened(path));
+  expect(kept.filter((id) => id !== "b")).toEqual(["a", "c"]);
+});
+
+test.each([
+  ["replaced", async (journal: string) => rename(`${journal}.copy`, journal), "is another file than the one"],
+  ["removed", async (journal: string) => rm(journal), "is gone"],
+] as const)("a journal that was %s is not written to", async (_, work, reason) => {
+  const { path, journal } = await place();
+  const store = await opened(path);
+  await put(store, "a");
+  await copyFile(journal, `${journal}.copy`);
+  await work(journal);
+  const error: Error = await put(store, "b").then(
+    () => expect.unreachable(),
+    (caught: Error) => caught,
+  );
+  expect(error.message).toContain(reason);
+  await refused(put(store, "c"));
+});
+
+test("a sealed file is left for the next one, and the next one is watched", async () => {
+  const { path } = await place();
+  const store = await opened(path, { segmentBytes: 2000 });
+  for (let one = 0; one < 60; one++) await put(store, `n${String(one).padStart(2, "0")}`);
+  expect(store.status().segments).toBeGreaterThan(1);
+  const second = await opened(path);
+  await refused(put(store, "x"));
+  await put(second, "y");
+  await second.close();
+  expect(await ids(await opened(path))).toHaveLength(61);
+});
