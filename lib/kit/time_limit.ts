@@ -1,11 +1,16 @@
 /** How long a step outside this process may take; milliseconds. */
 export const STEP_MS = 10_000;
 
+/** What was asked for may have been done, or may still come: nobody said so in time. */
+export class Unanswered extends Error {
+  override readonly name = "Unanswered";
+}
+
 /** Runs one step; rejects after 10 s, also when what it runs ignores its signal. `late`: what it rejects with then. */
 export async function step<T>(
   run: (signal: AbortSignal) => Promise<T>,
   limitMs = STEP_MS,
-  late = () => new Error(`no answer within ${limitMs / 1000} s`),
+  late = (): Error => new Unanswered(`no answer within ${limitMs / 1000} s`),
 ): Promise<T> {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -2,10 +2,13 @@
 import type { Change } from "../../lib/governance/rules/change.ts";
 import { sameTarget } from "../../lib/governance/rules/names.ts";
 import type { Store } from "../../lib/store/store.ts";
-import type { Config, Entry } from "./config_file.ts";
+import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import { own } from "./json_object.ts";
 
 const LATEST = 100;
+/** What to do where the file does not tell enough to go back by. */
+export const BY_HAND =
+  "set the value by hand, show the change in changes with the state rolled_back, and roll back again";
 /** As many as a transaction may write: a file that another hand filled is pruned of more. */
 const SLICE = 50;
 
@@ -56,7 +59,7 @@ export interface History {
   entry(config: Config, change_id: string): Promise<Entry | undefined>;
   /** The change that owns the target of `change`, other than `change` itself. */
   owner(config: Config, change: Change): Promise<string | undefined>;
-  /** What the target goes back to: `previous`, past every owner that was itself rolled back meanwhile. */
+  /** What the target goes back to: `previous`, past every owner that was itself rolled back meanwhile. Errors: `ConfigBroken`. */
   resolve(config: Config, previous: Previous): Promise<Previous>;
   /** Whether the tenant's object in the file is the adapter's own making. */
   madeTenant(tenant_id: string): Promise<boolean>;
@@ -126,7 +129,10 @@ export function storedHistory(store: Store): History {
         const { change_id, n } = before.owner;
         const latest = await history.application(change_id);
         const current = latest === undefined || latest.n === n;
-        if (current && (await history.entry(config, change_id))?.state === "applied") return before;
+        const entry = await history.entry(config, change_id);
+        // It may have been rolled back or not: both leave another value to go back to.
+        if (!entry) throw new ConfigBroken(`shows nothing of ${change_id}, which held the target before`, BY_HAND);
+        if (current && entry.state === "applied") return before;
         const application = current ? latest : await get(earlierId(change_id, n));
         const { owner: _, ...held } = before;
         before = application?.previous ?? held;

@@ -6,6 +6,7 @@ import { sameTarget } from "../../lib/governance/rules/names.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import {
   applicationRecords,
+  BY_HAND,
   type History,
   type HistoryRecord,
   isOwner,
@@ -87,39 +88,55 @@ const told = ({ present, value }: Omit<Previous, "owner">): Pick<Outcome, "previ
 
 /**
  * Shows the change as rolled back. An owner's target goes back to what it held before; a superseded change's stays, and
- * what was before it is found through its record when the later one goes.
+ * what was before it is found through its record when the later one goes. A change that the file lost is taken back by its
+ * record alone.
  */
 export async function rollback(config: Config, change: Change, at: string, history: History): Promise<Outcome> {
   const id = change.change_id;
   const shown = await shownEntry(config, change, history);
   if (shown?.state === "rolled_back")
     return { result: shown.superseded_by === undefined ? "rolled_back" : "superseded", records: [] };
-  if (shown === undefined) {
+  const application = await history.application(id);
+  if (application === undefined) {
+    if (shown !== undefined) throw new ConfigBroken(`shows ${id} as applied, but ${UNRECORDED}`, BY_HAND);
+    if (setsValue(change) && change.status === "applied")
+      throw new ConfigBroken(`shows nothing of ${id}, and ${UNRECORDED}`, BY_HAND);
     show(config, change, { state: "rolled_back", at });
     return { result: "rolled_back", state: "rolled_back", records: [] };
   }
 
-  const later = own(config.changes, id)?.superseded_by ?? (await history.owner(config, change));
+  const previous = (): Promise<Previous> => history.resolve(config, application.previous);
+  const owner = own(config.changes, id)?.superseded_by ?? (await history.owner(config, change));
+  // In a file that lost the change, its owner may be the one from before it.
+  const later = shown || owner === undefined || owner !== (await previous()).owner?.change_id ? owner : undefined;
   if (later !== undefined) {
     for (const entry of Object.values(config.changes)) if (entry.superseded_by === id) entry.superseded_by = later;
     show(config, change, { state: "rolled_back", at, superseded_by: later });
     return { result: "superseded", state: "rolled_back", records: [] };
   }
 
-  const application = await history.application(id);
-  if (application === undefined)
-    throw new ConfigBroken(
-      `shows ${id} as applied, but what was before it is not on record`,
-      "set the value by hand, take the change's entry out of changes, and roll back again",
-    );
-  const previous = await history.resolve(config, application.previous);
-  if (application.sets) await restore(config, change, application.key, previous, history);
-  if (previous.owner !== undefined) {
-    const { superseded_by: _, ...entry } = (await history.entry(config, previous.owner.change_id))!;
-    put(config.changes, previous.owner.change_id, entry);
+  const before = await previous();
+  if (application.sets && (shown !== undefined || !isBack(config, change, before)))
+    await restore(config, change, application.key, before, history);
+  if (before.owner !== undefined) {
+    const { superseded_by: _, ...entry } = (await history.entry(config, before.owner.change_id))!;
+    put(config.changes, before.owner.change_id, entry);
   }
   show(config, change, { state: "rolled_back", at });
   return { result: "rolled_back", state: "rolled_back", records: [] };
+}
+
+const UNRECORDED = "what was before it is not on record";
+
+/** Whether the target of a change that the file lost holds what was before it, and not what it set. */
+function isBack(config: Config, change: Change, previous: Previous): boolean {
+  const { present, value } = held(config, change);
+  if (present === previous.present && (!present || canonicalJson(value) === canonicalJson(previous.value))) return true;
+  if (holdsValue(config, change)) return false;
+  throw new ConfigBroken(
+    `shows nothing of ${change.change_id}, and its target holds neither what it set nor what was before it`,
+    BY_HAND,
+  );
 }
 
 /** What the file shows of the change; an owner's value must be what the change set. */

@@ -1,7 +1,8 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { AdapterResult } from "../../lib/governance/adapters/port.ts";
+import type { Change } from "../../lib/governance/rules/change.ts";
 import { LONG } from "../support/length.ts";
 import { AT, bench, calm, change, unsynced } from "./file_adapter/fixture.ts";
 
@@ -272,9 +273,85 @@ test("changes keeps the owners and the latest 100; what left it is still known",
 
   await rm(path);
   expect(await verify(passing[6]!)).toBe("absent");
-  await write({ values: { t2: { "ui.banner": "by hand" } } });
-  expect(await rollback(passing[6]!)).toBe("rolled_back");
-  expect((await content()).values).toEqual({ t2: { "ui.banner": "by hand" } });
+  const other = { values: { t2: { "ui.banner": "by hand" } } };
+  await write(other);
+  await expect(rollback(passing[6]!)).rejects.toThrow("holds neither what it set nor what was before it");
+  expect(await content()).toEqual(other);
+});
+
+describe("a file that lost an applied change", () => {
+  const lost = async (values: object, kept: Change[] = []) => {
+    const file = await bench();
+    const before = change("chg_before", { value: { limit: 100 } });
+    const applied = change("chg_lost", { value: { limit: 200 }, status: "applied" });
+    await file.apply(before);
+    await file.apply(applied);
+    const { changes, ...rest } = await file.content();
+    const shown = Object.fromEntries(kept.map(({ change_id }) => [change_id, changes[change_id]]));
+    await file.write({ ...rest, values, changes: shown });
+    return { ...file, before, applied };
+  };
+
+  test("and shows the one before it: its value goes back to what the record says", async () => {
+    const values = { t1: { "ui.banner": { limit: 200 } } };
+    const { rollback, verify, content, applied } = await lost(values, [change("chg_before")]);
+    expect(await verify(applied)).toBe("absent");
+    expect(await rollback(applied)).toBe("rolled_back");
+    expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 100 } } });
+    expect(await verify(applied)).toBe("rolled_back");
+  });
+
+  test("and is one from before it: nothing is left to do, which the file then shows", async () => {
+    const { rollback, verify, content, before, applied } = await lost({ t1: { "ui.banner": { limit: 100 } } }, [
+      change("chg_before"),
+    ]);
+    expect(await rollback(applied)).toBe("rolled_back");
+    expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 100 } } });
+    expect([await verify(applied), await verify(before)]).toEqual(["rolled_back", "applied"]);
+  });
+
+  test("and nobody held its target before: its value goes back to what the record says", async () => {
+    const { apply, rollback, content, write } = await bench();
+    const applied = change("chg_lost", { status: "applied" });
+    await write({ values: { t1: { "ui.banner": "by hand" } } });
+    await apply(applied);
+    await write({ ...(await content()), changes: {} });
+    expect(await rollback(applied)).toBe("rolled_back");
+    expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
+  });
+
+  test.each([
+    ["holds nothing", {}, [change("chg_before")]],
+    ["holds something else", { t1: { "ui.banner": { limit: 300 } } }, [change("chg_before")]],
+    ["lost the one before it too", { t1: { "ui.banner": { limit: 200 } } }, []],
+  ])("and %s: that is not guessed at, and the file stays as it is", async (_, values, kept) => {
+    const { rollback, content, applied } = await lost(values, kept);
+    const before = await content();
+    await expect(rollback(applied)).rejects.toThrow("set the value by hand, show the change in changes");
+    expect(await content()).toEqual(before);
+  });
+
+  test("and a later change holds its target: that one stays", async () => {
+    const { apply, rollback, content, applied } = await lost({ t1: { "ui.banner": { limit: 200 } } }, [
+      change("chg_before"),
+    ]);
+    await apply(change("chg_later", { value: { limit: 300 } }));
+    expect(await rollback(applied)).toBe("superseded");
+    expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 300 } } });
+  });
+
+  test("and of which nothing is on record: it is not told as rolled back until a hand says so", async () => {
+    const { rollback, content, write } = await bench();
+    const applied = change("chg_elsewhere", { status: "applied" });
+    await write({ values: { t1: { "ui.banner": "x" } }, changes: {} });
+    await expect(rollback(applied)).rejects.toThrow("shows nothing of chg_elsewhere, and what was before it");
+    const { kind, target, tenant_id } = applied;
+    await write({
+      ...(await content()),
+      changes: { chg_elsewhere: { state: "rolled_back", kind, target, tenant_id } },
+    });
+    expect(await rollback(applied)).toBe("rolled_back");
+  });
 });
 
 /** The file remembers a hundred. */

@@ -94,8 +94,8 @@ export const fileAdapter = [
   {
     ...operations,
     name: "a rollback leaves the value that was set",
-    find: "if (application.sets) await restore(config, change, application.key, previous, history);",
-    replace: "void [application, restore, previous];",
+    find: "await restore(config, change, application.key, before, history);",
+    replace: "void [restore, before];",
   },
   {
     ...operations,
@@ -152,5 +152,37 @@ export const fileAdapter = [
     find: "if (now - mtimeMs > YOUNG_MS)",
     replace: "if (true)",
     tests: FILE,
+  },
+  {
+    ...operations,
+    name: "a change that the file lost is told as rolled back, and its value stays",
+    find: "(shown !== undefined || !isBack(config, change, before))",
+    replace: "(shown !== undefined || isBack === undefined)",
+    grave: true,
+  },
+  {
+    ...operations,
+    name: "a change of which nothing is on record is told as rolled back",
+    find: 'if (setsValue(change) && change.status === "applied")',
+    replace: "if (change === undefined)",
+  },
+  {
+    ...operations,
+    name: "a value that nobody can account for is written over",
+    find: "if (holdsValue(config, change)) return false;",
+    replace: "if (change !== undefined) return false;",
+  },
+  {
+    ...operations,
+    name: "in a file that lost a change, the one from before it passes for a later one",
+    find: "owner !== (await previous()).owner?.change_id ? owner",
+    replace: "owner !== undefined ? owner",
+  },
+  {
+    name: "what held the target before and is lost counts as rolled back",
+    file: "local/file_adapter/history.ts",
+    find: "if (!entry) throw new ConfigBroken(",
+    replace: "if (entry === null) throw new ConfigBroken(",
+    tests: ["test/local/file_adapter.test.ts"],
   },
 ];

@@ -16,6 +16,8 @@ const host = {
 };
 const open = { file: "lib/governance/open.ts", tests: ["test/lib/governance/open.test.ts"] };
 
+const SLOW = ["test/lib/governance/operation/slow_host.test.ts"];
+
 export const operations = [
   {
     ...operate,
@@ -204,15 +206,15 @@ export const operations = [
   {
     name: "an apply that a crash interrupted counts as done whatever the host shows",
     file: "lib/governance/operation/run_adapter.ts",
-    find: 'operation === "apply" ? host === "applied" :',
-    replace: 'operation === "apply" ? true :',
+    find: 'if (operation === "apply") return host === "applied";',
+    replace: 'if (operation === "apply") return true;',
     tests: crash,
   },
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
     file: "lib/governance/operation/run_adapter.ts",
-    find: 'host === "rolled_back" || host === "absent";',
-    replace: 'host === "rolled_back";',
+    find: '(host === "absent" && before !== undefined && !isGone(before))',
+    replace: "(host === null && isGone(before))",
     tests: [...crash, ...leases],
   },
   {
@@ -225,15 +227,15 @@ export const operations = [
   {
     ...host,
     name: "an apply is believed without looking at the host",
-    find: "if (isDone(operation, host)) return { ok: true, result };",
-    replace: 'if (operation === "apply" || isDone(operation, host)) return { ok: true, result };',
+    find: "if (isDone(operation, host, before)) return { ok: true, result };",
+    replace: 'if (operation === "apply" || isDone(operation, host, before)) return { ok: true, result };',
     grave: true,
   },
   {
     ...host,
     name: "a rollback is believed without looking at the host",
-    find: "if (isDone(operation, host)) return { ok: true, result };",
-    replace: 'if (operation === "rollback" || isDone(operation, host)) return { ok: true, result };',
+    find: "if (isDone(operation, host, before)) return { ok: true, result };",
+    replace: 'if (operation === "rollback" || isDone(operation, host, before)) return { ok: true, result };',
   },
   {
     ...host,
@@ -287,5 +289,56 @@ export const operations = [
     find: "  if (breach)\n    throw new AppError(",
     replace: "  if (breach && false)\n    throw new AppError(",
     tests: ["test/lib/audit/damage.test.ts"],
+  },
+  {
+    ...host,
+    name: "an apply that was not answered in time is looked after at once, and taken for nothing",
+    find: 'if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });',
+    replace: "void Unanswered;",
+    tests: SLOW,
+    grave: true,
+  },
+  {
+    ...host,
+    name: "a host that lost a change has rolled it back",
+    find: '(host === "absent" && before !== undefined && !isGone(before))',
+    replace: '(host === "absent" && before !== "unknown")',
+    tests: SLOW,
+    grave: true,
+  },
+  {
+    file: "lib/governance/operation/lease.ts",
+    name: "what a slow host does not show yet never comes",
+    find: "unanswered === true && now < ends + STILL_COMING_MS",
+    replace: "unanswered === true && now < ends",
+    tests: SLOW,
+  },
+  {
+    file: "lib/governance/operation/lease.ts",
+    name: "a slow host holds its change for ever",
+    find: "unanswered === true && now < ends + STILL_COMING_MS",
+    replace: "unanswered === true || now < 0",
+    tests: SLOW,
+  },
+  {
+    file: "lib/governance/operation/lease.ts",
+    name: "it is forgotten that the host did not answer in time",
+    find: "...(unanswered && { unanswered })",
+    replace: "...(unanswered && {})",
+    tests: SLOW,
+  },
+  {
+    file: "lib/governance/operation/begin.ts",
+    name: "after a crash it is not known whether the host showed what was to be rolled back",
+    find: "...(before && { before })",
+    replace: "",
+    tests: SLOW,
+  },
+  {
+    file: "lib/governance/adapters/webhook.ts",
+    name: "a webhook that lost the answer says that the host refused",
+    find: "class Lost extends Unanswered {}",
+    replace: "class Lost extends Error {}",
+    tests: SLOW,
   },
 ];

@@ -16,8 +16,10 @@ export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: 
 
 /**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
- * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets.
- * `validate` and `verify` touch nothing.
+ * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
+ * `Unanswered` may still be carried out: the service then asks what the host shows until it is certain.
+ * `validate` and `verify` touch nothing. `rollback` of a change that was applied, and that the host shows nothing of, puts back
+ * what was there before, or throws.
  */
 export interface ProductAdapter {
   readonly name: string;

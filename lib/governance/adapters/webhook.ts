@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Clock } from "../../kit/platform.ts";
 import { cappedText } from "../../kit/capped_text.ts";
 import { once } from "../../kit/once.ts";
+import { Unanswered } from "../../kit/time_limit.ts";
 import { keyOf, signatureOf } from "../../kit/webhook_signature.ts";
 import type { ProductAdapter } from "./port.ts";
 import type { Change } from "../rules/change.ts";
@@ -74,7 +75,7 @@ export function checkWebhookUrl(url: string): string {
 }
 
 /** The answer may come when the same is asked again. */
-class Lost extends Error {}
+class Lost extends Unanswered {}
 
 /** Makes the adapter. Throws `TypeError` when the address, and `SecretRefused` when the secret cannot be used. */
 export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
@@ -123,7 +124,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
       try {
         return await attempt(operation, change, id, signal);
       } catch (error) {
-        if (signal.aborted) throw new Error(`the host product did not answer ${operation} in time`);
+        if (signal.aborted) throw new Unanswered(`the host product did not answer ${operation} in time`);
         const pause = PAUSES[tries];
         if (!(error instanceof Lost) || pause === undefined) throw error;
         await sleep(pause);

@@ -1,6 +1,7 @@
 /** Whether an operation may be begun, and under which lease. */
 import { type Answer, answer, etag } from "../../http/answer.ts";
 import { requireMatch } from "../../http/if_match.ts";
+import type { HostState } from "../adapters/port.ts";
 import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
 import { foldEntries } from "../history.ts";
@@ -44,13 +45,17 @@ const MOST_ENTRIES = 1000;
 /**
  * Judges what is asked; takes the lease, or without an adapter does it at once. A refusal that is recorded is returned.
  * `repeats`: the lease of an operation that the host holds neither done nor undone, which may be tried again. `left`: one of
- * another change on the target that could not be settled.
+ * another change on the target that could not be settled. `before`: what the host showed before a rollback.
  */
 export async function begin(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  { repeats, left }: { repeats?: Lease | undefined; left?: Lease | undefined } = {},
+  {
+    repeats,
+    left,
+    before,
+  }: { repeats?: Lease | undefined; left?: Lease | undefined; before?: HostState | undefined } = {},
 ): Promise<Begun | AppError> {
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
@@ -89,7 +94,7 @@ export async function begin(
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
-  return { step: "run", lease: takeLease(transaction, change, { ...asked, owner }), record };
+  return { step: "run", lease: takeLease(transaction, change, { ...asked, owner, ...(before && { before }) }), record };
 }
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */

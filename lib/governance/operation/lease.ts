@@ -59,15 +59,26 @@ export async function endLease(transaction: Transaction, lease: Lease): Promise<
 }
 
 /** Keeps a lease whose failure is recorded, until the host says how it was left; 409 as `endLease`. */
-export async function keepUnsettled(transaction: Transaction, lease: Lease): Promise<void> {
+export async function keepUnsettled(
+  transaction: Transaction,
+  lease: Lease,
+  { unanswered }: Pick<Lease, "unanswered"> = lease,
+): Promise<void> {
   await requireLease(transaction, lease);
-  transaction.tx.put("leases", idOf(lease), { ...lease, unsettled: true });
+  transaction.tx.put("leases", idOf(lease), { ...lease, unsettled: true, ...(unanswered && { unanswered }) });
 }
+
+/** How long a host may go on with what it did not answer; milliseconds from the end of the lease. */
+const STILL_COMING_MS = 10 * 60_000;
+
+/** Whether what the host does not show of an operation may still come. */
+export const mayStillCome = ({ unanswered, ends }: Lease, now: number): boolean =>
+  unanswered === true && now < ends + STILL_COMING_MS;
 
 /** Takes an abandoned lease over, to do the rest of its work alone; 409 as `endLease`. */
 export async function renewLease(transaction: Transaction, lease: Lease, owner: string): Promise<Lease> {
   await requireLease(transaction, lease);
-  const { unsettled: _, ...kept } = lease;
+  const { unsettled: _, unanswered: __, ...kept } = lease;
   const renewed: Lease = { ...kept, owner, ends: transaction.now + LEASE_MS };
   transaction.tx.put("leases", idOf(lease), renewed);
   return renewed;
@@ -96,11 +107,11 @@ export const inProgress = (changeId: string): AppError =>
   });
 
 /** 409 `operation_in_progress`: another change of the same target is worked on. */
-export const targetInUse = (changeId: string, { change_id: other, unsettled }: Lease): AppError =>
+export const targetInUse = (changeId: string, { change_id: other, operation, unsettled }: Lease): AppError =>
   new AppError(
     "operation_in_progress",
     unsettled
-      ? `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and ${other} may be asked for it once more`
+      ? `the host product has not said how the last operation left ${other}, which is on the same target; it is asked again in each cycle, and by each request to ${operation === "apply" ? "apply" : "roll back"} ${other}`
       : `${other}, which is on the same target, is being worked on; try again in a minute`,
     { change_id: changeId, conflicts: [other] },
   );

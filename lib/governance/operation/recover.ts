@@ -11,9 +11,9 @@ import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { isAsApproved } from "./begin.ts";
-import { currentLease, endLease, isAbandoned, keepUnsettled, renewLease } from "./lease.ts";
+import { currentLease, endLease, isAbandoned, keepUnsettled, mayStillCome, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
-import { askHost, type HostFailure, isDone, undoOnHost } from "./run_adapter.ts";
+import { askHost, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
 
 /** So many hosts' answers are waited for at a time. */
 const BATCH = 20;
@@ -38,7 +38,9 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
     await keep(deps, lease);
     return host ?? "silent";
   }
-  const done = isDone(lease.operation, host);
+  const done = isDone(lease.operation, host, lease.before);
+  // A host that did not answer in time may be at it still.
+  if (!done && mayStillCome(lease, deps.clock.now())) return "unknown";
   if (!done || lease.operation === "rollback") {
     await settle(deps, lease, done ? undefined : failureOf(lease, host), host);
     return "settled";
@@ -107,13 +109,13 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   const host = await undoOnHost(adapter, refused.before.change);
   const failure: HostFailure = { stage: "consent", error: NO_CONSENT, host, ...(lease.unsettled && { late: true }) };
   await recorded<void>(deps, async (transaction) => {
-    const gone = isDone("rollback", host);
+    const gone = isGone(host);
     if (gone) await endLease(transaction, refused.lease);
     else await keepUnsettled(transaction, refused.lease);
     // A host that refuses to take it back is asked in each cycle, and told of once.
     if (gone || !lease.unsettled) recordFailure(transaction, await transaction.change(lease.change_id), lease, failure);
   });
-  return isDone("rollback", host) ? host : "unknown";
+  return isGone(host) ? host : "unknown";
 }
 
 /**

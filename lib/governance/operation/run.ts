@@ -5,6 +5,7 @@
 import { type Answer, isAnswer } from "../../http/answer.ts";
 import { AppError } from "../../kit/errors.ts";
 import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
+import type { HostState } from "../adapters/port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
 import { governed, type Transaction } from "../transaction.ts";
@@ -13,7 +14,7 @@ import { endLease, keepUnsettled, unsettled } from "./lease.ts";
 import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease, settleOver } from "./recover.ts";
 import { rehearse, rejected } from "./rehearse.ts";
-import { type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
+import { askHost, type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
@@ -35,10 +36,15 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
   const { deps } = caller;
   const adapter = deps.product?.adapter;
   for (let repeats: Lease | undefined; ;) {
-    const begun = await governed<Begun>(caller, (transaction) => begin(transaction, caller, input, { repeats, left }), {
-      // What undoes is never refused for a clock that is set wrong.
-      anyClock: input.operation === "rollback",
-    });
+    const before = await shownBefore(deps, input);
+    const begun = await governed<Begun>(
+      caller,
+      (transaction) => begin(transaction, caller, input, { repeats, left, before }),
+      {
+        // What undoes is never refused for a clock that is set wrong.
+        anyClock: input.operation === "rollback",
+      },
+    );
     if (isAnswer(begun) || begun.step === "settle") return begun;
     if (begun.step === "recover") {
       const host = await recoverLease(deps, begun.lease);
@@ -46,12 +52,23 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
       if (host === "unknown") repeats = begun.lease;
     } else if (begun.step === "rehearse") return rehearsed(caller, await rehearse(adapter, begun));
     else {
-      const { lease, record: before } = begun;
+      const { lease, record } = begun;
       // The host is left alone once the lease is so near its end that another may be at work before this one is done.
       const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
-      return record(caller, lease, await runOnHost(adapter!, before.change, input.operation, inTime));
+      const run = await runOnHost(adapter!, record.change, input.operation, { inTime, before });
+      return keepResult(caller, lease, run);
     }
   }
+}
+
+/** What the host shows of a change that may be about to be rolled back: whether it is gone afterwards says nothing without that. */
+async function shownBefore(
+  { store, product }: Caller["deps"],
+  { operation, change_id, dry_run }: OperationInput,
+): Promise<HostState | undefined> {
+  if (operation === "apply" || dry_run || !product?.adapter) return undefined;
+  const change = (await store.get("changes", change_id))?.value.change;
+  return change?.status === "applied" ? askHost(product.adapter, change) : undefined;
 }
 
 /** A rehearsal uses up its `Idempotency-Key` too: the same key must not rehearse first and apply next. */
@@ -62,11 +79,11 @@ const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
  * Records what the host answered, with more patience than a request has otherwise: the host has changed already. For the
  * same reason it is not told as "nothing was changed" when it cannot be written.
  */
-async function record(caller: Caller, lease: Lease, run: HostRun, rounds = ROUNDS): Promise<Answer> {
+async function keepResult(caller: Caller, lease: Lease, run: HostRun, rounds = ROUNDS): Promise<Answer> {
   try {
     return await finish(caller, lease, run);
   } catch (error) {
-    if (error instanceof StoreBusy && rounds > 1) return record(caller, lease, run, rounds - 1);
+    if (error instanceof StoreBusy && rounds > 1) return keepResult(caller, lease, run, rounds - 1);
     if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;
     const { change_id, operation } = lease;
     const told = { change_id, operation, error: String(error) };
@@ -85,7 +102,7 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<Answer | AppError> => {
     const before = await transaction.change(change_id);
-    if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease);
+    if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease, run.failure);
     else await endLease(transaction, lease);
     if (run.ok) {
       const result = { name: adapter.name, ...run.result };

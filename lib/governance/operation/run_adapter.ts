@@ -1,5 +1,5 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
-import { step, STEP_MS } from "../../kit/time_limit.ts";
+import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter } from "../adapters/port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
@@ -13,6 +13,8 @@ export interface HostFailure {
   host: HostState;
   /** The adapter said no, as against failed. */
   rejected?: true;
+  /** The host did not answer in time: what it does not show may still come. */
+  unanswered?: true;
   /** The host had not said how it was left when the operation failed, and said so later. */
   late?: true;
 }
@@ -22,9 +24,17 @@ export type HostRun = { ok: true; result: AdapterResult } | { ok: false; failure
 /** The moment up to which a step may begin, when it must have ended by `end`; milliseconds. */
 export const lastStart = (end: number): number => end - STEP_MS;
 
-/** Whether the host shows an operation as done; a rollback is also where nothing is left of the change. */
-export const isDone = (operation: Operation, host: HostState): boolean =>
-  operation === "apply" ? host === "applied" : host === "rolled_back" || host === "absent";
+/** Whether the host shows nothing of a change, or shows it as taken back. */
+export const isGone = (host: HostState | undefined): boolean => host === "rolled_back" || host === "absent";
+
+/**
+ * Whether the host shows an operation as done. A host that shows nothing of a change that was applied may have lost it, and
+ * what was there before with it: that is a rollback only where it showed the change `before`.
+ */
+export function isDone(operation: Operation, host: HostState, before?: HostState): boolean {
+  if (operation === "apply") return host === "applied";
+  return host === "rolled_back" || (host === "absent" && before !== undefined && !isGone(before));
+}
 
 /** What the host shows of a change; undefined when it cannot be asked. */
 export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
@@ -43,27 +53,37 @@ export async function undoOnHost(adapter: ProductAdapter, change: Change): Promi
   return stateOf(adapter, change);
 }
 
+/** How an operation is run. */
+export interface RunOptions {
+  /**
+   * Whether the host may still be changed. A process that was held up may find that its time is over and that another has taken
+   * the operation up.
+   */
+  inTime?: () => boolean;
+  /** What the host showed of the change before a rollback; undefined when it could not be asked. */
+  before?: HostState | undefined;
+}
+
 /**
- * validate, apply, verify; when the apply or its verification fails, the adapter's rollback is tried. Or rollback, verify.
- * `inTime`: whether the host may still be changed. A process that was held up may find that its time is over and that
- * another has taken the operation up.
+ * validate, apply, verify; when the apply or its verification fails, the adapter's rollback is tried. Or rollback, verify. What
+ * the host did not answer in time is left alone: it may still come.
  */
 export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  inTime: () => boolean = () => true,
+  { inTime = () => true, before }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
     const host = await look();
-    if (operation === "rollback" || isDone("rollback", host) || !inTime()) return host;
+    if (operation === "rollback" || isGone(host) || !inTime()) return host;
     return undoOnHost(adapter, change);
   };
   if (operation === "apply")
     try {
       const validation = await step((signal) => adapter.validate(change, signal));
-      if (!validation.ok) return failed("validate", validation.reason, await look(), true);
+      if (!validation.ok) return failed("validate", validation.reason, await look(), { rejected: true });
     } catch (error) {
       return failed("validate", textOf(error), await look());
     }
@@ -77,17 +97,24 @@ export async function runOnHost(
   try {
     result = await step((signal) => adapter[operation](change, signal));
   } catch (error) {
+    if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });
     return failed(operation, textOf(error), await undo());
   }
   const host = await look();
-  if (isDone(operation, host)) return { ok: true, result };
-  return failed("verify", `after ${operation} the host shows ${host}`, operation === "apply" ? await undo() : host);
+  if (isDone(operation, host, before)) return { ok: true, result };
+  if (operation === "apply") return failed("verify", `after apply the host shows ${host}`, await undo());
+  return failed("verify", host === "absent" ? LOST : `after rollback the host shows ${host}`, host);
 }
 
-const failed = (stage: HostFailure["stage"], error: string, host: HostState, rejected?: true): HostRun => ({
-  ok: false,
-  failure: { stage, error, host, ...(rejected ? { rejected } : {}) },
-});
+const LOST =
+  "the host showed nothing of the change before the rollback and shows nothing after it, so nobody can say that what was there before is back; set that by hand, and have the host show the change as rolled_back";
+
+const failed = (
+  stage: HostFailure["stage"],
+  error: string,
+  host: HostState,
+  more: Pick<HostFailure, "rejected" | "unanswered"> = {},
+): HostRun => ({ ok: false, failure: { stage, error, host, ...more } });
 
 const textOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);

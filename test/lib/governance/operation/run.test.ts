@@ -32,7 +32,7 @@ test("rollback rolls back and verifies", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   const { status, body } = await api.act("rollback", change_id);
   expect([status, body.status, body.adapter.result]).toEqual([200, "rolled_back", "rolled_back"]);
-  expect(adapter.calls).toEqual(["rollback", "verify"]);
+  expect(adapter.calls).toEqual(["verify", "rollback", "verify"]);
   expect(adapter.host.get(change_id)).toBe("rolled_back");
 });
 
@@ -134,19 +134,19 @@ const FAILURES: Failure[] = [
     "rollback fails",
     "rollback",
     (a) => a.on("rollback", fails(CAUSE)),
-    { stage: "rollback", host: "applied", calls: ["rollback", "verify"] },
+    { stage: "rollback", host: "applied", calls: ["verify", "rollback", "verify"] },
   ],
   [
     "the host still shows the change after rollback",
     "rollback",
     (a) => a.on("verify", () => "applied"),
-    { stage: "verify", host: "applied", calls: ["rollback", "verify"] },
+    { stage: "verify", host: "applied", calls: ["verify", "rollback", "verify"] },
   ],
   [
     "verify fails after rollback",
     "rollback",
     (a) => a.on("verify", fails(CAUSE)),
-    { stage: "verify", host: "unknown", calls: ["rollback", "verify"] },
+    { stage: "verify", host: "unknown", calls: ["verify", "rollback", "verify"] },
   ],
 ];
 
