@@ -1,7 +1,6 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
-import type { HostState } from "./adapters/port.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
@@ -70,8 +69,8 @@ export interface Lease extends Asked {
   at: string;
   /** Milliseconds since the epoch; afterwards anybody may recover it. */
   ends: number;
-  /** What the host showed of the change before a rollback. */
-  before?: HostState | undefined;
+  /** After this rollback the host need not show anything of the change: it did before, or a later one holds its target. */
+  mayBeGone?: true | undefined;
   /** Nobody runs under it any more: its failure is recorded, and the host has yet to say how it was left. */
   unsettled?: true | undefined;
   /** The host did not answer in time: what it does not show may still come. */

@@ -213,8 +213,8 @@ export const operations = [
   {
     name: "a rollback that left nothing behind counts as failed after a crash",
     file: "lib/governance/operation/run_adapter.ts",
-    find: '(host === "absent" && before !== undefined && !isGone(before))',
-    replace: "(host === null && isGone(before))",
+    find: '(host === "absent" && mayBeGone)',
+    replace: "mayBeGone === null",
     tests: [...crash, ...leases],
   },
   {
@@ -227,15 +227,15 @@ export const operations = [
   {
     ...host,
     name: "an apply is believed without looking at the host",
-    find: "if (isDone(operation, host, before)) return { ok: true, result };",
-    replace: 'if (operation === "apply" || isDone(operation, host, before)) return { ok: true, result };',
+    find: "if (isDone(operation, host, mayBeGone)) return { ok: true, result };",
+    replace: 'if (operation === "apply" || isDone(operation, host, mayBeGone)) return { ok: true, result };',
     grave: true,
   },
   {
     ...host,
     name: "a rollback is believed without looking at the host",
-    find: "if (isDone(operation, host, before)) return { ok: true, result };",
-    replace: 'if (operation === "rollback" || isDone(operation, host, before)) return { ok: true, result };',
+    find: "if (isDone(operation, host, mayBeGone)) return { ok: true, result };",
+    replace: 'if (operation === "rollback" || isDone(operation, host, mayBeGone)) return { ok: true, result };',
   },
   {
     ...host,
@@ -301,8 +301,8 @@ export const operations = [
   {
     ...host,
     name: "a host that lost a change has rolled it back",
-    find: '(host === "absent" && before !== undefined && !isGone(before))',
-    replace: '(host === "absent" && before !== "unknown")',
+    find: '(host === "absent" && mayBeGone)',
+    replace: 'host === "absent"',
     tests: SLOW,
     grave: true,
   },
@@ -330,8 +330,15 @@ export const operations = [
   {
     file: "lib/governance/operation/begin.ts",
     name: "after a crash it is not known whether the host showed what was to be rolled back",
-    find: "...(before && { before })",
+    find: "...(await goneAfter(transaction, change, before))",
     replace: "",
+    tests: SLOW,
+  },
+  {
+    file: "lib/governance/operation/begin.ts",
+    name: "a superseded change that the host no longer shows is never rolled back",
+    find: "(await ownerOf(tx, change)) !== change.change_id ? {",
+    replace: "(await ownerOf(tx, change)) === undefined ? {",
     tests: SLOW,
   },
   {

@@ -20,6 +20,7 @@ import { allowedInstead, requireOperable, requireRehearsable } from "../rules/st
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
+import { isGone } from "./run_adapter.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 
 /** What is asked of a change. */
@@ -94,7 +95,11 @@ export async function begin(
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
-  return { step: "run", lease: takeLease(transaction, change, { ...asked, owner, ...(before && { before }) }), record };
+  return {
+    step: "run",
+    lease: takeLease(transaction, change, { ...asked, owner, ...(await goneAfter(transaction, change, before)) }),
+    record,
+  };
 }
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */
@@ -111,6 +116,17 @@ async function refuseHeldBack(
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   if (isEmergency(change, product.intent)) asked.emergency = true;
   else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
+}
+
+/** Whether the host need not show anything of a change after its rollback; `before`: what it showed, if it could be asked. */
+async function goneAfter(
+  { tx }: Transaction,
+  change: Change,
+  before: HostState | undefined,
+): Promise<Pick<Lease, "mayBeGone">> {
+  if (change.status !== "applied") return {};
+  const wasShown = before !== undefined && !isGone(before);
+  return wasShown || (await ownerOf(tx, change)) !== change.change_id ? { mayBeGone: true } : {};
 }
 
 /** The answer to an operation that is done. */

@@ -38,7 +38,7 @@ export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<
     await keep(deps, lease);
     return host ?? "silent";
   }
-  const done = isDone(lease.operation, host, lease.before);
+  const done = isDone(lease.operation, host, lease.mayBeGone);
   // A host that did not answer in time may be at it still.
   if (!done && mayStillCome(lease, deps.clock.now())) return "unknown";
   if (!done || lease.operation === "rollback") {

@@ -55,7 +55,7 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
       const { lease, record } = begun;
       // The host is left alone once the lease is so near its end that another may be at work before this one is done.
       const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
-      const run = await runOnHost(adapter!, record.change, input.operation, { inTime, before });
+      const run = await runOnHost(adapter!, record.change, input.operation, { inTime, mayBeGone: lease.mayBeGone });
       return keepResult(caller, lease, run);
     }
   }

@@ -28,12 +28,12 @@ export const lastStart = (end: number): number => end - STEP_MS;
 export const isGone = (host: HostState | undefined): boolean => host === "rolled_back" || host === "absent";
 
 /**
- * Whether the host shows an operation as done. A host that shows nothing of a change that was applied may have lost it, and
- * what was there before with it: that is a rollback only where it showed the change `before`.
+ * Whether the host shows an operation as done. A host that shows nothing of a change may have lost it, and what was there
+ * before with it: `mayBeGone` where that is no wonder.
  */
-export function isDone(operation: Operation, host: HostState, before?: HostState): boolean {
+export function isDone(operation: Operation, host: HostState, mayBeGone = false): boolean {
   if (operation === "apply") return host === "applied";
-  return host === "rolled_back" || (host === "absent" && before !== undefined && !isGone(before));
+  return host === "rolled_back" || (host === "absent" && mayBeGone);
 }
 
 /** What the host shows of a change; undefined when it cannot be asked. */
@@ -60,8 +60,8 @@ export interface RunOptions {
    * the operation up.
    */
   inTime?: () => boolean;
-  /** What the host showed of the change before a rollback; undefined when it could not be asked. */
-  before?: HostState | undefined;
+  /** Whether a host that shows nothing of the change has rolled it back. */
+  mayBeGone?: boolean | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, before }: RunOptions = {},
+  { inTime = () => true, mayBeGone }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -101,7 +101,7 @@ export async function runOnHost(
     return failed(operation, textOf(error), await undo());
   }
   const host = await look();
-  if (isDone(operation, host, before)) return { ok: true, result };
+  if (isDone(operation, host, mayBeGone)) return { ok: true, result };
   if (operation === "apply") return failed("verify", `after apply the host shows ${host}`, await undo());
   return failed("verify", host === "absent" ? LOST : `after rollback the host shows ${host}`, host);
 }

@@ -192,3 +192,13 @@ test("a host that keeps nothing of what it took back is believed where it showed
   expect((await next.act("rollback", third)).status).toBe(502);
   expect((await next.change(third)).status).toBe("applied");
 });
+
+test("a host that shows the newest change of a target only has rolled an earlier one back when it says so", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const [first, second] = [await api.bring("applied"), await api.bring("applied")];
+  adapter.host.delete(first);
+  adapter.on("rollback", ({ change_id }) => (adapter.host.delete(change_id), { result: "superseded" }));
+  expect((await api.act("rollback", first)).body).toMatchObject({ status: "rolled_back" });
+  expect((await api.act("rollback", second)).body).toMatchObject({ status: "rolled_back" });
+});

@@ -1,0 +1,81 @@
+/** The program started once with its clock 400 days ahead, and again with the clock right. */
+import { describe, expect } from "vitest";
+import { inLong } from "../support/length.ts";
+import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
+import { type Server, serve } from "./server.ts";
+
+const ARGS = [...WITH_INTENT, "--state=state.json"];
+const AHEAD = {
+  NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
+  CLOCK_OFFSET_MS: String(400 * 24 * 3600 * 1000),
+};
+
+const ask = async ({ url }: Server, path: string, fields?: Record<string, string>) => {
+  const response = await fetch(url + path, fields && { method: "POST", body: new URLSearchParams(fields) });
+  return { status: response.status, body: await response.json() };
+};
+const post = (server: Server, path: string, fields: Record<string, string> = {}) =>
+  ask(server, `/api/product/${path}`, fields);
+const stop = async ({ child, ended }: Server): Promise<void> => {
+  child.kill("SIGTERM");
+  await ended;
+};
+
+/** A change that waits for consent, and one that waits for its apply; then a start with the clock ahead. */
+async function wrongStart(cwd: string) {
+  await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72, approval_ttl_hours: 72 } });
+  const first = await serve(cwd, ARGS);
+  const propose = async (target: string): Promise<string> =>
+    (await post(first, "propose", { tenant_id: "t1", kind: "config", target, summary: "s" })).body.change_id;
+  const [pending, approved] = [await propose("ui.a"), await propose("ui.b")];
+  await post(first, "approve", { change_id: approved, approver: "ana" });
+  await stop(first);
+  return { wrong: await serve(cwd, ARGS, AHEAD), pending, approved };
+}
+
+inLong(describe)("a start with the clock 400 days ahead", () => {
+  test("ends nothing", { timeout: 60_000 }, async ({ cwd }) => {
+    const { wrong, pending, approved } = await wrongStart(cwd);
+    for (let cycle = 0; cycle < 3; cycle++)
+      expect((await ask(wrong, "/api/action/run-now", {})).body).toMatchObject({ status: "completed" });
+    expect((await post(wrong, "approve", { change_id: pending, approver: "ana" })).status).toBe(400);
+    expect((await post(wrong, "apply", { change_id: approved })).status).toBe(400);
+    const { body } = await ask(wrong, "/api/product/approvals");
+    expect([body.pending.length, body.approved.length]).toEqual([1, 1]);
+    await stop(wrong);
+    const right = await serve(cwd, ARGS);
+    expect((await ask(right, "/readyz")).status).toBe(200);
+    for (const [path, fields] of [
+      ["approve", { change_id: pending, approver: "ana" }],
+      ["apply", { change_id: pending }],
+      ["apply", { change_id: approved }],
+    ] as const)
+      expect((await post(right, path, fields)).status, path).toBe(200);
+    await stop(right);
+  });
+
+  test("that wrote leaves a way back", { timeout: 60_000 }, async ({ cwd }) => {
+    const { wrong, pending, approved } = await wrongStart(cwd);
+    expect((await post(wrong, "kpi", { csat: "4" })).status).toBe(200);
+    await stop(wrong);
+    const right = await serve(cwd, ARGS);
+    expect(await post(right, "apply", { change_id: approved })).toMatchObject({
+      status: 503,
+      body: { code: "clock_behind" },
+    });
+    expect(await ask(right, "/readyz")).toMatchObject({ status: 503, body: { checks: { clock: { ok: false } } } });
+    expect((await post(right, "audit/accept-clock", { actor: "ops", note: "it ran ahead" })).status).toBe(200);
+    expect((await ask(right, "/readyz")).status).toBe(200);
+    for (const [path, fields] of [
+      ["approve", { change_id: pending, approver: "ana" }],
+      ["apply", { change_id: approved }],
+      ["rollback", { change_id: approved }],
+    ] as const)
+      expect((await post(right, path, fields)).status, path).toBe(200);
+    expect((await ask(right, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
+    await stop(right);
+    const again = await serve(cwd, ARGS);
+    expect((await ask(again, "/api/product/audit/verify")).body).toMatchObject({ valid: true });
+    await stop(again);
+  });
+});
