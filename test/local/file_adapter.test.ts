@@ -302,11 +302,14 @@ describe("a file that lost an applied change", () => {
   });
 
   test("and is one from before it: nothing is left to do, which the file then shows", async () => {
-    const { rollback, verify, content, before, applied } = await lost({ t1: { "ui.banner": { limit: 100 } } }, [
-      change("chg_before"),
-    ]);
+    const { apply, rollback, verify, content, write } = await bench();
+    const [before, applied] = [change("chg_before"), change("chg_lost", { status: "applied" })];
+    await apply(before);
+    const backup = await content();
+    await apply(applied);
+    await write(backup);
     expect(await rollback(applied)).toBe("rolled_back");
-    expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 100 } } });
+    expect((await content()).values).toEqual(backup.values);
     expect([await verify(applied), await verify(before)]).toEqual(["rolled_back", "applied"]);
   });
 
