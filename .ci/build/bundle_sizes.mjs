@@ -8,10 +8,10 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 145_500 },
+  { of: /^edge\/worker\.js$/, bytes: 149_500 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 56_500 },
   { of: /^edge\/product\//, bytes: 62_500 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 89_500 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 90_500 },
   { of: /^lambda\/product\//, bytes: 95_500 },
 ];
 
