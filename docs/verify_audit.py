@@ -285,6 +285,7 @@ OTHERS = {
     "service_frozen": "freeze",
     "service_unfrozen": "unfreeze",
     "clock_accepted": "accept_clock",
+    "content_erased": "erase",
 }
 
 
@@ -458,8 +459,9 @@ def statement_of(entry, detail):
         "origin": entry["origin"],
         "v": "countersign-consent/1",
     }
-    if decision in ("freeze", "unfreeze", "accept_clock"):
+    if decision in ("freeze", "unfreeze", "accept_clock", "erase"):
         facts["actor"] = by
+        facts.update({"change_id": entry["change_id"], "digest": detail.get("digest")} if decision == "erase" else {})
         facts.update({} if detail.get("until") is None else {"until": detail["until"]})
     else:
         facts.update({"approver": by, "digest": detail.get("digest")})
@@ -912,8 +914,8 @@ def verify_export(file, kept=(), findings=(), remarks=(), policy=None, witnessed
 
 # Certificates
 
-PART = re.compile(rb"(content|intent|proof) ([1-9][0-9]{0,8})\n")
-PARTS = re.compile(r"content( intent)*( proof)+")
+PART = re.compile(rb"(content|erased|intent|proof) ([1-9][0-9]{0,8})\n")
+PARTS = re.compile(r"(content|erased)( intent)*( proof)+")
 HEAD = b"countersign-certificate/v1\n"
 TLOG_PROOF = re.compile(
     r"c2sp\.org/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={0,2})\nindex (0|[1-9][0-9]{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n(.+)",
@@ -1078,8 +1080,7 @@ class Certificate:
                 self.found(None, "inclusion", f"proof {number}: {one}")
             else:
                 proven.append(one)
-        content = texts("content")[0][:-1]
-        digest = sha256(content.encode()).hex()
+        erased, content = parts[0][0] == "erased", parts[0][1][:-1]
         intents = {}
         for text in texts("intent"):
             intent = object_in(text[:-1])
@@ -1088,6 +1089,11 @@ class Certificate:
             else:
                 intents[sha256(text[:-1].encode()).hex()] = intent
         life = [(entry, details if isinstance(details := object_in(entry["detail"]), dict) else {}) for entry, _, _ in proven]
+        told = life[0][1].get("digest") if life else None
+        digest = sha256(content.encode()).hex()
+        if erased:
+            self.require_erasure(life, digest)
+            digest = told if isinstance(told, str) else "undefined"
         self.require_one_change(life, digest)
         self.require_one_checkpoint(proven)
         self.require_own_intents(life, intents)
@@ -1107,6 +1113,7 @@ class Certificate:
             "verdict": "bad" if self.findings else "valid" if checkpoint and not unread else "consistent",
             "change_id": first["change_id"] if first else "",
             "content": content,
+            "erased": erased,
             "digest": digest,
             "origin": first["origin"] if first else "",
             "checkpoint": checkpoint,
@@ -1117,6 +1124,16 @@ class Certificate:
             "findings": self.findings,
             "remarks": self.remarks,
         }
+
+    def require_erasure(self, life, left):
+        """An entry says that the content was erased, and what was left of it."""
+        erasure = next(((entry, detail) for entry, detail in life if entry["event_type"] == "content_erased"), None)
+        if erasure is None:
+            self.found(None, "content", "the content is said to be erased, and no entry says so")
+        elif erasure[1].get("remaining_digest") != left:
+            self.found(erasure[0]["id"], "content", "what is left of the content is not what its erasure left")
+        else:
+            self.remarks.append(f"the content was erased by entry {erasure[0]['id']}: what it said, only its digest tells")
 
     def require_one_change(self, life, digest):
         for index, (entry, detail) in enumerate(life):
@@ -1298,6 +1315,7 @@ STEPS = {
     "change_applied": "applied",
     "change_rolled_back": "rolled back",
     "emergency_reviewed": "emergency reviewed",
+    "content_erased": "content erased",
 }
 
 
@@ -1308,7 +1326,8 @@ def compact(value):
 def certificate_text(path, report):
     """The change, its life, what does not hold, and the verdict last."""
     lines = [f"{path}: {report['change_id']} in the log {compact(report['origin'])}"]
-    lines.append(f"content: {report['content']}")
+    what = "what is left of the content, which was erased" if report["erased"] else "content"
+    lines.append(f"{what}: {report['content']}")
     lines.append(f"digest of the content: {report['digest']}")
     for step in report["steps"]:
         what = ", ".join(filter(None, (STEPS.get(step["event"]), step["decision"]))) or step["event"]

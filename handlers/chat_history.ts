@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { turnsBefore } from "../lib/chat/history.ts";
+import { turnsBefore } from "../lib/memory/history.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";

@@ -35,6 +35,7 @@ import { coEvolution } from "./product/co_evolution.ts";
 import { consentStatementOf } from "./product/consent_statement.ts";
 import { deny } from "./product/deny.ts";
 import { drift } from "./product/drift.ts";
+import { erase } from "./product/erase.ts";
 import { exported } from "./product/export.ts";
 import { freeze } from "./product/freeze.ts";
 import { identity } from "./product/identity.ts";
@@ -62,7 +63,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, exported, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, kpi,
+  drift, exported, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -122,5 +122,11 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
     verify: (change, signal) => inTurn(signal, async () => verify(ours(await look()), change, history)),
 
     rollback: (change, signal) => write(rollback, change, signal),
+
+    forget: (change, signal) =>
+      inTurn(signal, async () => {
+        await history.forget(change.change_id);
+        await removeLeftovers(files, path, clock.now()).catch(() => undefined);
+      }),
   };
 }

@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   "service_frozen",
   "service_unfrozen",
   "clock_accepted",
+  "content_erased",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

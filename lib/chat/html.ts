@@ -1,15 +1,6 @@
 /** Messages as an HTML fragment. Everything that was written by somebody is escaped. */
-import type { Turn } from "./history.ts";
-
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-
-/** Text as HTML, for content and for quoted attributes; what HTML cannot hold becomes U+FFFD. */
-export const escapeHtml = (text: string): string =>
-  text
-    .toWellFormed()
-    // oxlint-disable-next-line no-control-regex
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "\ufffd")
-    .replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+import { escapeHtml } from "../kit/escape_html.ts";
+import type { Turn } from "../memory/history.ts";
 
 /** One message as a list item. */
 export function listItem({ message_id, role, author, text, at, mode, citations = [] }: Turn): string {

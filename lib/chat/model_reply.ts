@@ -3,7 +3,7 @@ import { NO_KPIS } from "../governance/rules/kpi.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { converse } from "../llm/converse.ts";
 import { failures, kpiStanding, overview, waiting } from "./facts.ts";
-import { type Citation, type Turn, turnsBefore } from "./history.ts";
+import { type Citation, type Turn, turnsBefore } from "../memory/history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
 import type { Recalled } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";

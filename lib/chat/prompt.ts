@@ -1,5 +1,5 @@
 /** What a language model is told. Records and memories are data: quoted, fenced, and never a part of the instructions. */
-import type { Turn } from "./history.ts";
+import type { Turn } from "../memory/history.ts";
 import type { LlmMessage } from "../llm/port.ts";
 import type { Recalled } from "../memory/recall.ts";
 

@@ -7,7 +7,7 @@ import { requirePerson } from "../governance/caller.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { tickOf } from "../pulse/state.ts";
-import { addTurn, type Citation, type Turn } from "./history.ts";
+import { addTurn, type Citation, type Turn } from "../memory/history.ts";
 import { remember } from "../follow/memories.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";

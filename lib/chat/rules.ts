@@ -4,7 +4,7 @@ import type { Recalled } from "../memory/recall.ts";
 import { changePage } from "../pulse/change_views.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
 import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
-import type { Citation } from "./history.ts";
+import type { Citation } from "../memory/history.ts";
 import { EN, type Phrases } from "./phrases_en.ts";
 import { ZH } from "./phrases_zh.ts";
 import { languageOf, type Topic, topicsOf } from "./topics.ts";

@@ -75,6 +75,8 @@ export interface Retired {
 export interface Following<S> {
   /** A change; "erased" where it is gone. */
   change(changeId: string): Promise<ToldChange>;
+  /** The ids of the entries about a change, the oldest first. */
+  entriesAbout(changeId: string): Promise<readonly number[]>;
   /** What a manifest that was in force says of KPIs and names; where it was not kept, today's KPIs and nobody. */
   intentOf(manifestHash: string | null): Promise<ToldIntent>;
   /** The cycle in which an entry was written. */

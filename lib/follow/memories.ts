@@ -64,8 +64,9 @@ export const memories: Follower<State> = {
     { collection: "meta", id: "kpi_memory" },
   ],
   start: { memories: { seq: 0, count: 0 }, fed: null },
-  async follow(on, entry) {
+  async follow(on, entry, step) {
     if (entry.event_type === "kpi_refreshed") return rememberKpis(on, entry);
+    if (entry.event_type === "content_erased") return forget(on, entry, step);
     const told = toldBy(entry);
     if (!told) return undefined;
     const text = `${named(await on.change(entry.change_id))}: ${told.text}`;
@@ -101,6 +102,19 @@ function toldBy({ event_type, facts }: Entry): Pick<Memory, "kind" | "text"> | u
 async function keep(on: Following<State>, memory: Memory): Promise<void> {
   const least = seqAt(on.position);
   on.state = { ...on.state, memories: await addMemory(on.tx, "record_memories", on.state.memories, memory, least) };
+}
+
+/** Forgets what was told of a change whose content is erased, for it names the change by that. */
+async function forget(on: Following<State>, { id, change_id }: Entry, step: string): Promise<string | void> {
+  const before = (await on.entriesAbout(change_id)).filter((entry) => entry < id);
+  for (let index = Number(step); index < before.length; index++) {
+    if (!on.room(1)) return String(index);
+    const key = ringKey(seqAt(before[index]!));
+    if (!(await on.tx.get("record_memories", key))) continue;
+    on.tx.delete("record_memories", key);
+    const { memories } = on.state;
+    on.state = { ...on.state, memories: { ...memories, count: memories.count - 1 } };
+  }
 }
 
 /** A later feed of the same day replaces what an earlier one left. */

@@ -102,6 +102,8 @@ export const outcomes: Follower<State> = {
         return open(on, entry);
       case "change_rolled_back":
         return rolledBack(on, entry);
+      case "content_erased":
+        return forget(on, entry.change_id, step);
     }
   },
 
@@ -192,6 +194,24 @@ async function rolledBack(on: Following<State>, { change_id, timestamp }: Entry)
   if (record && !record.final) return close(on, record, "rollback", timestamp);
   // Its time had closed it already; it is told of once more, not counted.
   return keepClosed(on, change_id);
+}
+
+/** Forgets what was told of a change whose content is erased, for it names the change by that. */
+async function forget(on: Following<State>, changeId: string, step: string): Promise<string | void> {
+  if (!(await on.tx.get("outcomes", changeId))) return undefined;
+  for (let after = step; ;) {
+    const page = await on.tx.list("outcome_memories", { after, limit: PAGE });
+    for (const { id, value } of page) {
+      if (value.ref === changeId) {
+        if (!on.room(1)) return after;
+        on.tx.delete("outcome_memories", id);
+        const { memories } = on.state;
+        on.state = { ...on.state, memories: { ...memories, count: memories.count - 1 } };
+      }
+      after = id;
+    }
+    if (page.length < PAGE) return undefined;
+  }
 }
 
 async function close(on: Following<State>, record: OutcomeRecord, by: "time" | "rollback", at: string): Promise<void> {

@@ -13,7 +13,7 @@ declare module "../store/store.ts" {
 
 const READ_AHEAD = 50;
 
-type Source = Pick<Following<unknown>, "change" | "intentOf" | "tickAt">;
+type Source = Pick<Following<unknown>, "change" | "entriesAbout" | "intentOf" | "tickAt">;
 
 /** The source of a run of entries: the changes they are about are read together. */
 export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {
@@ -35,6 +35,7 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
       if (!changes.has(changeId)) await readAhead(changeId);
       return changes.get(changeId)!;
     },
+    entriesAbout: async (changeId) => (await store.get("changes", changeId))?.value.audit ?? [],
     async intentOf(manifestHash) {
       if (manifestHash === null) return today;
       const known = intents.get(manifestHash);

@@ -22,6 +22,7 @@ const DECIDING: readonly string[] = [
   "change_applied",
   "emergency_reviewed",
   "change_rolled_back",
+  "content_erased",
 ];
 
 /**
@@ -34,7 +35,7 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
   // The record before the checkpoint, which then covers all its entries.
   const { change, audit } = await findChange(store, changeId);
   const entries = (await entriesOf(store, audit)).filter(({ event_type }) => DECIDING.includes(event_type));
-  if (entries[0] === undefined || detailIn(entries[0].detail).digest !== digestOf(change, sha256))
+  if (entries[0] === undefined || toldDigest(entries) !== digestOf(change, sha256))
     throw new AppError(
       "approval_stale",
       `the content of ${changeId} is not what was proposed; no certificate is made of it`,
@@ -48,10 +49,17 @@ export async function certificateOf(deps: WitnessDeps, changeId: string): Promis
   const manifests = await manifestsOf(store, entries);
   return [
     "countersign-certificate/v1\n",
-    part("content", `${canonicalContent(change)}\n`),
+    part(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),
     ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
     ...proofs.map((proof) => part("proof", proof)),
   ].join("");
+}
+
+/** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
+function toldDigest(entries: readonly AuditEntry[]): string | undefined {
+  const erased = entries.find(({ event_type }) => event_type === "content_erased");
+  const { digest, remaining_digest } = detailIn((erased ?? entries[0]!).detail);
+  return erased ? remaining_digest : digest;
 }
 
 /** The checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */

@@ -43,11 +43,12 @@ export async function consentStatement(call: Call<GovernanceDeps>, input: Statem
   if (!head) throw new Error("a statement needs an opened product runtime");
   refuseStrayFields(input);
   const about = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
+  const erased = decision === "erase" ? await contentToErase(call, input) : {};
   requirePerson(call, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
   const statement = about
     ? statementText({ ...shared, ...about, approver })
-    : statementText({ ...shared, decision: decision as Act, actor: approver, until });
+    : statementText({ ...shared, decision: decision as Act, actor: approver, until, ...erased });
   return answer({ statement, challenge: challengeOf(statement, deps.sha256) });
 }
 
@@ -55,7 +56,7 @@ const isAct = (decision: Decision | Act): decision is Act => (ACTS as readonly s
 
 /** What belongs to some of the decisions only. */
 const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> = {
-  change_id: (decision) => decision !== "propose" && !isAct(decision),
+  change_id: (decision) => decision === "erase" || (decision !== "propose" && !isAct(decision)),
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   until: (decision) => decision === "freeze",
@@ -67,6 +68,11 @@ function refuseStrayFields(input: StatementInput): void {
   for (const [field, belongs] of Object.entries(BELONGS))
     if (input[field as keyof StatementInput] && !belongs(input.decision))
       throw invalidField(field, `does not belong to the decision ${input.decision}`);
+}
+
+async function contentToErase({ deps: { store } }: Call<GovernanceDeps>, { change_id }: StatementInput) {
+  if (change_id === undefined) throw invalidField("change_id", "is required");
+  return { change_id, digest: (await findChange(store, change_id)).change.digest };
 }
 
 /** Which decision, about which content. */

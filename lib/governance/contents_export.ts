@@ -3,57 +3,28 @@
  * the manifest. Entries stand as in any export; the other lines hold, to the byte, what an entry before them has the hash of.
  */
 import type { AuditEntry } from "../audit/entry.ts";
-import { entryKey } from "../audit/chain.ts";
-import { gather } from "../kit/gather.ts";
-import { bytesOfText } from "../store/engine/write_set.ts";
-import type { Store, Text } from "../store/store.ts";
+import { logRows, type Row } from "../audit/rows.ts";
+import { streamed } from "../kit/streamed.ts";
+import type { Store } from "../store/store.ts";
+import type { Change } from "./rules/change.ts";
 import { canonicalContent } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
 
 /** Contents that are read together: of 64 KB each, a megabyte. */
 const CONTENTS = 16;
-const ENTRIES = 1000;
 
 /** The whole chain in order with its contents; memory stays flat, and a reader that goes away ends it. */
-export function contentsExport(store: Store): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const pieces = withContents(store);
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await pieces.return(undefined);
-    },
-  });
-}
+export const contentsExport = (store: Store): ReadableStream<Uint8Array> => streamed(withContents(store));
 
 async function* withContents(store: Store): AsyncGenerator<string, undefined> {
-  for (let last: Row | undefined, ended = false; !ended;) {
-    const page = await gather<Row>({ limit: ENTRIES, looked: ENTRIES, read: rowsAfter(store, last) });
-    ({ ended } = page);
-    last = page.last ?? last;
-    for (let begin = 0; begin < page.rows.length;) {
-      const end = endOfSlice(page.rows, begin);
-      yield await linesOf(store, page.rows.slice(begin, end));
+  for await (const rows of logRows(store))
+    for (let begin = 0; begin < rows.length;) {
+      const end = endOfSlice(rows, begin);
+      yield await linesOf(store, rows.slice(begin, end));
       begin = end;
     }
-  }
   return undefined;
 }
-
-interface Row extends Text {
-  size: number;
-}
-
-const rowsAfter =
-  (store: Store, from: Row | undefined) =>
-  async (after: Row | undefined, limit: number): Promise<Row[]> => {
-    const texts = await store.texts("audit", { after: (after ?? from)?.id ?? entryKey(0), limit });
-    return texts.map(({ id, text }) => ({ id, text, size: bytesOfText(text) }));
-  };
 
 const CARRIES = /"event_type":"(?:change_proposed|intent_in_force)"/;
 
@@ -80,7 +51,7 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
     .map(({ text }, index) => {
       const entry = entries[index];
       const change = entry && contentOf.get(entry.change_id);
-      if (change) return `${text}\n${contentLine(change.change_id, canonicalContent(change))}`;
+      if (change) return `${text}\n${contentLine(change)}`;
       const hash = entry?.event_type === "intent_in_force" ? detailIn(entry.detail).manifest_hash : undefined;
       const manifest = hash && manifestOf.get(hash);
       return manifest ? `${text}\n${manifestLine(hash, manifest)}` : `${text}\n`;
@@ -88,7 +59,8 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
     .join("");
 }
 
-const contentLine = (changeId: string, content: string): string =>
-  `{"change_id":${JSON.stringify(changeId)},"content":${content}}\n`;
+/** Of a content that was erased: what is left of it. */
+const contentLine = (change: Change): string =>
+  `{"change_id":${JSON.stringify(change.change_id)},"${change.erased ? "erased" : "content"}":${canonicalContent(change)}}\n`;
 
 const manifestLine = (hash: string, manifest: string): string => `{"manifest_hash":"${hash}","manifest":${manifest}}\n`;

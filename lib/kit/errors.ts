@@ -29,6 +29,7 @@ const STATUS = {
   operation_in_progress: 409,
   too_many_attempts: 409,
   target_moved: 409,
+  content_needed: 409,
   frozen: 409,
   outside_window: 409,
   version_mismatch: 412,

@@ -1,5 +1,5 @@
 /** The document as a page to read: plain HTML, one style sheet in it, no scripts. */
-import { escapeHtml } from "../chat/html.ts";
+import { escapeHtml } from "../kit/escape_html.ts";
 import type { OpenApi } from "./document.ts";
 import type { Content, JsonSchema } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";

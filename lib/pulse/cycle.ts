@@ -10,6 +10,7 @@ import { recoverAbandoned } from "../governance/operation/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
 import { expireOverdue } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
+import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
 import { keepLearning } from "./learning.ts";
 import { tickOf } from "./state.ts";
@@ -81,6 +82,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
   }
   await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
+  if (governs && !quick) await step("erasures", () => finishErasures(deps));
   await step("evaluate", () => evaluate(deps));
   if (!quick) report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
   report.tick = await raiseTick(deps);

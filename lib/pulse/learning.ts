@@ -76,6 +76,6 @@ export async function writeReport(
   return Object.keys(files);
 }
 
-/** Ids of this service fit a file name; one that came from elsewhere is made to. */
-const retrospectiveName = (changeId: string): string =>
+/** The file of a change's retrospective. Ids of this service fit a file name; one that came from elsewhere is made to. */
+export const retrospectiveName = (changeId: string): string =>
   `retrospective-${changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.md`;

@@ -9,6 +9,7 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     list: (collection, options) => store.list(collection, options),
     texts: (collection, which) => store.texts(collection, which),
     close: () => store.close(),
+    ...(store.expunge && { expunge: () => store.expunge!() }),
     async transact(decide) {
       const result = await store.transact(decide);
       commits.notify();

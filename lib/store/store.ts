@@ -106,6 +106,8 @@ export interface Tx extends Reads {
  */
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
+  /** Removes what is kept of records that are superseded or deleted by now; absent where an engine keeps nothing of them. */
+  expunge?(): Promise<void>;
   close(): Promise<void>;
 }
 

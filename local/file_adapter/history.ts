@@ -64,6 +64,8 @@ export interface History {
   /** Whether the tenant's object in the file is the adapter's own making. */
   madeTenant(tenant_id: string): Promise<boolean>;
   keep(records: readonly HistoryRecord[]): Promise<void>;
+  /** Removes the value that a change set from what later applications found. */
+  forget(change_id: string): Promise<void>;
 }
 
 /** Whether the change sets a value; one that sets none supersedes only its like, for it holds nothing. */
@@ -147,6 +149,21 @@ export function storedHistory(store: Store): History {
         await store.transact((tx) => {
           for (const [id, value] of records.slice(start, start + SLICE)) tx.put("adapter", id, value);
         });
+    },
+
+    async forget(change_id) {
+      for (const prefix of ["application/", "earlier/"] as const)
+        for (let after = "", more = true; more;) {
+          const page = await store.list("adapter", { prefix, after, limit: SLICE });
+          for (const { id, value } of page) {
+            const { previous } = value as Application;
+            if (previous.owner?.change_id !== change_id || !("value" in previous)) continue;
+            const { value: _, ...found } = previous;
+            await history.keep([[id, { ...value, previous: found }] as HistoryRecord]);
+          }
+          after = page.at(-1)?.id ?? after;
+          more = page.length === SLICE;
+        }
     },
   };
   return history;

@@ -190,5 +190,9 @@ async function compose(
       };
     },
     compact: maintenance.compact,
+    async expunge() {
+      await journal.seal();
+      await maintenance.compact();
+    },
   };
 }

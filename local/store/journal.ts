@@ -17,6 +17,8 @@ export interface Journal {
   append(writes: readonly Version[]): Promise<void>;
   /** Resolves when all that was accepted so far is durable. */
   durable(): Promise<void>;
+  /** Seals the segment that is being written, if anything stands in it. */
+  seal(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
   /** Cuts off what is reserved behind the last line, unless the file is another's by now; false then, or when it failed. */
@@ -166,6 +168,19 @@ export function newJournal(parts: JournalParts): Journal {
     durable() {
       const last = gathering.commits > 0 ? gathering : writing;
       return last ? last.done() : Promise.resolve();
+    },
+    async seal() {
+      while (running) await running;
+      const sealing = async (): Promise<void> => {
+        try {
+          if (!failure && active.last > active.header.after) await rotate();
+        } catch (error) {
+          return fail(error);
+        }
+        await run();
+      };
+      await (running = sealing().finally(() => (running = undefined)));
+      if (failure) throw failure;
     },
     idle: async () => {
       while (running) await running;

@@ -45,6 +45,8 @@ export interface CertificateReport {
   change_id: string;
   /** The content that was consented to, to the byte: its SHA-256 is the digest. */
   content: string;
+  /** The content was erased: `content` is what is left of it, and the digest that of what was consented to. */
+  erased: boolean;
   digest: string;
   origin: string;
   /** The checkpoint that it is under; `null` where no policy says whose word it needs, for anybody can make one. */
@@ -77,7 +79,9 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
     else found(null, "intent", "an intent in this file is no JSON object");
   }
   const life = proven.map(({ entry }) => ({ entry, detail: detailOf(entry) }));
-  const digest = sha256(parts.content);
+  const told = String(life[0]?.detail["digest"]);
+  const digest = parts.isErased ? told : sha256(parts.content);
+  if (parts.isErased) requireErasure(life, sha256(parts.content), { found, remarks });
   requireOneChange(life, digest, found);
   requireOneCheckpoint(proven, found);
   requireOwnIntents(life, intents, trusted.manifests, found);
@@ -98,6 +102,7 @@ export function verifyCertificate(file: Buffer, trusted: Trusted): CertificateRe
     verdict: findings.length > 0 ? "bad" : checkpoint === null || unread.length > 0 ? "consistent" : "valid",
     change_id: life[0] ? decoded(life[0].entry.changeId) : "",
     content: parts.content,
+    erased: parts.isErased,
     digest,
     origin: life[0] ? decoded(life[0].entry.origin) : "",
     checkpoint,
@@ -124,6 +129,15 @@ function requireOneChange(life: readonly Told[], digest: string, found: Found): 
       found(entry.id, "id", "it does not stand behind the one before");
     if (detail["digest"] !== digest) found(entry.id, "content", "it is not about the content in this file");
   }
+}
+
+/** An entry says that the content was erased, and what was left of it. */
+function requireErasure(life: readonly Told[], left: string, { found, remarks }: Findings): void {
+  const erasure = life.find(({ entry }) => entry.eventType === "content_erased");
+  if (!erasure) found(null, "content", "the content is said to be erased, and no entry says so");
+  else if (erasure.detail["remaining_digest"] !== left)
+    found(erasure.entry.id, "content", "what is left of the content is not what its erasure left");
+  else remarks.push(`the content was erased by entry ${erasure.entry.id}: what it said, only its digest tells`);
 }
 
 /** One checkpoint covers them all: what it says of the log is then said once. */

@@ -4,10 +4,10 @@ import { noteLine } from "./note.ts";
 
 /** The change, its life, what does not hold, and the verdict last. */
 export function certificateText(file: string, report: CertificateReport): string {
-  const { change_id, content, digest, origin, checkpoint, steps, findings, remarks } = report;
+  const { change_id, content, erased, digest, origin, checkpoint, steps, findings, remarks } = report;
   return [
     `${file}: ${change_id} in the log ${JSON.stringify(origin)}`,
-    `content: ${content}`,
+    `${erased ? "what is left of the content, which was erased" : "content"}: ${content}`,
     `digest of the content: ${digest}`,
     ...steps.map(stepText),
     ...findings.map(({ entry, rule, message }) => `${entry === null ? "" : `entry ${entry}: `}${rule}: ${message}`),
@@ -25,6 +25,7 @@ const WHAT: Readonly<Record<string, string>> = {
   change_applied: "applied",
   change_rolled_back: "rolled back",
   emergency_reviewed: "emergency reviewed",
+  content_erased: "content erased",
 };
 
 function stepText({ entry, at, event, decision, name, authenticated, note, status, key, manifest_hash }: Step): string {

@@ -4,16 +4,18 @@ import { hash } from "node:crypto";
 
 /** The parts of a certificate, as text. */
 export interface Parts {
+  /** What is left of it, where it was erased. */
   content: string;
+  isErased: boolean;
   intents: string[];
   /** Each is a file of C2SP `tlog-proof` by itself. */
   proofs: string[];
 }
 
 const HEAD = "countersign-certificate/v1\n";
-const PART = /^(content|intent|proof) ([1-9]\d{0,8})\n/;
-/** The content, then intents, then proofs; one of the first and one of the last at least. */
-const ORDER = /^content( intent)*( proof)+$/;
+const PART = /^(content|erased|intent|proof) ([1-9]\d{0,8})\n/;
+/** The content or what is left of it, then intents, then proofs; one of the first and one of the last at least. */
+const ORDER = /^(?:content|erased)( intent)*( proof)+$/;
 
 /** Takes a file apart; undefined when it is no certificate in the one form that there is. */
 export function partsOf(file: Buffer): Parts | undefined {
@@ -31,14 +33,15 @@ export function partsOf(file: Buffer): Parts | undefined {
   if (!ORDER.test(parts.map(({ name }) => name).join(" "))) return undefined;
   const named = (wanted: string) => parts.flatMap(({ name, text }) => (name === wanted ? [text] : []));
   const json = (text: string) => text.slice(0, -1);
-  return { content: json(named("content")[0]!), intents: named("intent").map(json), proofs: named("proof") };
+  const isErased = parts[0]!.name === "erased";
+  return { content: json(parts[0]!.text), isErased, intents: named("intent").map(json), proofs: named("proof") };
 }
 
 /** The parts of a certificate as files of their own: JSON, and C2SP `tlog-proof`. */
 export function filesOf(file: Buffer): [name: string, text: string][] {
-  const { content, intents, proofs } = partsOf(file)!;
+  const { content, isErased, intents, proofs } = partsOf(file)!;
   return [
-    ["content.json", content],
+    [isErased ? "erased.json" : "content.json", content],
     ...intents.map((text): [string, string] => [`intent-${hash("sha256", text, "hex")}.json`, text]),
     ...proofs.map((text): [string, string] => [`${Number(/\nindex (\d+)/.exec(text)?.[1] ?? 0) + 1}.tlog-proof`, text]),
   ];

@@ -34,10 +34,11 @@ const OTHERS: Readonly<Record<string, string>> = {
   service_frozen: "freeze",
   service_unfrozen: "unfreeze",
   clock_accepted: "accept_clock",
+  content_erased: "erase",
 };
 
-/** Acts on the service itself: their statements name an actor. */
-const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock"]);
+/** Acts on the service itself, and erasures: their statements name an actor. */
+const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "erase"]);
 
 /** What a trusted proxy's word is enough for. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
@@ -149,7 +150,7 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
   const isAct = ACTS.has(decision);
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
   const facts = isAct
-    ? { ...shared, actor: by, until: until ?? undefined }
+    ? { ...shared, actor: by, until: until ?? undefined, ...(decision === "erase" && { change_id, digest }) }
     : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
   return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addTurn, TURNS } from "../../lib/chat/history.ts";
+import { addTurn, TURNS } from "../../lib/memory/history.ts";
 import { chatService, type ChatService } from "../lib/chat/fixture.ts";
 import { inBatches } from "../support/batches.ts";
 import { START } from "../support/clock.ts";

@@ -210,6 +210,51 @@ test("each flipped bit is refused, or changes nothing that is told", { timeout: 
   }
 });
 
+describe("of a change whose content was erased", () => {
+  let bare: string;
+  let id: string;
+  beforeAll(async () => {
+    const other = await service({ intent: INTENT, checkpointSigner: signerOf(LOG) });
+    ({ change_id: id } = await other.propose({ summary: "Wombat", value: '"secret"', proposer: "pat" }));
+    await decide(other, ANA, "deny", { change_id: id, approver: "ana" });
+    const said = { change_id: id, note: "asked for" };
+    const statement = await statementOf(other, { decision: "erase", approver: "ana", ...said });
+    const reply = await other.post("erase", { actor: "ana", ...said, ...proven(ANA, statement) });
+    expect(reply.status, reply.text).toBe(200);
+    bare = (await other.get(`changes/${id}/certificate`)).text;
+    file("of-other", `log ${vkey((await other.audit())[0].origin, LOG, 1)}\nquorum none\n`);
+  });
+
+  test("it tells what was decided and who erased it, and that the content is gone", () => {
+    const report = one(bare, { policy: "of-other", keys: "intent.json" });
+    expect(report).toMatchObject({
+      ...{ verdict: "valid", change_id: id, erased: true, findings: [] },
+      content: expect.stringContaining('"summary":"erased","target":"ui.banner"'),
+      remarks: ["the content was erased by entry 4: what it said, only its digest tells"],
+    });
+    expect(report.steps.map(({ event, name, key }) => [event, name, !!key])).toEqual([
+      ["change_proposed", "pat", false],
+      ["consent_decision", "ana", true],
+      ["content_erased", "ana", true],
+    ]);
+    expect(certificateText("x", report)).toContain('content erased by "ana" (signed with SHA256:');
+    expect(new Map(filesOf(Buffer.from(bare))).has("erased.json")).toBe(true);
+    expect(Buffer.from(bare).toString()).not.toContain("Wombat");
+  });
+
+  test("what is left must be what the erasure left, and an entry must say so", () => {
+    const edited = rebuilt(bare, (part, name) => (name === "erased" ? part.replace("ui.banner", "ui.other") : part));
+    expect(one(edited, { policy: "of-other" }).findings).toMatchObject([
+      { entry: 4, rule: "content", message: "what is left of the content is not what its erasure left" },
+    ]);
+    let seen = 0;
+    const silent = rebuilt(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
+    expect(one(silent, { policy: "of-other" }).findings).toMatchObject([
+      { entry: null, rule: "content", message: "the content is said to be erased, and no entry says so" },
+    ]);
+  });
+});
+
 describe("what does not hold is told", () => {
   test("without a policy nobody vouches for the log", () => {
     expect(one(good, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });

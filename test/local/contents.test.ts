@@ -104,6 +104,25 @@ describe("what does not hold is told", () => {
     });
   });
 
+  test("what is left of an erased content, and only that", async () => {
+    const other = await service();
+    const { change_id } = await other.propose({ summary: "Wombat", value: '"secret"' });
+    await other.act("deny", change_id);
+    await other.propose();
+    await other.post("erase", { change_id, actor: "dpo" });
+    const { text } = await other.get("export");
+    expect(text).not.toMatch(/Wombat|secret/);
+    const told = linesOf(text);
+    expect(await verified(told)).toMatchObject({
+      verdict: "consistent",
+      contents: { changes: 1, intents: 1, unfit: 0, missing: 0, erased: 1, erased_changes: [change_id] },
+    });
+    const at = told.findIndex((line) => line.includes('"erased":{'));
+    expect((await verified(told.with(at, told[at]!.replace("ui.banner", "ui.Banner")))).findings).toMatchObject([
+      { line: told.length, entry: 5, message: `what is left of ${change_id} is not what its erasure left` },
+    ]);
+  });
+
   test("an entry is at its line, whatever stands between", async () => {
     const at = lines.findIndex((line) => line.includes('"consent_decision"'));
     const report = await verified(lines.with(at, lines[at]!.replace('"tenant":"t1"', '"tenant":"t2"')));

@@ -72,6 +72,11 @@ async function actsOf(intent: Manifest): Promise<AuditEntry[]> {
   await api.post("approve", { ...urgent, emergency: true, ...proven(PENS["gus"]!, said) });
   const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
   expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
+  const denied = { change_id: (await api.propose()).change_id, approver: "bo" };
+  await decide(api, PENS["bo"]!, "deny", denied);
+  const erased = await statementOf(api, { decision: "erase", ...denied, note: "gone" });
+  const asked = { change_id: denied.change_id, actor: "bo", note: "gone", ...proven(PENS["bo"]!, erased) };
+  expect((await api.post("erase", asked)).status).toBe(200);
   return api.audit();
 }
 
@@ -126,7 +131,7 @@ const CONSISTENT = { verdict: "consistent", findings: [] };
 test("with an intent kept outside as policy, every proof is verified", async () => {
   const [report, ofActs] = await verified([entries, acts], ["policy.json"]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 5, as_named: 0, not_checked: 0, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 7, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("signed decisions that hold, with keys that the policy lists: 10");
 });
@@ -134,7 +139,7 @@ test("with an intent kept outside as policy, every proof is verified", async () 
 test("without one a key is as the log itself names it, and that of a passkey is not known", async () => {
   const [report, ofActs] = await verified([entries, acts]);
   expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 4, not_checked: 1, unsigned: 0 });
+  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 4, not_checked: 3, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with a key as the log itself names it: 5");
 });
@@ -190,7 +195,7 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
     edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
   const logs = [...denied.map(unsigned(entries)), ...signed(acts).map(unsigned(acts))];
-  expect(logs).toHaveLength(6);
+  expect(logs).toHaveLength(8);
   for (const { findings } of await verified(logs, ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("did not sign it") }]);
   const silent = acts.map((entry) => ({
@@ -199,8 +204,8 @@ test("a decision of somebody with keys that nobody signed is told, and bad where
       entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
   }));
   const [report] = await verified([rehashed(silent, 0)], ["policy.json"]);
-  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 5 } });
-  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 5`);
+  expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 7 } });
+  expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 7`);
 });
 
 const proofOf = (index: number): object => {

@@ -6,6 +6,7 @@ import { auditVerify } from "../../handlers/product/audit_verify.ts";
 import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
 import { drift } from "../../handlers/product/drift.ts";
+import { erase } from "../../handlers/product/erase.ts";
 import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
 import { propose } from "../../handlers/product/propose.ts";
@@ -37,6 +38,7 @@ const ENDPOINTS = [
   review,
   freeze,
   unfreeze,
+  erase,
   apply,
   rollback,
   kpi,

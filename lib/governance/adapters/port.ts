@@ -27,4 +27,6 @@ export interface ProductAdapter {
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
   rollback(change: Change, signal: AbortSignal): Promise<AdapterResult>;
+  /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
+  forget?(change: Change, signal: AbortSignal): Promise<void>;
 }

@@ -78,6 +78,8 @@ export const changeSchema = z.object({
   supersedes: z.string().optional(),
   /** Absent unless it was approved in an emergency. */
   review: reviewSchema.optional(),
+  /** Once its content was erased: when, by which entry, and the SHA-256 of what is left of it. */
+  erased: z.object({ at: time, entry: z.number().int(), digest: z.string() }).optional(),
   /** SHA-256 of the content that consent is given to. */
   digest: z.string(),
   /** Rises with every step; the ETag. */

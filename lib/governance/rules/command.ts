@@ -51,6 +51,8 @@ export type Command =
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   | { type: "lapse" }
+  /** `owner`: the newest applied change of the target. */
+  | { type: "erase"; name: string; note: string; owner: string | null; signature?: Presented | undefined }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */
@@ -66,7 +68,7 @@ export interface Context {
   actor: Actor;
 }
 
-/** What follows from a command: an entry, and for a new change its content. */
+/** What follows from a command: an entry, and the content where that is new or no more what it was. */
 export interface Decided {
   event_type: ChangeEventType;
   detail: object;

@@ -10,7 +10,8 @@ export type ChangeEventType =
   | "change_rolled_back"
   | "change_rollback_failed"
   | "change_drifted"
-  | "emergency_reviewed";
+  | "emergency_reviewed"
+  | "content_erased";
 
 /** An entry with its detail read. */
 export interface ChangeEvent {
@@ -35,6 +36,10 @@ export interface Detail {
   asked_by?: Change["asked_by"];
   supersedes?: Change["supersedes"];
   digest?: string;
+  /** Of a model's draft: the message of the chat that asked for it. */
+  message_id?: string;
+  /** Of what an erasure left of the content. */
+  remaining_digest?: string;
   /** Of a signed decision: the key, and what it signed under which manifest. */
   key?: string;
   statement?: string;

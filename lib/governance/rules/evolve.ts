@@ -5,6 +5,7 @@
 import { HOUR_MS } from "../../kit/days.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Status } from "./change.ts";
+import { ERASED_FIELDS } from "./erasure.ts";
 import type { Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
@@ -34,6 +35,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   const { change } = state;
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
   if (event_type === "emergency_reviewed") return reviewed(state, event);
+  if (event_type === "content_erased") return erased(state, event);
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
   if (!step || !mayFollow(step, change.status, event)) return undefined;
@@ -53,6 +55,21 @@ function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent
   if (!isReviewDue(change) || !verdict) return undefined;
   const review = { ...change.review!, verdict, approver, note, at };
   return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
+}
+
+/** A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest. */
+function erased(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+  const { change } = state;
+  const { remaining_digest: digest } = detail;
+  if (change.erased || digest === undefined || !["denied", "rolled_back", "applied"].includes(change.status))
+    return undefined;
+  const kept = Object.entries(change).filter(([field]) => !(ERASED_FIELDS as readonly string[]).includes(field));
+  const left = Object.fromEntries(kept) as unknown as Lifecycle;
+  return {
+    ...state,
+    change: { ...left, erased: { at, entry: id, digest }, revision: change.revision + 1 },
+    audit: [...state.audit, id],
+  };
 }
 
 /** A decision on an approved change says so: no other is one. */

@@ -55,7 +55,7 @@ export function differences(told: ChangeState, record: StoredRecord, sha256: Sha
   if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis) differing.push("applied");
   const { target_owner } = record;
   if (target_owner !== undefined && target_owner !== told.target_owner) differing.push("target_owner");
-  if (digestOf(change, sha256) !== told.change.digest) differing.push("content");
+  if (digestOf(change, sha256) !== (told.change.erased ?? told.change).digest) differing.push("content");
   return differing;
 }
 

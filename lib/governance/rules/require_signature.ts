@@ -26,7 +26,15 @@ export function signatureFacts(decided: Decided, policy: Policy, actor: Actor): 
 }
 
 /** What nobody does without a signature where only signed decisions count. */
-const CONSENTS: ReadonlySet<string> = new Set(["approve", "deny", "revoke", "review", "unfreeze", "accept_clock"]);
+const CONSENTS: ReadonlySet<string> = new Set([
+  "approve",
+  "deny",
+  "revoke",
+  "review",
+  "unfreeze",
+  "accept_clock",
+  "erase",
+]);
 
 function refuseUnsigned({ type, name }: Decided, { signing, self_approval }: Policy, { authenticated }: Actor): void {
   const isConsent = CONSENTS.has(type);

@@ -4,6 +4,8 @@ import { POLICY_EXPIRY } from "./actor.ts";
 import { emergencyOf, isEmergency, requireEmergencyApprover, requireReviewer } from "./break_glass.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Change, Status } from "./change.ts";
+import { digestOf } from "./content.ts";
+import { refuseErasure, remainingOf } from "./erasure.ts";
 import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { Intent } from "./intent.ts";
@@ -40,6 +42,19 @@ export function decide(change: Change | undefined, command: Command, context: Co
         event_type: "emergency_reviewed",
         detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
       };
+    case "erase": {
+      refuseErasure(change, command, intent);
+      const content = remainingOf(change);
+      const remaining_digest = digestOf(content, context.sha256);
+      const detail = {
+        status: change.status,
+        note: command.note,
+        remaining_digest,
+        ...told,
+        ...signed(command, context),
+      };
+      return { event_type: "content_erased", detail, content };
+    }
     default:
       return {
         event_type: "consent_decision",
@@ -69,7 +84,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
 export const allowedInstead = (change: Change, intent: Intent): Action[] =>
   allowedActions(change, intent).filter((action) => action !== "apply");
 
-const signed = (command: Consent | Review, { intent, actor }: Context): object =>
+const signed = (command: Consent | Review | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
 /** Whether an operation may be rehearsed: an apply also before its consent, so that it can be seen what is consented to. */
@@ -78,6 +93,7 @@ export function requireRehearsable(change: Change, operation: Operation, intent:
   if (operation === "apply") refuseForbiddenTarget(change.target, intent.policy);
 }
 
+type Erasure = Extract<Command, { type: "erase" }>;
 type Review = Extract<Command, { type: "review" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 

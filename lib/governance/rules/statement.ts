@@ -7,7 +7,7 @@ export const DECISIONS = ["approve", "approve_emergency", "deny", "revoke", "rev
 export type Decision = (typeof DECISIONS)[number];
 
 /** What can be signed of the service itself. */
-export const ACTS = ["freeze", "unfreeze", "accept_clock"] as const;
+export const ACTS = ["freeze", "unfreeze", "accept_clock", "erase"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** What every statement says beside its version. */
@@ -37,6 +37,9 @@ export interface ActFacts extends Facts {
   actor: string;
   /** Of a freeze that ends by itself. */
   until?: string | undefined;
+  /** Of an erasure: whose content, and which. */
+  change_id?: string | undefined;
+  digest?: string | undefined;
 }
 
 /** Whose statement it is. */

@@ -83,6 +83,8 @@ function stepOf(entry: AuditEntry): Step {
         facts["verdict"] === "accepted" ? "good" : "bad",
         note,
       );
+    case "content_erased":
+      return step([person(facts["actor"], "Somebody"), " erased its content"], "dash", "quiet", note);
     case "change_drifted":
       return step([`The host product no longer shows it: ${textOf(facts["state"])}`], "bang", "bad");
     default:

@@ -28,6 +28,7 @@ export function endpointRules(open: Open): void {
       "audit/accept-clock",
       "consent-statement",
       "deny",
+      "erase",
       "freeze",
       "kpi",
       "propose",

@@ -41,6 +41,7 @@ const APART: Record<string, string[]> = {
       "Freeze",
       "Unfreeze",
       "AuditAcceptClock",
+      "Erase",
     ].map((of) => [`postProduct${of}`, ["proof", "at"]]),
   ),
   postProductApprove: ["proof", "at", "emergency"],
@@ -52,8 +53,9 @@ const WATCHING = ["postAddCheckpoint", "getOriginHashCheckpoint"];
 const isAnswered = ({ operation }: Target): boolean => !WATCHING.includes(operation.operationId);
 
 /** The change that an operation is good for. */
-const CHANGE: Record<string, "approved" | "applied"> = {
+const CHANGE: Record<string, "approved" | "applied" | "denied"> = {
   postProductApply: "approved",
+  postProductErase: "denied",
   postProductRevoke: "approved",
   postProductRollback: "applied",
 };
@@ -74,6 +76,7 @@ async function known(api: Client & { clock: TestClock }, { operationId }: Operat
   const ids = {
     applied: await bring("applied", { kpi: "csat" }),
     approved: await bring("approved", { target: "ui.theme" }),
+    denied: await bring("denied", { target: "ui.colour" }),
     pending: (await propose({ target: "ui.menu" })).change_id,
   };
   if (operationId === "postProductReview")

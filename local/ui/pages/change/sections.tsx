@@ -30,7 +30,12 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
   const others = (history ?? []).filter(({ change_id }) => change_id !== change.change_id).slice(0, 5);
   return (
     <Panel title={DIFFERENT[change.status]}>
-      {change.value === undefined ? (
+      {change.erased ? (
+        <p>
+          Its content was erased on <Moment at={change.erased.at} />: what it said and set is gone. The log and the
+          digest stay.
+        </p>
+      ) : change.value === undefined ? (
         <p>
           The change carries no value: it says that <Given text={change.target} code /> changes, and sets nothing.
         </p>
@@ -55,8 +60,12 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
       {(change.status === "approved" || change.status === "pending_consent") && (
         <DryRun key={change.revision} change={change} />
       )}
-      <h3>Why</h3>
-      <Prose text={change.rationale} empty="No rationale was given." />
+      {!change.erased && (
+        <>
+          <h3>Why</h3>
+          <Prose text={change.rationale} empty="No rationale was given." />
+        </>
+      )}
       {others.length > 0 && (
         <details>
           <summary>Other changes on this target</summary>

@@ -1,0 +1,56 @@
+/** Erasing the content of a change: of which changes that is possible, and what is left of it. */
+import { AppError } from "../../kit/errors.ts";
+import { isReviewDue } from "./in_force.ts";
+import type { Change } from "./change.ts";
+import type { Content } from "./content.ts";
+import type { Intent } from "./intent.ts";
+import { allowedActions } from "./transitions.ts";
+
+/** What stands in the place of words that were erased. */
+const ERASED = "erased";
+
+/** What is erased of a content: the rest stands in the log, or is what its outcome is measured by. */
+export const ERASED_FIELDS = ["value", "summary", "rationale", "affected_users"] as const;
+
+/** What is left of a content. That there was a rationale still shows: figures count it. */
+export function remainingOf(content: Content): Content {
+  const { value: _, ...left } = content;
+  const rationale = content.rationale.trim() === "" ? "" : ERASED;
+  return { ...left, summary: ERASED, rationale, affected_users: null };
+}
+
+/** What does not go with the content, in words. */
+export const STAYS = [
+  "the entries of the audit log about it, with its tenant, target, kind, tier, risk, KPI, names and notes, and what adapters answered",
+  "its expected_delta_k, by which its outcome is measured",
+  "the digest of the content, from which a short value, or one of few possible, can be guessed",
+  "what was given out before: exports, certificates, notifications, what the host product was sent, and what peers were told",
+  "backups and copies of the store, and what people wrote elsewhere in words of their own",
+] as const;
+
+/**
+ * Refuses to erase what may still be needed. Errors: 400 `illegal_transition` while the change may go on or where its content is
+ * erased already, 409 `content_needed`. `owner`: the change that its target holds.
+ */
+export function refuseErasure(change: Change, { owner }: { owner: string | null }, intent: Intent): void {
+  const { change_id, status } = change;
+  const allowed = allowedActions(change, intent);
+  const details = { change_id, current_status: status, allowed };
+  if (change.erased)
+    throw new AppError("illegal_transition", `the content of ${change_id} was erased on ${change.erased.at}`, details);
+  if (status !== "denied" && status !== "rolled_back" && status !== "applied")
+    throw new AppError(
+      "illegal_transition",
+      `cannot erase the content of ${change_id}: it is ${status}, and what is decided on must be there; it may be asked to ${allowed.join(", ")}`,
+      details,
+    );
+  const needed = (why: string) =>
+    new AppError("content_needed", `cannot erase the content of ${change_id}: ${why}`, details);
+  if (isReviewDue(change)) throw needed("its emergency waits for a review");
+  if (status !== "applied") return;
+  if (owner === change_id) throw needed("it is what its target holds now; roll it back, or apply a later change first");
+  if (change.value !== undefined)
+    throw needed(
+      "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",
+    );
+}

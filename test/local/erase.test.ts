@@ -1,0 +1,153 @@
+/** A content that is erased is gone from every file of the local program, to the byte. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { countersign } from "../../handlers/index.ts";
+import type { Service } from "../../lib/service.ts";
+import { evolvedFiles } from "../../local/evolved_files.ts";
+import { fileAdapter } from "../../local/file_adapter.ts";
+import { openFileStore } from "../../local/store/file_store.ts";
+import { type Client, client, type Reply } from "../support/client.ts";
+import { HOUR, SECOND, type TestClock, testClock } from "../support/clock.ts";
+import { manifest } from "../support/intents.ts";
+
+/** In a summary, a rationale, and a name and a text within a value: of no others is a single byte to be found. */
+const WORDS = ["Wombat-summary-1", "Wombat-rationale-2", "wombat_name_3", "Wombat-value-4"] as const;
+const [SUMMARY, RATIONALE, NAME, VALUE] = WORDS;
+const SECRET = {
+  summary: SUMMARY,
+  rationale: RATIONALE,
+  value: JSON.stringify({ [NAME]: [VALUE] }),
+  affected_users: 77,
+};
+
+let folder: string;
+let clock: TestClock;
+let running: Service;
+let api: Client;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "erase-"));
+  clock = testClock();
+  await start();
+});
+afterEach(async () => {
+  await running.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(): Promise<void> {
+  const log = { info() {}, warn() {}, error() {} };
+  const store = await openFileStore({ path: join(folder, "data/state.json"), log, now: clock.now });
+  const path = join(folder, "product_config.json");
+  const identity = { product_id: "acme-crm", instance_id: "acme-crm@local" };
+  const adapter = fileAdapter({ path, store, ...identity, clock });
+  const evolved = evolvedFiles(join(folder, "evolved"));
+  running = await countersign({ store, clock, log, intent: manifest({}), adapter, evolved });
+  api = client(running.fetch);
+  await running.cycle();
+}
+
+/** The files below the folder in which some of the words are found. */
+const filesWith = (words: readonly string[] = WORDS): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => words.some((word) => readFileSync(file).includes(word)));
+
+async function ok(reply: Promise<Reply>): Promise<Reply["body"]> {
+  const { status, text, body } = await reply;
+  expect(status, text).toBeLessThan(300);
+  return body;
+}
+
+const erase = (change_id: string) => ok(api.post("erase", { change_id, actor: "dpo", note: "asked for" }));
+
+/** Leaves copies of a change wherever the service keeps some. */
+async function leaveCopies(change_id: string): Promise<void> {
+  await ok(api.post("apply", { change_id, dry_run: "true" }, { "idempotency-key": "rehearsed" }));
+  await ok(
+    api.send(new Request(`${api.origin}/api/chat`, { method: "POST", body: `message=what+about+${change_id}` })),
+  );
+  const task = new URLSearchParams({ title: "report", required_dimension: "M" });
+  await ok(api.send(new Request(`${api.origin}/api/tasks`, { method: "POST", body: task })));
+}
+
+test("of a change that is denied", async () => {
+  const { change_id } = await ok(
+    api.post(
+      "propose",
+      { tenant_id: "t1", kind: "config", target: "ui.banner", ...SECRET },
+      { "idempotency-key": "proposed" },
+    ),
+  );
+  await leaveCopies(change_id);
+  await ok(api.post("deny", { change_id, approver: "bo", note: "no" }, { "idempotency-key": "denied" }));
+  for (let round = 0; round < 3; round++) await running.cycle();
+  expect(existsSync(join(folder, `evolved/retrospective-${change_id}.md`))).toBe(true);
+  expect(
+    filesWith()
+      .map((file) => file.slice(folder.length + 1).split("/")[0])
+      .sort(),
+  ).toEqual(["data", "evolved"]);
+
+  const said = await erase(change_id);
+  expect(said.change).toMatchObject({ summary: "erased", rationale: "erased", affected_users: null, status: "denied" });
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
+  await running.cycle();
+  expect(filesWith()).toEqual([]);
+
+  expect(readFileSync(join(folder, `evolved/retrospective-${change_id}.md`), "utf8")).toContain("summary: “erased”");
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+  const again = await api.post(
+    "propose",
+    { tenant_id: "t1", kind: "config", target: "ui.banner", ...SECRET },
+    { "idempotency-key": "proposed" },
+  );
+  expect(again).toMatchObject({ status: 201, body: { change_id, summary: "erased" } });
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  await running.close();
+  expect(filesWith()).toEqual([]);
+  await start();
+  expect((await api.get(`changes/${change_id}`)).body).toMatchObject({ summary: "erased", digest: said.change.digest });
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+});
+
+test("of a change that is rolled back, also from what the one applied over it found", async () => {
+  const first = await api.bring("applied", SECRET);
+  const second = await api.bring("applied", { summary: "later", value: '"later"' });
+  expect(await api.post("erase", { change_id: first, actor: "dpo" })).toMatchObject({
+    status: 409,
+    body: { code: "content_needed" },
+  });
+  await ok(api.act("rollback", first));
+  await ok(api.post("rollback", { change_id: second, dry_run: "true" }));
+  await erase(first);
+  await running.cycle();
+  expect(filesWith()).toEqual([]);
+  await ok(api.act("rollback", second));
+  expect(JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values).toEqual({});
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+});
+
+test("what was kept after the first look goes with the second; the journal is done twice a day at most", async () => {
+  const ids = [await api.bring("denied", SECRET), await api.bring("denied", SECRET)];
+  await erase(ids[0]!);
+  await running.cycle();
+  const { store } = running.deps;
+  await store.transact((tx) =>
+    tx.put("tasks", "late", { task: { result: `${ids[0]} ${RATIONALE}` } as never, attempts: 1 } as never),
+  );
+  await erase(ids[1]!);
+  await running.cycle();
+  clock.advance(11 * 60 * SECOND);
+  await running.cycle();
+  expect((await store.get("tasks", "late"))?.value.task.result).toBe(
+    "This report was erased: it told of a change whose content was.",
+  );
+  expect(filesWith().length).toBeGreaterThan(0);
+  clock.advance(13 * HOUR);
+  await running.cycle();
+  expect(filesWith()).toEqual([]);
+  expect(await store.list("erasures_due", { limit: 1 })).toEqual([]);
+});
