@@ -42,6 +42,7 @@ import { identity } from "./product/identity.ts";
 import { intent } from "./product/intent.ts";
 import { kpi } from "./product/kpi.ts";
 import { outcomes } from "./product/outcomes.ts";
+import { pack } from "./product/pack.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
 import { review } from "./product/review.ts";
@@ -63,7 +64,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, exported, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, kpi,
+  drift, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, kpi,
   state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,

@@ -3,12 +3,12 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-/** The handlers that show figures: they can fold what the log says beyond them, which is some 6 kB of their bundles. */
-const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|runtime)\\b";
+/** The handlers that show figures can fold what the log says beyond them, which is some 6 kB of their bundles; the pack makes a page. */
+const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime)\\b";
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 149_500 },
+  { of: /^edge\/worker\.js$/, bytes: 160_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 56_500 },
   { of: /^edge\/product\//, bytes: 62_500 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 90_500 },

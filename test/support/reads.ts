@@ -1,7 +1,11 @@
 import { endpoints } from "../../handlers/index.ts";
 
 /** What a GET must be asked with. */
-const QUERY: Record<string, string> = { "/api/memory/search": "?q=banner", "/api/product/audit/proof": "?id=1" };
+const QUERY: Record<string, string> = {
+  "/api/memory/search": "?q=banner",
+  "/api/product/audit/proof": "?id=1",
+  "/api/product/pack": "?from=2026-01-01T00:00:00Z",
+};
 /** Answers that go on for as long as somebody listens. */
 const STREAMS = ["/api/events"];
 

@@ -17,6 +17,7 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   "/api/product/audit/checkpoint": "product",
   "/api/product/audit/proof": "product",
   "/api/product/changes/:change_id/certificate": "product",
+  "/api/product/pack": "product",
 };
 
 /** The group of an endpoint. */

@@ -24,6 +24,7 @@ const read = checker(DOCUMENT);
 /** Fields that do not go with the others. */
 const APART: Record<string, string[]> = {
   getProductAudit: ["contents"],
+  getProductPack: ["from", "to"],
   getProductAuditCheckpoint: ["cosigned"],
   getProductAuditProof: ["from", "length"],
   getProductAuditVerify: ["expected_length", "expected_head"],
@@ -141,7 +142,9 @@ inShort(describe)("what the document allows is taken", () => {
 const ASKED: Record<string, Values> = {
   "application/json": { message: "hello" },
   "application/x-ndjson": { format: "jsonl" },
-  "text/html": { message: "hello" },
+  "text/csv": { format: "csv" },
+  "application/x-tar": { from: "2026-01-01T00:00:00Z", format: "tar" },
+  "text/html": { message: "hello", from: "2026-01-01T00:00:00Z", format: "html" },
   "text/markdown": { file: "report-2026-W01.md" },
   "text/plain": { file: "notes.txt" },
 };
@@ -171,6 +174,7 @@ inShort(describe)("each media type of an answer is given to who asks for it", ()
       "getProductAuditCheckpoint",
       "getProductChangesChangeIdCertificate",
       "getProductExport",
+      "getProductPack",
       "getMetrics",
       "getEvents",
       "postChat",

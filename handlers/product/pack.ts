@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { bytesOf } from "../../lib/audit/merkle.ts";
+import { packFiles } from "../../lib/governance/pack/files.ts";
+import { PACK_STYLE, packPage } from "../../lib/governance/pack/page.ts";
+import type { Scope } from "../../lib/governance/pack/scope.ts";
+import { tarOf } from "../../lib/governance/pack/tar.ts";
+import { findChange } from "../../lib/governance/records.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { changeId, time, word } from "../../lib/http/form.ts";
+import { base64Of } from "../../lib/kit/base64.ts";
+import { invalidField } from "../../lib/kit/errors.ts";
+import { streamed } from "../../lib/kit/streamed.ts";
+import type { PulseDeps } from "../../lib/pulse/deps.ts";
+
+/** GET /api/product/pack: what an auditor needs of one change or of a period, as files or as a page to print. */
+export const pack = endpoint(
+  {
+    method: "GET",
+    path: "/api/product/pack",
+    summary: "An auditor's pack of one change or of a period",
+    product: true,
+    input: z.object({
+      change_id: changeId.optional(),
+      /** A period instead of a change: from this moment on. */
+      from: time.optional(),
+      /** And until before this one. */
+      to: time.optional(),
+      /** `html` is a page that prints well. */
+      format: word(["tar", "html"]).default("tar"),
+    }),
+    output: z.union([
+      z.string().meta({
+        contentMediaType: "application/x-tar",
+        description:
+          "Entries, contents, intents, certificates, a checkpoint, and a README that says how they are checked.",
+      }),
+      z.string().meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
+    ]),
+    errors: ["change_not_found"],
+  },
+  async ({ format, ...asked }, { deps, request }: Call<PulseDeps>) => {
+    const scope = scopeOf(asked);
+    if ("change_id" in scope) await findChange(deps.store, scope.change_id);
+    const body = format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now());
+    return new Response(request.method === "HEAD" ? null : streamed(body), {
+      headers: {
+        ...(format === "html"
+          ? {
+              "content-type": "text/html; charset=utf-8",
+              "content-security-policy": `default-src 'none'; style-src 'sha256-${base64Of(bytesOf(deps.sha256(PACK_STYLE)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+              "referrer-policy": "no-referrer",
+            }
+          : {
+              "content-type": "application/x-tar",
+              "content-disposition": 'attachment; filename="audit-pack.tar"',
+            }),
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      },
+    });
+  },
+);
+
+function scopeOf({
+  change_id,
+  from,
+  to,
+}: {
+  change_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}): Scope {
+  if (change_id !== undefined) {
+    if (from !== undefined || to !== undefined)
+      throw invalidField("change_id", "stands in place of from and to, not beside them");
+    return { change_id };
+  }
+  if (from === undefined) throw invalidField("from", "or change_id is required");
+  if (to !== undefined && to <= from) throw invalidField("to", "must be after from");
+  return { from, to };
+}

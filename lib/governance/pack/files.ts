@@ -1,0 +1,50 @@
+/** An auditor's pack as files: what the log says, what it is about, what proves it, and how that is checked. */
+import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
+import { AppError } from "../../kit/errors.ts";
+import { certificateOf } from "../certificate.ts";
+import { canonicalContent } from "../rules/content.ts";
+import { readme } from "./readme.ts";
+import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
+import type { PackFile } from "./tar.ts";
+
+/** The files of a pack, one after the other. */
+export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerator<PackFile, undefined> {
+  const { store } = deps;
+  yield { name: "README.txt", text: readme(scope) };
+  const intents = new Set<string>();
+  let number = 0;
+  for await (const page of entriesIn(store, scope)) {
+    const name = `entries/${String(++number).padStart(6, "0")}.jsonl`;
+    yield { name, text: page.map(({ text }) => `${text}\n`).join("") };
+    for (const hash of intentsOf(page)) {
+      if (intents.has(hash)) continue;
+      intents.add(hash);
+      const manifest = (await store.get("manifests", hash))?.value;
+      if (manifest !== undefined) yield { name: `intents/${hash}.json`, text: manifest };
+    }
+  }
+  for await (const change of changesIn(store, scope)) {
+    const id = fileName(change.change_id);
+    yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };
+    yield certificateFile(id, await certificateOf(deps, change.change_id).catch(said));
+  }
+  // Last: it covers everything before it.
+  const { note } = await currentCheckpoint(deps);
+  yield { name: "checkpoint.txt", text: withCosignatures(note, await witnessed(deps)) };
+  return undefined;
+}
+
+/** Why there is no certificate is told in its place, since the rest of the pack is worth having. */
+function said(error: unknown): Error {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+const certificateFile = (id: string, made: string | Error): PackFile =>
+  typeof made === "string"
+    ? { name: `certificates/${id}.certificate`, text: made }
+    : { name: `certificates/${id}.none.txt`, text: `${made.message}\n` };
+
+/** Ids of this service fit a file name; one that came from elsewhere is made to. */
+const fileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);

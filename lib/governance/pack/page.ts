@@ -1,0 +1,180 @@
+/** An auditor's pack as a page that prints well: plain HTML, one style sheet in it, no scripts, nothing loaded from elsewhere. */
+import type { AuditEntry } from "../../audit/entry.ts";
+import { currentCheckpoint } from "../../audit/checkpoint.ts";
+import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
+import { escapeHtml } from "../../kit/escape_html.ts";
+import type { Identity } from "../runtime.ts";
+import { entriesOf } from "../../audit/page.ts";
+import { findChange } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import { canonicalContent } from "../rules/content.ts";
+import { detailIn } from "../rules/event.ts";
+import { HOW, titleOf } from "./readme.ts";
+import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
+
+/** The style sheet; its hash goes into the policy that lets it in and nothing else. */
+export const PACK_STYLE = `
+:root { color-scheme: light; font: 10.5pt/1.45 Georgia, "Times New Roman", serif; color: #1a1a1a; background: #fff; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 50rem; }
+h1, h2, h3, th, caption { font-family: system-ui, sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.25; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 1px solid #888; break-after: avoid; }
+h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; break-after: avoid; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0; font-size: .9rem; }
+th, td { border-bottom: 1px solid #ccc; padding: .25rem .5rem .25rem 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th { font-weight: 600; }
+tr { break-inside: avoid; }
+thead { display: table-header-group; }
+.facts th { width: 11rem; }
+code, pre { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .85em; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; border: 1px solid #ddd; padding: .5rem; margin: .5rem 0; }
+.quiet { color: #555; }
+section.change { break-before: page; }
+@page { margin: 18mm 15mm; }
+@media print { body { padding: 0; max-width: none; } pre { background: none; } a { color: inherit; text-decoration: none; } }
+`;
+
+/** What the page is made with. */
+export type PageDeps = WitnessDeps & { product?: { identity: Identity } | undefined };
+
+/** The page, piece by piece. */
+export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
+  const { store, clock, product } = deps;
+  const title = titleOf(scope);
+  const made = new Date(clock.now()).toISOString();
+  const { note, length } = await currentCheckpoint(deps);
+  yield [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>`,
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${PACK_STYLE}</style></head><body>`,
+    `<header><h1>${escapeHtml(title)}</h1>`,
+    `<p>From the audit log of <strong>${escapeHtml(product?.identity.product_id ?? "")}</strong>, instance ${escapeHtml(product?.identity.instance_id ?? "")}. Made ${made}, when the log had ${length} entries.</p>`,
+    `<p class="quiet">This page is for reading. The files of the same pack, and the certificate of each change, are what proves it.</p></header><main>`,
+  ].join("\n");
+  if ("change_id" in scope) yield await changeSection(deps, (await findChange(store, scope.change_id)).change);
+  else {
+    yield `<section><h2>Entries</h2><table><thead>${headings(["Entry", "When", "What", "Change", "By"])}</thead><tbody>`;
+    let count = 0;
+    for await (const page of entriesIn(store, scope)) {
+      count += page.length;
+      yield page.map(({ entry }) => entryLine(entry)).join("\n");
+    }
+    yield `</tbody></table>${count === 0 ? "<p>Nothing was recorded in this period.</p>" : ""}</section>`;
+    for await (const change of changesIn(store, scope)) yield await changeSection(deps, change);
+  }
+  yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
+  yield await intentTable(deps, scope);
+  yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
+  yield `<pre>${escapeHtml(withCosignatures(note, await witnessed(deps)))}</pre></section>`;
+  yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
+  yield HOW.map(([command, shows]) => `<pre>${escapeHtml(command)}</pre><p>shows ${escapeHtml(shows)}.</p>`).join("\n");
+  yield `</section></main></body></html>\n`;
+  return undefined;
+}
+
+const headings = (names: readonly string[]): string =>
+  `<tr>${names.map((name) => `<th scope="col">${name}</th>`).join("")}</tr>`;
+const row = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+const when = (at: string): string => `<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
+
+function facts(of: readonly (readonly [name: string, html: string | null])[]): string {
+  const rows = of.flatMap(([name, html]) =>
+    html === null ? [] : [`<tr><th scope="row">${name}</th><td>${html}</td></tr>`],
+  );
+  return `<table class="facts"><tbody>${rows.join("")}</tbody></table>`;
+}
+
+async function changeSection({ store }: PageDeps, change: Change): Promise<string> {
+  const { audit } = await findChange(store, change.change_id);
+  const entries = await entriesOf(store, audit);
+  const { erased } = change;
+  const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
+  return [
+    `<section class="change"><h2>${code(change.change_id)}</h2>`,
+    facts([
+      ["Summary", erased ? null : escapeHtml(change.summary)],
+      ["Status", `${change.status}${change.resolution ? ` (${change.resolution})` : ""}`],
+      ["Tenant", escapeHtml(change.tenant_id)],
+      ["Target", code(change.target)],
+      ["Kind, tier, risk", `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${change.risk}`],
+      ["Reach", change.affected_users === null ? null : `${change.affected_users} people`],
+      ["Can be undone", change.reversible ? "yes" : "no"],
+      ["Rationale", erased ? null : text(change.rationale)],
+      ["Proposer", text(change.proposer)],
+      ["Proposed", when(change.created_at)],
+      ["Decided", change.decided_at && when(change.decided_at)],
+      ["Applied", change.applied_at && when(change.applied_at)],
+      ["Rolled back", change.rolled_back_at && when(change.rolled_back_at)],
+    ]),
+    erased
+      ? `<h3>Content</h3><p>It was erased on ${when(erased.at)}, by entry ${erased.entry}. What is left of it, with the digest ${code(erased.digest)}:</p>`
+      : `<h3>Content</h3><p>What was consented to, to the byte; its SHA-256 is the digest ${code(change.digest)}.</p>`,
+    `<pre>${escapeHtml(canonicalContent(change))}</pre>`,
+    `<h3>What happened</h3><table><thead>${headings(["Entry", "When", "What", "By, and how that is known", "Note"])}</thead><tbody>`,
+    ...entries.map(entryRow),
+    `</tbody></table><h3>Hashes of these entries</h3><table><thead>${headings(["Entry", "current_hash"])}</thead><tbody>`,
+    ...entries.map(({ id, current_hash }) => row([String(id), code(current_hash)])),
+    "</tbody></table></section>",
+  ].join("\n");
+}
+
+type Said = Readonly<Record<string, unknown>>;
+const said = ({ detail }: AuditEntry): Said => detailIn(detail) as Said;
+const words = (value: unknown): string => (typeof value === "string" ? escapeHtml(value) : "");
+
+/** Who stands behind an entry. */
+const nameIn = (facts: Said): string => words(facts["approver"]) || words(facts["actor"]) || words(facts["proposer"]);
+
+function whatIn({ event_type }: AuditEntry, facts: Said): string {
+  const more = [
+    facts["decision"],
+    facts["verdict"],
+    facts["progress"],
+    facts["emergency"] === true && "in an emergency",
+  ]
+    .concat(facts["late"] === true && "late", facts["stage"], facts["error"])
+    .flatMap((part) => (typeof part === "string" ? [escapeHtml(part)] : []));
+  return [event_type.replaceAll("_", " "), ...more].join(", ");
+}
+
+const KNOWN: Readonly<Record<string, string>> = {
+  signature: "signed, presence verified",
+  signature_unattended: "signed by a key that signs by itself",
+  proxy: "named by the trusted proxy",
+  agent: "an agent, by its secret",
+  token: "said by a holder of the admin token",
+  claimed: "taken at its word",
+};
+
+function entryRow(entry: AuditEntry): string {
+  const facts = said(entry);
+  const known = KNOWN[String(facts["authenticated"])];
+  const key = typeof facts["key"] === "string" ? `<br>${code(facts["key"])}` : "";
+  const by = nameIn(facts);
+  return row([
+    String(entry.id),
+    when(entry.timestamp),
+    whatIn(entry, facts),
+    `${by || "the service"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
+    words(facts["note"]),
+  ]);
+}
+
+function entryLine(entry: AuditEntry): string {
+  const facts = said(entry);
+  const change = entry.change_id === "" ? "" : code(entry.change_id);
+  return row([String(entry.id), when(entry.timestamp), whatIn(entry, facts), change, nameIn(facts)]);
+}
+
+async function intentTable({ store }: PageDeps, scope: Scope): Promise<string> {
+  const hashes = new Set<string>();
+  for await (const page of entriesIn(store, scope)) for (const hash of intentsOf(page)) hashes.add(hash);
+  const manifests = await store.getMany("manifests", [...hashes]);
+  return [...hashes]
+    .map((hash, index) => {
+      const text = manifests[index]?.value;
+      const shown = text === undefined ? "It is not in the store." : JSON.stringify(JSON.parse(text), null, 2);
+      return `<h3>${code(hash)}</h3><pre>${escapeHtml(shown)}</pre>`;
+    })
+    .join("\n");
+}

@@ -1,0 +1,57 @@
+/** What a pack is about: one change, or what happened in a period. */
+import { entryKey } from "../../audit/chain.ts";
+import type { AuditEntry } from "../../audit/entry.ts";
+import { logRows } from "../../audit/rows.ts";
+import type { Store } from "../../store/store.ts";
+import { findChange } from "../records.ts";
+import type { Change } from "../rules/change.ts";
+import { detailIn } from "../rules/event.ts";
+
+/** `from` belongs to the period, `to` does not; RFC 3339 in UTC with milliseconds. */
+export type Scope = { change_id: string } | { from: string; to?: string | undefined };
+
+/** An entry with its JSON text, as it is kept. */
+export interface Told {
+  text: string;
+  entry: AuditEntry;
+}
+
+const PAGE = 100;
+
+/** The entries that a pack tells of, in order, page by page. */
+export async function* entriesIn(store: Store, scope: Scope): AsyncGenerator<Told[], undefined> {
+  if ("change_id" in scope) {
+    const { audit } = await findChange(store, scope.change_id);
+    for (let begin = 0; begin < audit.length; begin += PAGE)
+      yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(toldBy);
+    return undefined;
+  }
+  const { from, to = "~" } = scope;
+  for await (const rows of logRows(store)) {
+    const told = rows.map(toldBy).filter(({ entry: { timestamp } }) => from <= timestamp && timestamp < to);
+    if (told.length > 0) yield told;
+  }
+  return undefined;
+}
+
+const toldBy = ({ text }: { text: string }): Told => ({ text, entry: JSON.parse(text) as AuditEntry });
+
+/** The changes that are told of, each once, as they are now. */
+export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Change, undefined> {
+  let begin: number | undefined;
+  for await (const page of entriesIn(store, scope)) {
+    begin ??= page[0]!.entry.id;
+    const ids = [...new Set(page.flatMap(({ entry }) => entry.change_id || []))];
+    const first = new Map<string, number>();
+    for (const { entry } of page) if (!first.has(entry.change_id)) first.set(entry.change_id, entry.id);
+    for (let at = 0; at < ids.length; at += PAGE)
+      for (const stored of await store.getMany("changes", ids.slice(at, at + PAGE)))
+        // By its first entry within what is told of: no list of those that were told of is kept.
+        if (stored && stored.value.audit.find((id) => id >= begin!) === first.get(stored.id)) yield stored.value.change;
+  }
+  return undefined;
+}
+
+/** The hashes of the intents that entries name. */
+export const intentsOf = (page: readonly Told[]): string[] =>
+  page.flatMap(({ entry }) => detailIn(entry.detail).manifest_hash ?? []);

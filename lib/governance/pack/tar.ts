@@ -1,0 +1,40 @@
+/** Files as one: POSIX ustar, which every system opens. A file is whole in memory, the archive never is. */
+
+/** A file of text. Its name has at most 100 characters of ASCII. */
+export interface PackFile {
+  name: string;
+  text: string;
+}
+
+const BLOCK = 512;
+
+/** The archive, piece by piece; `mtime` in milliseconds since the epoch. */
+export async function* tarOf(files: AsyncIterable<PackFile>, mtime: number): AsyncGenerator<Uint8Array, undefined> {
+  const encoder = new TextEncoder();
+  for await (const { name, text } of files) {
+    const content = encoder.encode(text);
+    yield headerOf(name, content.length, mtime);
+    yield content;
+    if (content.length % BLOCK > 0) yield new Uint8Array(BLOCK - (content.length % BLOCK));
+  }
+  yield new Uint8Array(2 * BLOCK);
+  return undefined;
+}
+
+function headerOf(name: string, size: number, mtime: number): Uint8Array {
+  const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
+  const header = new Uint8Array(BLOCK);
+  const put = (at: number, text: string): void => void new TextEncoder().encodeInto(text, header.subarray(at));
+  put(0, name);
+  put(100, octal(0o644, 7));
+  put(108, octal(0, 7));
+  put(116, octal(0, 7));
+  put(124, octal(size, 11));
+  put(136, octal(Math.floor(mtime / 1000), 11));
+  put(148, " ".repeat(8));
+  put(156, "0");
+  put(257, "ustar\x0000");
+  const checksum = header.reduce((sum, byte) => sum + byte, 0);
+  put(148, `${checksum.toString(8).padStart(6, "0")}\0 `);
+  return header;
+}

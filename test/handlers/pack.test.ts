@@ -1,0 +1,200 @@
+/** The auditor's pack, of a change and of a period, as files and as a page; and the log for spreadsheets. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifyCertificate } from "../../local/verify/certificate.ts";
+import { sha256 } from "../../local/node_ports.ts";
+import { HOUR } from "../support/clock.ts";
+import { service, type TestService } from "../support/service.ts";
+
+const MARKUP = `<script>alert("x")</script> & 'quoted'`;
+const CODE = /<(?:script|img|iframe|link|object|form|input|button|base|svg)\b/i;
+
+let api: TestService;
+let first: string;
+let second: string;
+let erased: string;
+let noon: string;
+beforeAll(async () => {
+  api = await service();
+  first = await api.bring("rolled_back", {
+    summary: MARKUP,
+    rationale: MARKUP,
+    value: JSON.stringify({ html: MARKUP }),
+  });
+  erased = await api.bring("denied", { summary: "Wombat" });
+  await api.post("erase", { change_id: erased, actor: "dpo" });
+  api.deps.clock.advance(HOUR);
+  noon = api.deps.clock.iso();
+  second = await api.bring("denied", { target: "ui.other", tenant_id: "=cmd()|'/c calc'!A1" });
+  await api.act("deny", second);
+});
+
+/** The files of an archive, as its headers say. */
+function untar(bytes: Buffer): Map<string, string> {
+  const files = new Map<string, string>();
+  for (let at = 0; bytes[at] !== 0;) {
+    const text = (from: number, length: number) =>
+      bytes.toString("latin1", at + from, at + from + length).split("\0")[0]!;
+    const size = parseInt(text(124, 12), 8);
+    const sum = bytes
+      .subarray(at, at + 512)
+      .reduce((all, byte, index) => all + (index >= 148 && index < 156 ? 32 : byte), 0);
+    expect([text(257, 6), parseInt(text(148, 8), 8)]).toEqual(["ustar", sum]);
+    files.set(text(0, 100), bytes.toString("utf8", at + 512, at + 512 + size));
+    at += 512 * (1 + Math.ceil(size / 512));
+  }
+  return files;
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  const { app } = await import("../../handlers/index.ts");
+  const response = await app(api.deps)(new Request(`${api.origin}/api/product/${path}`));
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+const packOf = async (query: string) => untar(await bytesOf(`pack?${query}`));
+const linesOf = (text: string): unknown[] =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+
+describe("as files", () => {
+  test("of a change: entries, content, intent, certificate, checkpoint, and how they are checked", async () => {
+    const files = await packOf(`change_id=${first}`);
+    const { digest, audit_entries } = await api.change(first);
+    const { manifest_hash } = api.deps.product!;
+    expect([...files.keys()]).toEqual([
+      "README.txt",
+      "entries/000001.jsonl",
+      `intents/${manifest_hash}.json`,
+      `contents/${first}.json`,
+      `certificates/${first}.certificate`,
+      "checkpoint.txt",
+    ]);
+    expect(linesOf(files.get("entries/000001.jsonl")!)).toEqual(audit_entries);
+    expect(sha256(files.get(`contents/${first}.json`)!)).toBe(digest);
+    expect(sha256(files.get(`intents/${manifest_hash}.json`)!)).toBe(manifest_hash);
+    const report = verifyCertificate(Buffer.from(files.get(`certificates/${first}.certificate`)!), { manifests: [] });
+    expect(report).toMatchObject({ change_id: first, verdict: "consistent", findings: [] });
+    expect(files.get("checkpoint.txt")).toBe((await api.get("audit/checkpoint", { accept: "text/plain" })).text);
+    for (const name of [...files.keys()].slice(1)) expect(files.get("README.txt")).toContain(name.split("/")[0]);
+  });
+
+  test("of a period: what happened in it, and the changes that it is about, each once", async () => {
+    const early = await packOf(`from=2026-01-01T00:00:00Z&to=${noon}`);
+    const ids = [first, erased].sort();
+    expect([...early.keys()].filter((name) => name.startsWith("certificates/"))).toEqual(
+      ids.map((id) => `certificates/${id}.certificate`),
+    );
+    expect([...early.keys()].filter((name) => name.startsWith("contents/")).sort()).toEqual(
+      [`contents/${first}.json`, `contents/${erased}.erased.json`].sort(),
+    );
+    const entries = await api.audit();
+    const before = entries.filter(({ timestamp }) => timestamp < noon);
+    expect(linesOf(early.get("entries/000001.jsonl")!)).toEqual(before);
+    const late = await packOf(`from=${noon}`);
+    expect(linesOf(late.get("entries/000001.jsonl")!)).toEqual(entries.slice(before.length));
+    expect([...late.keys()].filter((name) => name.startsWith("contents/"))).toEqual([`contents/${second}.json`]);
+    expect([...(await packOf("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
+  });
+
+  const folder = mkdtempSync(join(tmpdir(), "pack-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const tarMissing = spawnSync("tar", ["--version"]).status === 0 ? null : "there is no tar";
+  test.skipIf(tarMissing)(`tar takes it apart (${tarMissing ?? "tar is here"})`, async () => {
+    writeFileSync(join(folder, "pack.tar"), await bytesOf("pack?from=2026-01-01T00:00:00Z"));
+    const { status, stderr } = spawnSync("tar", ["-xf", "pack.tar"], { cwd: folder, encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(readdirSync(join(folder, "contents"))).toHaveLength(3);
+    const { digest } = await api.change(first);
+    expect(sha256(readFileSync(join(folder, `contents/${first}.json`), "utf8"))).toBe(digest);
+  });
+
+  test("a change without a certificate says why, and the rest is there", async () => {
+    const other = await service();
+    const change_id = await other.bring("denied");
+    await other.deps.store.transact(async (tx) => {
+      const { value } = (await tx.get("changes", change_id))!;
+      tx.put("changes", change_id, { ...value, change: { ...value.change, summary: "another" } } as never);
+    });
+    const text = (await other.get(`pack?change_id=${change_id}`)).text;
+    expect(text).toContain(`certificates/${change_id}.none.txt`);
+    expect(text).toContain("is not what was proposed; no certificate is made of it");
+  });
+});
+
+describe("as a page", () => {
+  test.each(["change_id", "from"])(
+    "runs nothing, loads nothing, and shows what was written as it was written (%s)",
+    async (by) => {
+      const query = by === "from" ? "from=2026-01-01T00:00:00Z" : `change_id=${first}`;
+      const { text, headers } = await api.get(`pack?${query}&format=html`);
+      expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+      expect(text).not.toMatch(CODE);
+      expect(text.match(/ (?:href|src|style|on\w+)=/gi)).toBeNull();
+      expect(text).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;quoted&#39;");
+      const { digest } = await api.change(first);
+      for (const part of [
+        digest,
+        api.deps.product!.manifest_hash,
+        "change rolled back",
+        "countersign-verify certificate",
+      ])
+        expect(text).toContain(part);
+    },
+  );
+
+  test("of an erased content it says so", async () => {
+    const { text } = await api.get(`pack?change_id=${erased}&format=html`);
+    expect(text).toContain("It was erased on");
+    expect(text).not.toContain("Wombat");
+  });
+});
+
+test("what is asked for must be one or the other, and there", async () => {
+  for (const [query, status] of [
+    ["", 400],
+    [`change_id=${first}&from=2026-01-01T00:00:00Z`, 400],
+    ["from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z", 400],
+    ["from=yesterday", 400],
+    ["change_id=chg_none", 404],
+    ["change_id=chg_none&format=html", 404],
+  ] as const)
+    expect((await api.get(`pack?${query}`)).status, query).toBe(status);
+});
+
+describe("the log for spreadsheets", () => {
+  const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+
+  /** RFC 4180, read by a machine of its own. */
+  function rowsOf(text: string): string[][] {
+    const rows: string[][] = [[]];
+    for (FIELD.lastIndex = 0; FIELD.lastIndex < text.length;) {
+      const [, quoted, plain, end] = FIELD.exec(text)!;
+      rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain!);
+      if (end === "\r\n") rows.push([]);
+    }
+    return rows.slice(0, -1);
+  }
+
+  test("is the whole chain under a heading, and nothing in it is a formula", async () => {
+    const { text, headers } = await api.get("audit?format=csv");
+    expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
+    const [heading, ...rows] = rowsOf(text);
+    const entries = await api.audit();
+    expect(heading).toEqual(Object.keys(entries[0]));
+    expect(rows).toHaveLength(entries.length);
+    for (const [index, entry] of entries.entries())
+      expect(rows[index]).toEqual(
+        Object.values(entry).map((value) => (/^[=+\-@]/.test(String(value)) ? `'${value}` : String(value))),
+      );
+    expect(rows.some((row) => row.some((cell) => cell.startsWith("'=cmd()")))).toBe(true);
+    expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
+  });
+});
