@@ -11,8 +11,8 @@ export const BUDGETS = [
   { of: /^edge\/worker\.js$/, bytes: 160_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 56_500 },
   { of: /^edge\/product\//, bytes: 62_500 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 90_500 },
-  { of: /^lambda\/product\//, bytes: 95_500 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 92_000 },
+  { of: /^lambda\/product\//, bytes: 98_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -153,6 +153,13 @@ export function newJournal(parts: JournalParts): Journal {
     }
   };
 
+  const go = (): void => void (running ??= run().finally(ended));
+  /** What was gathered meanwhile is written next. */
+  const ended = (): void => {
+    running = undefined;
+    if (gathering.commits > 0) go();
+  };
+
   return {
     get active() {
       return active;
@@ -162,7 +169,7 @@ export function newJournal(parts: JournalParts): Journal {
     },
     append(writes) {
       gathering.add(writes);
-      running ??= run().finally(() => (running = undefined));
+      go();
       return gathering.done();
     },
     durable() {
@@ -175,11 +182,10 @@ export function newJournal(parts: JournalParts): Journal {
         try {
           if (!failure && active.last > active.header.after) await rotate();
         } catch (error) {
-          return fail(error);
+          await fail(error);
         }
-        await run();
       };
-      await (running = sealing().finally(() => (running = undefined)));
+      await (running = sealing().finally(ended));
       if (failure) throw failure;
     },
     idle: async () => {

@@ -145,8 +145,8 @@ export const clock = [
   {
     name: "anybody accepts a clock where people have keys",
     file: "lib/governance/rules/require_signature.ts",
-    find: '"unfreeze", "accept_clock"]',
-    replace: '"unfreeze"]',
+    find: '  "accept_clock",\n',
+    replace: "",
     tests: ACCEPT,
     grave: true,
   },

@@ -16,6 +16,7 @@ import { audit } from "./audit.mjs";
 import { consent } from "./consent.mjs";
 import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
+import { erasure } from "./erasure.mjs";
 import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
 import { follow } from "./follow.mjs";
@@ -38,6 +39,7 @@ import { watching } from "./watching.mjs";
 const ROOMS = {
   audit,
   clock,
+  erasure,
   evidence,
   state_machine: stateMachine,
   consent,

@@ -48,8 +48,8 @@ export const proof = [
     ...ACTS,
     name: "anybody lifts a freeze",
     file: "lib/governance/rules/require_signature.ts",
-    find: '"review", "unfreeze", "accept_clock"]',
-    replace: '"review", "accept_clock"]',
+    find: '  "unfreeze",\n',
+    replace: "",
     grave: true,
   },
   {

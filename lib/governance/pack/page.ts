@@ -22,14 +22,15 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 1px solid #888; br
 h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; break-after: avoid; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; font-size: .9rem; }
 th, td { border-bottom: 1px solid #ccc; padding: .25rem .5rem .25rem 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-th { font-weight: 600; }
+th { font-weight: 600; overflow-wrap: normal; }
+time { white-space: nowrap; }
 tr { break-inside: avoid; }
 thead { display: table-header-group; }
 .facts th { width: 11rem; }
 code, pre { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .85em; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f5f5f5; border: 1px solid #ddd; padding: .5rem; margin: .5rem 0; }
 .quiet { color: #555; }
-section.change { break-before: page; }
+section.change + section.change { break-before: page; }
 @page { margin: 18mm 15mm; }
 @media print { body { padding: 0; max-width: none; } pre { background: none; } a { color: inherit; text-decoration: none; } }
 `;
@@ -64,7 +65,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
   yield await intentTable(deps, scope);
   yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
-  yield `<pre>${escapeHtml(withCosignatures(note, await witnessed(deps)))}</pre></section>`;
+  yield `<pre>${escapeHtml(withCosignatures(note, await witnessed(deps)).trimEnd())}</pre></section>`;
   yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
   yield HOW.map(([command, shows]) => `<pre>${escapeHtml(command)}</pre><p>shows ${escapeHtml(shows)}.</p>`).join("\n");
   yield `</section></main></body></html>\n`;
@@ -97,7 +98,7 @@ async function changeSection({ store }: PageDeps, change: Change): Promise<strin
       ["Tenant", escapeHtml(change.tenant_id)],
       ["Target", code(change.target)],
       ["Kind, tier, risk", `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${change.risk}`],
-      ["Reach", change.affected_users === null ? null : `${change.affected_users} people`],
+      ["Reach", change.affected_users === null ? null : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`],
       ["Can be undone", change.reversible ? "yes" : "no"],
       ["Rationale", erased ? null : text(change.rationale)],
       ["Proposer", text(change.proposer)],

@@ -48,7 +48,7 @@ export function refuseErasure(change: Change, { owner }: { owner: string | null 
     new AppError("content_needed", `cannot erase the content of ${change_id}: ${why}`, details);
   if (isReviewDue(change)) throw needed("its emergency waits for a review");
   if (status !== "applied") return;
-  if (owner === change_id) throw needed("it is what its target holds now; roll it back, or apply a later change first");
+  if (owner === change_id) throw needed("it is what its target holds now; roll it back first");
   if (change.value !== undefined)
     throw needed(
       "a rollback of a later change brings its value back; roll it back first, which leaves the host product as it is, since a later change holds the target",

@@ -195,7 +195,7 @@ export function auditRules(open: Open): void {
     "after=x",
     "order=up",
     "event_type=nothing",
-    "format=csv",
+    "format=xml",
   ])("audit?%s is refused", async (query) => {
     expect(await (await open()).get(`audit?${query}`)).toMatchObject({ status: 400, body: { code: "invalid_field" } });
   });

@@ -270,7 +270,9 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
     case 7:
       return api.post("apply", { change_id, ...(random(2) === 0 ? { actor: name, note } : {}) });
     case 8:
-      return random(3) === 0 ? api.post("erase", { change_id, actor: name, note }) : api.act("rollback", change_id);
+      return name === "pat" && note === ""
+        ? api.post("erase", { change_id, actor: name, note })
+        : api.act("rollback", change_id);
     default:
       return api.post("propose", {
         ...PROPOSAL,

@@ -1,0 +1,128 @@
+/** Contents: carried by exports, erased on request, and handed to auditors. */
+
+const RULES = ["test/lib/governance/erase.test.ts"];
+const GONE = ["test/local/erase.test.ts"];
+const CONTENTS = ["test/local/contents.test.ts"];
+const PACK = ["test/handlers/pack.test.ts"];
+
+export const erasure = [
+  {
+    name: "a content is erased that a rollback would bring back",
+    file: "lib/governance/rules/erasure.ts",
+    find: "if (change.value !== undefined)",
+    replace: "if (change.value === null)",
+    tests: RULES,
+    grave: true,
+  },
+  {
+    name: "a record says what it likes once its content is erased",
+    file: "lib/governance/rules/record.ts",
+    find: "(told.change.erased ?? told.change).digest)",
+    replace: "told.change.digest && !told.change.erased)",
+    tests: RULES,
+    grave: true,
+  },
+  {
+    name: "anybody erases where people have keys",
+    file: "lib/governance/rules/require_signature.ts",
+    find: '  "erase",\n',
+    replace: "",
+    tests: RULES,
+    grave: true,
+  },
+  {
+    name: "memories made anew are not those that an erasure left",
+    file: "lib/follow/memories.ts",
+    find: 'if (entry.event_type === "content_erased") return forget(on, entry, step);',
+    replace: "",
+    tests: RULES,
+  },
+  {
+    name: "the journal keeps what was erased until it is full",
+    file: "local/store/file_store.ts",
+    find: "await journal.seal();",
+    replace: "",
+    tests: GONE,
+    grave: true,
+  },
+  {
+    name: "kept answers keep what was erased",
+    file: "lib/pulse/erased_answers.ts",
+    find: "return changed === told ? text : JSON.stringify(changed);",
+    replace: "return changed === told ? text : text;",
+    tests: GONE,
+  },
+  {
+    name: "previews keep what was erased",
+    file: "lib/pulse/erased_answers.ts",
+    find: "if (!isThere) return object;",
+    replace: "if (isThere || !isThere) return object;",
+    tests: GONE,
+  },
+  {
+    name: "chat keeps what was erased",
+    file: "lib/pulse/erasures.ts",
+    find: "if (about === undefined && !messages.has(turn.message_id)) return;",
+    replace: "if (about !== undefined || !messages.has(turn.message_id)) return;",
+    tests: GONE,
+  },
+  {
+    name: "reports keep what was erased",
+    file: "lib/pulse/erasures.ts",
+    find: "if (about === undefined) return;",
+    replace: "if (about !== undefined || !about) return;",
+    tests: GONE,
+  },
+  {
+    name: "retrospectives keep what was erased",
+    file: "lib/pulse/erasures.ts",
+    find: "if (!evolved || newest <= seen) return;",
+    replace: "if (!evolved || newest >= seen) return;",
+    tests: GONE,
+  },
+  {
+    name: "the file adapter keeps a value that was erased",
+    file: "local/file_adapter.ts",
+    find: "await history.forget(change.change_id);",
+    replace: "",
+    tests: GONE,
+  },
+  {
+    name: "a content that is not what its entry has the hash of passes",
+    file: "local/verify/contents.ts",
+    find: "else if (digest !== now.digest)",
+    replace: 'else if (digest === "")',
+    tests: CONTENTS,
+    grave: true,
+  },
+  {
+    name: "a missing content passes",
+    file: "local/verify/contents.ts",
+    find: "if (!awaited) return undefined;",
+    replace: "if (!awaited || awaited.line > 0) return (awaited = undefined);",
+    tests: CONTENTS,
+  },
+  {
+    name: "whoever says that a content was erased is believed",
+    file: "local/verify/contents.ts",
+    find: "...[...left].map(([change, { line, entry }]) =>",
+    replace: "...[...left].slice(left.size).map(([change, { line, entry }]) =>",
+    tests: CONTENTS,
+  },
+  {
+    name: "a spreadsheet runs what the log tells",
+    file: "lib/audit/csv.ts",
+    find: "`'${text}` : text;",
+    replace: "text : text;",
+    tests: PACK,
+    grave: true,
+  },
+  {
+    name: "what somebody wrote is markup on the page of a pack",
+    file: "lib/governance/pack/page.ts",
+    find: "`<pre>${escapeHtml(canonicalContent(change))}</pre>`,",
+    replace: "`<pre>${canonicalContent(change)}</pre>`,",
+    tests: PACK,
+    grave: true,
+  },
+];
