@@ -98,7 +98,12 @@ async function changeSection({ store }: PageDeps, change: Change): Promise<strin
       ["Tenant", escapeHtml(change.tenant_id)],
       ["Target", code(change.target)],
       ["Kind, tier, risk", `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${change.risk}`],
-      ["Reach", change.affected_users === null ? null : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`],
+      [
+        "Reach",
+        change.affected_users === null
+          ? null
+          : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`,
+      ],
       ["Can be undone", change.reversible ? "yes" : "no"],
       ["Rationale", erased ? null : text(change.rationale)],
       ["Proposer", text(change.proposer)],
