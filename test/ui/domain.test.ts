@@ -151,6 +151,7 @@ test.each<[Partial<Change>, string]>([
   [{ affected_users: 1, reversible: false, status: "denied" }, "Ana asked to set crm.followup for tenant t1; 1 person is affected; it cannot be undone."],
   [{ kind: "feature_flag", value: false }, "Ana asks to switch crm.followup off for tenant t1; 40 people are affected; it can be undone."],
   [{ proposer: "llm:small", value: undefined, affected_users: null }, "The model small asks to change crm.followup for tenant t1; how many people are affected was not stated; it can be undone."],
+  [{ value: undefined, affected_users: null, status: "denied", erased: { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" } }, "Ana asked to change crm.followup for tenant t1; how many people are affected was erased; it can be undone."],
   [{ proposer: null, kind: "code_patch" }, "Somebody who gave no name asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
 ])("a change as a sentence: %j", (over, sentence) => {
   expect(plain(requestOf({ ...CHANGE, ...over } as Change))).toBe(sentence);

@@ -48,10 +48,14 @@ export function requestOf(change: Change): Part[] {
 }
 
 /** "40 people are affected; it can be undone." */
-export function reachOf({ affected_users, reversible }: Pick<Change, "affected_users" | "reversible">): Part[] {
+export function reachOf({
+  affected_users,
+  reversible,
+  erased,
+}: Pick<Change, "affected_users" | "reversible" | "erased">): Part[] {
   const affected =
     affected_users === null
-      ? "how many people are affected was not stated"
+      ? `how many people are affected was ${erased ? "erased" : "not stated"}`
       : `${people(affected_users)} ${affected_users === 1 ? "is" : "are"} affected`;
   return [affected, reversible ? "; it can be undone." : "; it cannot be undone."];
 }

@@ -109,6 +109,42 @@ export function auditRules(open: Open): void {
     expect([manifest, content].map(sha256)).toEqual([manifest_hash, digest]);
   });
 
+  test("a content that is erased is gone from what is read, and the log still verifies", async () => {
+    const api = await open();
+    const change_id = await api.bring("denied", { summary: "Wombat", value: '"wombat"' });
+    const { digest } = await api.change(change_id);
+    const reply = await api.post("erase", { change_id, actor: "dpo", note: "asked for" });
+    expect(reply).toMatchObject({ status: 200, body: { change_id, change: { summary: "erased", digest } } });
+    expect((await api.steps()).at(-1)).toEqual(reply.body.audit_entry);
+    for (const path of ["runtime", `changes/${change_id}`, `changes/${change_id}/certificate`, "export"]) {
+      const { status, text } = await api.get(path);
+      expect(status, path).toBe(200);
+      expect(text, path).not.toMatch(/wombat/i);
+    }
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+    const refused = await api.post("erase", { change_id: await api.bring("applied", { value: "1" }), actor: "dpo" });
+    expect(refused).toMatchObject({ status: 409, body: { code: "content_needed" } });
+  });
+
+  test("an auditor's pack is a file and a page; the log is a table too", async () => {
+    const api = await open();
+    const { change_id } = await api.propose();
+    const told = await Promise.all(
+      [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"].map(
+        async (path) => {
+          const { status, headers, text } = await api.get(path);
+          expect(text, path).toContain(change_id);
+          return [status, headers.get("content-type")];
+        },
+      ),
+    );
+    expect(told).toEqual([
+      [200, "application/x-tar"],
+      [200, "text/html; charset=utf-8"],
+      [200, "text/csv; charset=utf-8"],
+    ]);
+  });
+
   test("200 parallel proposals are one chain of their entries", async () => {
     const api = await open();
     const replies = await Promise.all(Array.from({ length: 200 }, () => api.post("propose", PROPOSAL)));

@@ -105,7 +105,10 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
   <Panel title="Whom does it reach?">
     <Facts
       of={[
-        ["People", change.affected_users === null ? "not stated" : figure(change.affected_users)],
+        [
+          "People",
+          change.erased ? "erased" : change.affected_users === null ? "not stated" : figure(change.affected_users),
+        ],
         ["Tenant", <Given text={change.tenant_id} />],
         ["Undo", change.reversible ? "it can be undone" : "it cannot be undone"],
         ["Risk", change.risk],
