@@ -3,6 +3,7 @@
  * cursor and by nothing else, so that it stands in no governed write's way and two processes cannot follow the same entry.
  */
 import { readHead } from "../audit/chain.ts";
+import { certainNow } from "../governance/certain_time.ts";
 import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
@@ -20,10 +21,11 @@ export async function catchUp(
   proceed: () => boolean = () => true,
   read: EntryReader = entryReader(deps.store),
 ): Promise<void> {
-  const { store, clock } = deps;
+  const { store } = deps;
   const slice = async (): Promise<boolean> => {
-    // Before the head is read: an entry that comes later is not before this moment.
-    const now = new Date(clock.now()).toISOString();
+    // What closes for good must not rest on one look at the clock. Before the head is read: an entry that comes later is not before this moment.
+    const certain = await certainNow(deps);
+    const now = certain === -Infinity ? "" : new Date(certain).toISOString();
     const head = (await readHead(store))?.length ?? 0;
     return storeSlice(deps, follower, store, { head, now, read });
   };

@@ -157,4 +157,11 @@ export const clock = [
     replace: '"unfreeze"]',
     tests: ACCEPT,
   },
+  {
+    name: "one look at a clock that is ahead closes outcomes",
+    file: "lib/follow/catch_up.ts",
+    find: "const certain = await certainNow(deps);",
+    replace: "const certain = (void certainNow, deps.clock.now());",
+    tests: ["test/lib/governance/closing.test.ts"],
+  },
 ];

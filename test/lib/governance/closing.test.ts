@@ -1,7 +1,8 @@
 /** What time alone closes: outcomes after 30 days. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
-import { DAY, HOUR, pass } from "../../support/clock.ts";
+import { DAY, HOUR, MINUTE, pass } from "../../support/clock.ts";
+import { restarted } from "../../support/deps.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { service } from "../../support/service.ts";
@@ -21,7 +22,7 @@ test("an outcome is open for 30 days; the cycle after them makes it final", asyn
   api.deps.clock.advance(30 * DAY);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
   expect(await outcome()).toMatchObject({ state: "open" });
-  api.deps.clock.advance(1);
+  await pass(api.deps, MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(1);
   expect(await outcome()).toMatchObject({ state: "final", closed_by: "time", verdict: "met", current: 5 });
   await api.post("kpi", { csat: 1 });
@@ -62,4 +63,17 @@ test("a read of an overdue change is answered also while the store cannot write"
     expect((await api.get(path)).status, path).toBe(200);
   store.mend();
   expect((await api.change(change_id)).status).toBe("denied");
+});
+
+test("a start with the clock 400 days ahead closes no outcome", async () => {
+  const { api, outcome } = await met();
+  api.deps.clock.set(400 * DAY);
+  const wrong = await restarted(api.deps);
+  for (let cycle = 0; cycle < 3; cycle++) {
+    expect((await runCycle(wrong)).outcomes_closed).toBe(0);
+    api.deps.clock.advance(MINUTE);
+  }
+  api.deps.clock.set(-400 * DAY);
+  await runCycle(await restarted(api.deps));
+  expect(await outcome()).toMatchObject({ state: "open" });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
 import { followAll } from "../../../lib/follow/follow.ts";
-import { DAY } from "../../support/clock.ts";
+import { DAY, pass } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { identity } from "./ends.ts";
 
@@ -145,7 +145,7 @@ test("an outcome whose time is over keeps its last figures, and is not looked at
   await make();
   svc.deps.clock.advance(29 * DAY);
   await feed(4.5);
-  svc.deps.clock.advance(2 * DAY);
+  await pass(svc.deps, 2 * DAY);
   await followAll(svc.deps);
   await make();
   await feed(5);

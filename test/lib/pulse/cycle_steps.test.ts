@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { SyncReport } from "../../../lib/link/port.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { HOUR, pass } from "../../support/clock.ts";
+import { HOUR, MINUTE, pass } from "../../support/clock.ts";
 import { failingStore } from "../../support/failing_store.ts";
 import { fails, gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, linkOf, pulse } from "./pulse_service.ts";
@@ -175,10 +175,10 @@ test("an outcome is closed when its own 30 days are over, and not with those bef
     );
   service.hours(30 * 24 - 1);
   expect((await service.cycle()).outcomes_closed).toBe(0);
-  service.deps.clock.advance(1);
+  await pass(service.deps, MINUTE);
   expect((await service.cycle()).outcomes_closed).toBe(1);
   expect(await states()).toEqual({ [first]: "final", [second]: "open" });
-  service.hours(1);
+  await pass(service.deps, HOUR);
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DAY, pass } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, pulse } from "./pulse_service.ts";
 
@@ -81,7 +82,7 @@ test("lessons tell verdicts and rollbacks by target", async () => {
   const second = await service.bring("applied", { ...applied, target: "ui.b" });
   await service.post("kpi", { csat: 4.5 });
   await service.must("rollback", second);
-  service.hours(31 * 24);
+  await pass(service.deps, 31 * DAY);
   await service.cycle();
   await service.post("/api/action/run-now", { action: "write_report" });
   expect(files.texts.get("lessons-E.md")).toContain("| `ui.a` | 1 | 0 | 0 | 0 |\n| `ui.b` | 1 | 0 | 0 | 0 |");
