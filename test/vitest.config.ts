@@ -13,7 +13,7 @@ const LONG_IN_A_BROWSER = "test/ui/{audit,away,certificate,dev,emergency,everybo
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
-  "test/{bundles,docs/code,e2e/witnesses,lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";
+  "test/{bundles,docs/code,e2e/{clock,two_processes,witnesses},lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";
 
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =

@@ -3,7 +3,6 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
-import { inLong } from "../support/length.ts";
 import { test, WITH_INTENT } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
@@ -29,7 +28,7 @@ const json = async (url: string) => {
   return { status: response.status, body: await response.json() };
 };
 
-inLong(describe)("a lock that is removed under a running service", () => {
+describe("a lock that is removed under a running service", () => {
   test.for(["the first stops first", "the second stops first", "both are killed"] as const)(
     "%s",
     { timeout: 120_000 },
