@@ -126,25 +126,6 @@ export function auditRules(open: Open): void {
     expect(refused).toMatchObject({ status: 409, body: { code: "content_needed" } });
   });
 
-  test("an auditor's pack is a file and a page; the log is a table too", async () => {
-    const api = await open();
-    const { change_id } = await api.propose();
-    const told = await Promise.all(
-      [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"].map(
-        async (path) => {
-          const { status, headers, text } = await api.get(path);
-          expect(text, path).toContain(change_id);
-          return [status, headers.get("content-type")];
-        },
-      ),
-    );
-    expect(told).toEqual([
-      [200, "application/x-tar"],
-      [200, "text/html; charset=utf-8"],
-      [200, "text/csv; charset=utf-8"],
-    ]);
-  });
-
   test("200 parallel proposals are one chain of their entries", async () => {
     const api = await open();
     const replies = await Promise.all(Array.from({ length: 200 }, () => api.post("propose", PROPOSAL)));

@@ -49,4 +49,23 @@ export function lifeRules(open: Open): void {
     });
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
+
+  test("an auditor's pack is a file and a page; the log is a table too", async () => {
+    const api = await open();
+    const { change_id } = await api.propose();
+    const told = await Promise.all(
+      [`pack?change_id=${change_id}`, `pack?change_id=${change_id}&format=html`, "audit?format=csv"].map(
+        async (path) => {
+          const { status, headers, text } = await api.get(path);
+          expect(text, path).toContain(change_id);
+          return [status, headers.get("content-type")];
+        },
+      ),
+    );
+    expect(told).toEqual([
+      [200, "application/x-tar"],
+      [200, "text/html; charset=utf-8"],
+      [200, "text/csv; charset=utf-8"],
+    ]);
+  });
 }
