@@ -77,6 +77,7 @@ export const consent = [
   },
   {
     ...breakGlass,
+    file: "lib/governance/rules/in_force.ts",
     name: "a review is due of what was closed without an apply",
     find: ' && status !== "denied";',
     replace: ";",

@@ -139,7 +139,7 @@ async function take(browser, { url, ids }, { file, page, width, height, theme, a
     locale: "en-GB",
     timezoneId: "UTC",
   });
-  await context.addInitScript((name) => sessionStorage.setItem("countersign.name", name), NAME);
+  await context.addInitScript((name) => localStorage.setItem("countersign.name", name), NAME);
   const shown = await context.newPage();
   await shown.goto(new URL(`/#/${page(ids)}`, url).href);
   await shown.locator("h1").first().waitFor();
