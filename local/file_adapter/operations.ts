@@ -96,14 +96,14 @@ export async function rollback(config: Config, change: Change, at: string, histo
   const shown = await shownEntry(config, change, history);
   if (shown?.state === "rolled_back")
     return { result: shown.superseded_by === undefined ? "rolled_back" : "superseded", records: [] };
-  const application = await history.application(id);
-  if (application === undefined) {
-    if (shown !== undefined) throw new ConfigBroken(`shows ${id} as applied, but ${UNRECORDED}`, BY_HAND);
-    if (setsValue(change) && change.status === "applied")
-      throw new ConfigBroken(`shows nothing of ${id}, and ${UNRECORDED}`, BY_HAND);
+  if (shown === undefined && change.status !== "applied") {
+    // What is on record of it is what an apply left that was cut off before the file showed it.
     show(config, change, { state: "rolled_back", at });
     return { result: "rolled_back", state: "rolled_back", records: [] };
   }
+  const application = await history.application(id);
+  if (application === undefined)
+    throw new ConfigBroken(`shows ${shown ? `${id} as applied` : `nothing of ${id}`}, but ${UNRECORDED}`, BY_HAND);
 
   const previous = (): Promise<Previous> => history.resolve(config, application.previous);
   const owner = own(config.changes, id)?.superseded_by ?? (await history.owner(config, change));

@@ -275,7 +275,9 @@ test("changes keeps the owners and the latest 100; what left it is still known",
   expect(await verify(passing[6]!)).toBe("absent");
   const other = { values: { t2: { "ui.banner": "by hand" } } };
   await write(other);
-  await expect(rollback(passing[6]!)).rejects.toThrow("holds neither what it set nor what was before it");
+  await expect(rollback({ ...passing[6]!, status: "applied" })).rejects.toThrow(
+    "holds neither what it set nor what was before it",
+  );
   expect(await content()).toEqual(other);
 });
 
@@ -347,7 +349,7 @@ describe("a file that lost an applied change", () => {
     const { rollback, content, write } = await bench();
     const applied = change("chg_elsewhere", { status: "applied" });
     await write({ values: { t1: { "ui.banner": "x" } }, changes: {} });
-    await expect(rollback(applied)).rejects.toThrow("shows nothing of chg_elsewhere, and what was before it");
+    await expect(rollback(applied)).rejects.toThrow("shows nothing of chg_elsewhere, but what was before it");
     const { kind, target, tenant_id } = applied;
     await write({
       ...(await content()),

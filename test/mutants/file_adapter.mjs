@@ -163,8 +163,8 @@ export const fileAdapter = [
   {
     ...operations,
     name: "a change of which nothing is on record is told as rolled back",
-    find: 'if (setsValue(change) && change.status === "applied")',
-    replace: "if (change === undefined)",
+    find: 'if (shown === undefined && change.status !== "applied") {',
+    replace: "if (shown === undefined) {",
   },
   {
     ...operations,
