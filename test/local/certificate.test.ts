@@ -561,6 +561,7 @@ describe("the service", () => {
 
 test.skipIf(pythonMissing !== null)(
   `verify_audit.py says the same of all of them (${pythonMissing ?? "python3 is here"})`,
+  { timeout: 300_000 },
   () => {
     const told = runPythonOften(asked.map(({ args }) => args));
     expect(told.length).toBeGreaterThan(50);
