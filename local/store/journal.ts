@@ -180,7 +180,9 @@ export function newJournal(parts: JournalParts): Journal {
       while (running) await running;
       const sealing = async (): Promise<void> => {
         try {
-          if (!failure && active.last > active.header.after) await rotate();
+          if (failure || active.last === active.header.after) return;
+          requireFree(files, paths.journal, active);
+          await rotate();
         } catch (error) {
           await fail(error);
         }
