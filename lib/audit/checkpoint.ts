@@ -20,7 +20,7 @@ import {
   type VerifierKey,
 } from "./note.ts";
 import { broken, growTree, LogBroken, nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
-import { reportBreach } from "./verify.ts";
+import { reportBreach } from "./report_breach.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -115,9 +115,9 @@ async function renew(deps: CheckpointDeps): Promise<Checkpoint> {
     const last = opened(stored);
     const keyLine = key ? formatVerifierKey(key, sha256) : null;
     if (last && isDisplaced(deps, last, keyLine)) return last;
-    const next = await nextHead(deps, log, stored, key).catch((error: unknown) => {
+    const next = await nextHead(deps, log, stored, key).catch(async (error: unknown) => {
       if (!(error instanceof LogBroken)) throw error;
-      reportBreach(deps, error.breach);
+      await reportBreach(deps, error.breach);
     });
     if (!next) return lastBeforeBreach(deps, last);
     if (last?.length === next.length && last.key === keyLine) return last;

@@ -10,7 +10,7 @@ import {
 } from "./checkpoint.ts";
 import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
-import { reportBreach } from "./verify.ts";
+import { reportBreach } from "./report_breach.ts";
 
 /** How many of the newest are looked at beside the longest: a rewritten log could have appended a longer one of its own. */
 const NEWEST = 16;
@@ -44,7 +44,7 @@ export async function holdAgainstAnchor(deps: CheckpointDeps): Promise<void> {
     for (const kept of longest ? [longest, ...newest] : []) await continuedHead(deps, head, kept);
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
-    return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
+    return reportBreach({ store, integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });
   }
   await compareWithBefore(deps, anchor, holdings).catch((error: unknown) =>
     log.warn("the anchor was not looked after", { error: String(error) }),

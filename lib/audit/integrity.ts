@@ -1,3 +1,5 @@
+import type { Outline } from "./outline.ts";
+
 /** Where the chain first fails to hold, and how. */
 export interface Breach {
   /** The id of the first entry that does not hold. */
@@ -21,6 +23,8 @@ export interface Verified extends Link {
 /** What this process knows of the chain's soundness. A breach, once found, stays until a restart finds it mended. */
 export interface Integrity {
   breach?: Breach;
+  /** What this process has read of the log. */
+  outline?: Outline;
   /** The pass under way, shared by all who ask. */
   running?: Promise<Verified>;
   /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */

@@ -4,7 +4,9 @@ import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
-import type { Breach, Link, Verified } from "./integrity.ts";
+import type { Link, Verified } from "./integrity.ts";
+import { reportBreach } from "./report_breach.ts";
+import { outlineFrom, type SubjectOf } from "./outline.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
 const strictEntry = entrySchema.strict();
@@ -27,8 +29,17 @@ async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "i
   const { last } = integrity;
   const age = last ? started - last.ended : Infinity;
   const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);
-  const verified = await verifyFrom(store, sha256, fresh ? last.verified : BEGINNING, last?.verified);
-  if (verified.breach) reportBreach({ integrity, log }, verified.breach);
+  const { outline } = integrity;
+  const { after } = outline ?? {};
+  const fill = fresh ? undefined : outline?.fill;
+  const verified = await verifyFrom(store, sha256, {
+    from: fresh ? last.verified : BEGINNING,
+    known: last?.verified,
+    fill,
+  });
+  // What was read from the beginning up to what is held is held now too.
+  if (fill && !verified.breach && outline!.after === after && verified.length >= after!) outline!.reachTo(0);
+  if (verified.breach) await reportBreach({ store, integrity, log }, verified.breach);
   else {
     const ended = clock.now();
     integrity.last = { verified, ended, took: fresh ? last.took : ended - started };
@@ -36,23 +47,33 @@ async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "i
   return verified;
 }
 
-/** Keeps the breach, so that writes are refused from here on. */
-export function reportBreach({ integrity, log }: Pick<AuditDeps, "integrity" | "log">, breach: Breach): void {
-  if (!integrity.breach) log.error("audit chain broken", { ...breach });
-  integrity.breach = breach;
-}
-
-/** Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. */
-export async function verifyTail(deps: Omit<AuditDeps, "ids" | "mutex" | "clock">, count: number): Promise<void> {
+/**
+ * Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. What is read
+ * is outlined from here on.
+ */
+export async function verifyTail(
+  deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
+  { count, subjectOf }: { count: number; subjectOf: SubjectOf },
+): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
-  const { breach } = await verifyFrom(deps.store, deps.sha256, from);
-  if (breach) reportBreach(deps, breach);
+  const outline = outlineFrom(from, subjectOf);
+  const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: outline.append });
+  outline.settle(outline.seen);
+  deps.integrity.outline = outline;
+  if (breach) await reportBreach(deps, breach);
 }
 
-/** Checks on from a link that holds; `known` is what this process saw earlier, which no honest log takes back. */
-async function verifyFrom(store: Store, sha256: AuditDeps["sha256"], from: Link, known?: Link): Promise<Verified> {
+/**
+ * Checks on from a link that holds; `known` is what this process saw earlier, which no honest log takes back. `fill` is given
+ * each entry that holds.
+ */
+async function verifyFrom(
+  store: Store,
+  sha256: AuditDeps["sha256"],
+  { from, known, fill }: { from: Link; known?: Link | undefined; fill?: ((entry: AuditEntry) => void) | undefined },
+): Promise<Verified> {
   const head = await readHead(store);
   if (!head) return withoutHead(store);
   let link = from;
@@ -69,6 +90,7 @@ async function verifyFrom(store: Store, sha256: AuditDeps["sha256"], from: Link,
       const reason = whyInvalid(entry, link, head, sha256);
       if (reason) return broken(link.length + 1, reason);
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
+      fill?.(entry!);
       if (link.length === known?.length && link.head !== known.head)
         return broken(link.length, "it is not the entry that stood here before: the log was rewritten");
     }

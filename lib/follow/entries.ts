@@ -4,7 +4,6 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../governance/rules/actor.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { type Detail, detailIn } from "../governance/rules/event.ts";
-import type { GuardrailEvidence } from "../governance/rules/guardrail.ts";
 import type { Store } from "../store/store.ts";
 
 /** What an entry's detail says, as far as followers read it. What an older version left out is absent. */
@@ -26,9 +25,7 @@ interface Facts extends Detail {
   /** Of an accepted clock: when the entry before it says it was written. */
   last?: string;
   adapter?: object | null;
-  values?: Record<string, number>;
   E?: number | null;
-  tripped?: (GuardrailEvidence & { change_id: string })[];
   code?: string;
   /** Refusals of a day that have no entry of their own. */
   count?: number;

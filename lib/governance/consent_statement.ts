@@ -6,13 +6,14 @@ import { readHead } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { consulting } from "./evidence.ts";
+import { minorToday } from "./minor_quota.ts";
 import { findChange } from "./records.ts";
 import { digestOf } from "./rules/content.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Verdict } from "./rules/change.ts";
 import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts";
 import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
-import { minorToday } from "./submit_proposal.ts";
 
 /** What is answered. */
 export const statementAnswer = z.object({
@@ -87,7 +88,8 @@ async function contentOf(call: Call<GovernanceDeps>, input: StatementInput & { d
   const stated = proposalIn(input);
   const proposal = { ...stated, proposer: stated.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
-  const minor_today = await minorToday(store, new Date(clock.now()).toISOString());
+  const today = new Date(clock.now()).toISOString();
+  const minor_today = await consulting(call.deps, (evidence) => minorToday(evidence, today));
   const context = { intent: product!.intent, actor: actorOf(call, approver) };
   return { decision, digest: digestOf(proposedContent({ input: proposal, minor_today }, context), sha256) };
 }

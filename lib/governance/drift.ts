@@ -8,6 +8,7 @@ import type { Change } from "./rules/change.ts";
 import { readLease } from "./operation/lease.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
+import { unlessMismatched } from "./verified_record.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -95,7 +96,8 @@ async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
   if (state === seen?.state) return;
   await governed<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
-    const current = await transaction.change(changeId);
+    const current = await unlessMismatched(transaction.change(changeId));
+    if (!current) return;
     const { revision, target, tenant_id } = current.change;
     if (revision !== record.change.revision || (await readLease(tx, record.change))) return;
     if (state === undefined) return tx.delete("drift", changeId);

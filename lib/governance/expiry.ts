@@ -8,6 +8,7 @@ import { overdueStep, WAITED } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
+import { unlessMismatched } from "./verified_record.ts";
 
 /** Each expiry is three writes: within what a transaction may hold. */
 const SLICE = 15;
@@ -56,7 +57,9 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
 const expireAll = (deps: GovernanceDeps, changeIds: readonly string[]): Promise<number> =>
   governed<number>({ deps }, async (transaction) => {
     let expired = 0;
-    for (const changeId of changeIds)
-      if (await expireIfDue(transaction, deps, await transaction.change(changeId))) expired++;
+    for (const changeId of changeIds) {
+      const record = await unlessMismatched(transaction.change(changeId, "closing"));
+      if (record && (await expireIfDue(transaction, deps, record))) expired++;
+    }
     return expired;
   }) as Promise<number>;

@@ -7,7 +7,7 @@ import type { GovernanceDeps } from "./deps.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
-import { governed } from "./transaction.ts";
+import { governed, type Transaction } from "./transaction.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -20,6 +20,18 @@ export interface FreezeInput extends ActInput {
   until?: string | undefined;
 }
 
+/**
+ * The last freeze as the log tells it, whatever is kept of it; one from before all that was read is taken as it is kept.
+ */
+export async function lastFreeze({ tx, evidence, outlined }: Transaction): Promise<Freeze | undefined> {
+  const told = await evidence.lastOf("service_frozen", "service_unfrozen");
+  const kept = (await tx.get("meta", "freeze"))?.value;
+  if (!told) return kept && kept.entry <= outlined() ? kept : undefined;
+  if (told.event_type === "service_unfrozen") return undefined;
+  const { actor, note, until } = JSON.parse(told.detail) as Freeze;
+  return { actor, note, until, at: told.timestamp, entry: told.id };
+}
+
 /** Freezes the service, or tells a freeze that is in force anew. */
 export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): Promise<Answer> {
   const { note = "", until } = input;
@@ -27,7 +39,7 @@ export function freezeService(call: Call<GovernanceDeps>, input: FreezeInput): P
     const { tx, at, now, append } = transaction;
     const told = await actFacts(transaction, call, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
-    const standing = inForce((await tx.get("meta", "freeze"))?.value, now);
+    const standing = inForce(await lastFreeze(transaction), now);
     if (standing && until !== undefined && (standing.until === null || Date.parse(until) < Date.parse(standing.until)))
       throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
     const freeze = { actor: told.actor, note, until: until ?? null, at };
@@ -42,7 +54,7 @@ export function unfreezeService(call: Call<GovernanceDeps>, input: FreezeInput):
   return governed(call, async (transaction) => {
     const { tx, now, append } = transaction;
     const detail = await actFacts(transaction, call, "unfreeze", input);
-    if (!inForce((await tx.get("meta", "freeze"))?.value, now))
+    if (!inForce(await lastFreeze(transaction), now))
       throw new AppError("illegal_transition", "the service is not frozen", { allowed: ["freeze"] });
     const entry = append({ event_type: "service_unfrozen", detail });
     tx.delete("meta", "freeze");

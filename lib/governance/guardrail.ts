@@ -3,6 +3,9 @@ import { type GuardrailEvidence, evidenceOf } from "./rules/guardrail.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { Transaction } from "./transaction.ts";
 import { entryKey } from "../audit/chain.ts";
+import { AppError } from "../kit/errors.ts";
+import { detailIn } from "./rules/event.ts";
+import { unlessMismatched } from "./verified_record.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -25,7 +28,7 @@ interface Watched {
 export type Due = GuardrailEvidence & { tries?: number };
 
 /** What a feed tripped, as its entry tells it. */
-export type Tripped = Omit<GuardrailEvidence, "at"> & { change_id: string };
+export type Tripped = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
 /** Keeps an applied change under watch, for 24 hours. */
 export function watch({ tx, now }: Transaction, { change, applied }: ChangeRecord): void {
@@ -43,11 +46,11 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     const watched = value === undefined ? undefined : await newestWatched(transaction, guardrail.kpi);
     const baseline = watched?.applied?.kpis?.[guardrail.kpi];
     if (!watched || value === undefined || baseline === undefined) continue;
-    const evidence = evidenceOf(guardrail, baseline, value, intent, transaction.at);
-    if (evidence && (await mark(transaction, watched.change.change_id, evidence))) {
-      const { at: _, ...seen } = evidence;
-      tripped.push({ change_id: watched.change.change_id, ...seen });
-    }
+    const seen = evidenceOf(guardrail, baseline, value, intent, transaction.at);
+    const { change_id } = watched.change;
+    if (!seen || !(await mark(transaction, change_id, { ...seen, entry: transaction.nextEntryId() }))) continue;
+    const { at: _, ...told } = seen;
+    tripped.push({ change_id, ...told });
   }
   return tripped;
 }
@@ -59,8 +62,8 @@ async function newestWatched({ tx, now, change }: Transaction, kpi: string): Pro
     const page = await tx.list("kpi_applied", { prefix, limit: PAGE, reverse: true, ...(after && { after }) });
     for (const { value } of page) {
       if (now - value.at > WATCH_MS) return undefined;
-      const record = await change(value.change_id);
-      if (record.change.status === "applied") return record;
+      const record = await unlessMismatched(change(value.change_id));
+      if (record?.change.status === "applied") return record;
     }
     if (page.length < PAGE) return undefined;
     after = page.at(-1)!.id;
@@ -68,10 +71,39 @@ async function newestWatched({ tx, now, change }: Transaction, kpi: string): Pro
 }
 
 /** Whether it is news: an alert may yet become a rollback. */
-async function mark({ tx }: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
-  const known = (await tx.get("guardrail_marks", changeId))?.value.action;
+async function mark(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
+  const { tx } = transaction;
+  const kept = (await tx.get("guardrail_marks", changeId))?.value;
+  const known = kept && (await isTold(transaction, changeId, kept)) ? kept.action : undefined;
   if (known === "rollback" || known === evidence.action) return false;
   tx.put("guardrail_marks", changeId, evidence);
   if (evidence.action === "rollback") tx.put("guardrail_due", changeId, evidence);
   return true;
+}
+
+/** Whether the log tells that a feed tripped a guardrail over a change, just so. */
+export async function isTold(
+  { evidence }: Pick<Transaction, "evidence">,
+  changeId: string,
+  { entry, ...kept }: GuardrailEvidence,
+): Promise<boolean> {
+  const feed = await evidence.entry(entry);
+  if (feed?.event_type !== "kpi_refreshed") return false;
+  const tripped = detailIn(feed.detail).tripped?.find(({ change_id }) => change_id === changeId);
+  const told: Record<string, unknown> = { ...tripped, at: feed.timestamp };
+  return tripped !== undefined && Object.entries(kept).every(([name, member]) => told[name] === member);
+}
+
+/** 409 `evidence_mismatch` unless the log tells of what a rollback is ordered for. */
+export async function requireTold(
+  transaction: Pick<Transaction, "evidence">,
+  changeId: string,
+  evidence: GuardrailEvidence,
+): Promise<void> {
+  if (await isTold(transaction, changeId, evidence)) return;
+  throw new AppError(
+    "evidence_mismatch",
+    `the audit log does not tell that a guardrail condemned ${changeId}, so it is not rolled back for that`,
+    { change_id: changeId, fields: ["guardrail"] },
+  );
 }

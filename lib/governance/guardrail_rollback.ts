@@ -37,7 +37,8 @@ function countFailure({ store }: GovernanceDeps, changeId: string, error: AppErr
     const due = (await tx.get("guardrail_due", changeId))?.value;
     if (!due) return null;
     const tries = (due.tries ?? 0) + 1;
-    if (error.code !== "illegal_transition" && tries < TRIES) {
+    const isFinal = error.code === "illegal_transition" || error.code === "evidence_mismatch";
+    if (!isFinal && tries < TRIES) {
       tx.put("guardrail_due", changeId, { ...due, tries });
       return null;
     }

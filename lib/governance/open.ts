@@ -2,12 +2,14 @@
 import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
 import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
+import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { Reads } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { takeUpClaims } from "./earlier.ts";
 import { recoverAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
+import { subjectOf } from "./subjects.ts";
 
 /** The store holds another product's state. */
 export class IdentityMismatch extends Error {
@@ -60,7 +62,8 @@ export async function openProduct(
     return begun;
   });
   if (isKnown) await holdAgainstAnchor(deps);
-  if (!deps.integrity.breach) await verifyTail(deps, tail);
+  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectOf });
+  await reviewBreach(deps);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);
   await recoverAbandoned(deps, exclusive);

@@ -45,7 +45,7 @@ async function record(
   left: Lease | undefined,
 ): Promise<Answer | AppError | { over: Lease }> {
   const { tx, now } = transaction;
-  const before = await transaction.change(change_id);
+  const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
   const expired = await expireIfDue(transaction, call.deps, before);
   if (expired) return expired;
   if (type === "approve") refuseOverdue(before.change, { intent: transaction.product.intent, now });

@@ -15,7 +15,7 @@ declare module "../store/store.ts" {
     changes: ChangeRecord | EarlierRecord;
     /** Of versions before 0.2; leases since. */
     claims: Omit<Lease, keyof Actor> & { by?: string };
-    counts: Singles<{ minor: DayCount; refused: DayCount }>;
+    counts: Singles<{ refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
     /** `<target\ntenant\nchange_id>` */
     leases: Lease;

@@ -4,6 +4,7 @@ import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { minorToday } from "./minor_quota.ts";
 import { liveOn, ownerOf } from "./records.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
@@ -13,7 +14,6 @@ import { digestOf } from "./rules/content.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { proposedContent } from "./rules/propose.ts";
 import type { Presented } from "./rules/signing.ts";
-import type { Reads } from "../store/store.ts";
 import { type Enacted, governed, type Transaction } from "./transaction.ts";
 
 /** Open drafts of models at most: what nobody looks at must not pile up. */
@@ -67,7 +67,7 @@ async function file(
   asked?: Asked,
 ): Promise<(Enacted & { conflicts: string[] }) | AppError> {
   const { tx, at } = transaction;
-  const minor_today = input.tier === "minor" ? await minorToday(tx, at) : 0;
+  const minor_today = input.tier === "minor" ? await minorToday(transaction.evidence, at) : 0;
   const target_owner = input.tier === "minor" ? await ownerOf(tx, input) : null;
   const conflicts = await liveOn(tx, input);
   if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
@@ -83,15 +83,7 @@ async function file(
     await recordRefusal(transaction, input, error, actor);
     return error;
   }
-  if (enacted.record.change.tier === "minor")
-    tx.put("counts", "minor", { day: at.slice(0, 10), count: minor_today + 1 });
   return { ...enacted, conflicts };
-}
-
-/** The minor changes of a day so far. */
-export async function minorToday(reads: Pick<Reads, "get">, at: string): Promise<number> {
-  const kept = (await reads.get("counts", "minor"))?.value;
-  return kept?.day === at.slice(0, 10) ? kept.count : 0;
 }
 
 async function presented(

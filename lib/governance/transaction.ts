@@ -9,6 +9,7 @@ import {
   whyClockBehind,
 } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { learnOfBreach } from "../audit/report_breach.ts";
 import { type Answer, isAnswer, splice } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
 import { AppError } from "../kit/errors.ts";
@@ -18,7 +19,10 @@ import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
+import { evidenceOf } from "./evidence.ts";
+import { reading, refuseBroken } from "./reading.ts";
 import { findChange, placeOf } from "./records.ts";
+import { toldAnswer } from "./replay.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
@@ -27,6 +31,7 @@ import { changeOf, type ChangeRecord } from "./rules/record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
+import { fromLog, type Held, heldAgainst, mismatch, type Use } from "./verified_record.ts";
 
 /** What a governed decision may use. */
 export type Transaction = ReturnType<typeof begin>["transaction"];
@@ -48,45 +53,49 @@ export async function governed<T>(
   decision: (transaction: Transaction) => Promise<T | AppError>,
   { anyClock = false } = {},
 ): Promise<T | Answer> {
-  const { breach } = deps.integrity;
-  if (breach)
-    throw new AppError(
-      "chain_broken",
-      `the audit chain does not hold at entry ${breach.first_invalid}; writes are refused until it is restored`,
-      { ...breach },
-    );
-  const outcome = await deps.store.transact(async (tx) => {
-    const now = deps.clock.now();
-    const head = await readHead(tx);
-    if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
-    const kept = idempotency && (await replayed(tx, idempotency, now));
-    if (kept) return kept;
-    const behind = whyClockBehind(head, now);
-    if (behind && !anyClock) throw new AppError("clock_behind", behind);
-    const coming = await comingIntoForce(tx, deps.product);
-    const { transaction, commit } = begin(tx, deps, deps.product, { head, coming, now });
-    const decided = await decision(transaction);
-    commit();
-    if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);
-    return decided;
-  });
+  let end: ChainHead | undefined;
+  const outcome = await reading(deps, () =>
+    deps.store.transact(async (tx) => {
+      const now = deps.clock.now();
+      const [head] = await Promise.all([readHead(tx), learnOfBreach(deps, tx)]);
+      refuseBroken(deps.integrity.breach);
+      if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
+      const kept = idempotency && (await replayed(tx, idempotency, now));
+      const { integrity, sha256 } = deps;
+      if (kept)
+        return toldAnswer(kept, { evidence: evidenceOf(tx, { outline: integrity.outline!, head, sha256 }), sha256 });
+      const behind = whyClockBehind(head, now);
+      if (behind && !anyClock) throw new AppError("clock_behind", behind);
+      const coming = await comingIntoForce(tx, deps.product);
+      const { transaction, commit } = begin(tx, deps, deps.product, { head, coming, now });
+      const decided = await decision(transaction);
+      end = commit();
+      if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);
+      return decided;
+    }),
+  );
+  if (end) deps.integrity.outline!.settle({ length: end.length, head: end.head });
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
 
 function begin(
   tx: Tx,
-  { sha256, ids }: GovernanceDeps,
+  { sha256, ids, integrity }: GovernanceDeps,
   product: ProductRuntime,
   { head: opened, coming, now }: { head: ChainHead; coming: ComingIntoForce | undefined; now: number },
 ) {
   const at = stamp(opened, now);
+  const outline = integrity.outline!;
+  const evidence = evidenceOf(tx, { outline, head: opened, sha256 });
+  const appended: AuditEntry[] = [];
   let head = opened;
   let due = coming;
 
   const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
+    appended.push(next.entry);
     const entry = json(next.entry);
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
@@ -116,8 +125,29 @@ function begin(
     nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
     /** Appends to the chain, dated by `at` unless the event itself says that the clock is taken as it is. */
     append,
-    /** A change's record; 404 `change_not_found`. */
-    change: async (changeId: string): Promise<ChangeRecord> => upgraded(tx, await findChange(tx, changeId)),
+    /** What the log itself tells, and the id before the first entry that was read of it. */
+    evidence,
+    outlined: (): number => outline.after,
+    /** A change's record, and the fields in which it is not what the log tells; 404 `change_not_found`. */
+    held: async (changeId: string): Promise<Held> =>
+      heldAgainst(
+        { evidence, length: opened.length, sha256 },
+        await upgraded(tx, await findChange(tx, changeId)),
+        changeId,
+      ),
+    /**
+     * A change's record as the log tells it; 404 `change_not_found`, 409 `evidence_mismatch`. What is closed may have another
+     * content. What is taken back or settled is made from the log, where the content is the one that it tells of; an operation
+     * that ended is told in any case.
+     */
+    async change(changeId: string, use: Use = "any"): Promise<ChangeRecord> {
+      const { record, fields } = await transaction.held(changeId);
+      if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
+      const made = use !== "any" && use !== "closing" && (await fromLog(record, { evidence, sha256 }, changeId));
+      if (made) return made;
+      if (use === "settling" && !fields.includes("record")) return record;
+      throw mismatch(changeId, fields);
+    },
     /**
      * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:
      * the change as it is to be judged, where some of its consents do not count.
@@ -147,8 +177,13 @@ function begin(
       return { record, change, entry };
     },
   };
-  const commit = (): void => {
+  /** The chain's end afterwards. */
+  const commit = (): ChainHead => {
     if (head !== opened) tx.put("meta", "chain", json(head));
+    if (outline.seen.head !== opened.head) outline.reset();
+    // Where another process wrote meanwhile, these are read with its entries.
+    for (const entry of appended) if (!outline.append(entry)) break;
+    return head;
   };
   return { transaction, commit };
 }

@@ -25,6 +25,7 @@ const STATUS = {
   task_not_found: 404,
   method_not_allowed: 405,
   approval_stale: 409,
+  evidence_mismatch: 409,
   target_conflict: 409,
   operation_in_progress: 409,
   too_many_attempts: 409,

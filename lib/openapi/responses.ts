@@ -36,7 +36,7 @@ export function errorCodesOf(endpoint: Documented): ErrorCode[] {
   if (method === "POST" && text === undefined) codes.push("unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
   if (product) codes.push("product_runtime_disabled");
-  if (product && method === "POST") codes.push("chain_broken", "clock_behind", "intent_outdated");
+  if (product && method === "POST") codes.push("evidence_mismatch", "chain_broken", "clock_behind", "intent_outdated");
   if (!open) codes.push("unauthorized");
   if (method === "POST" && !agents && !open) codes.push("agent_may_not");
   if (method === "POST" && product && !unnamed) codes.push("person_required");

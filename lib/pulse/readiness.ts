@@ -1,4 +1,5 @@
 import { readHead, whyClockBehind } from "../audit/chain.ts";
+import { learnOfBreach } from "../audit/report_breach.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import { StoreUnavailable } from "../store/store.ts";
@@ -7,6 +8,8 @@ import type { PulseDeps } from "./deps.ts";
 /** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
 export async function readiness(deps: PulseDeps) {
   const { store, clock, integrity, product, anchor, witnesses } = deps;
+  // A store that cannot be read says so itself.
+  await learnOfBreach(deps, store).catch(() => undefined);
   const { breach } = integrity;
   const held = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) => {

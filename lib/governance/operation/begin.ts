@@ -4,20 +4,22 @@ import { requireMatch } from "../../http/if_match.ts";
 import type { HostState } from "../adapters/port.ts";
 import { AppError } from "../../kit/errors.ts";
 import { actorOf, type Caller, requirePerson } from "../caller.ts";
-import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../expiry.ts";
+import { lastFreeze } from "../freeze.ts";
+import { requireTold } from "../guardrail.ts";
 import { type Asked, type Lease, ownerOf } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Intent } from "../rules/intent.ts";
 import { holdsAt, refuseHeld } from "../rules/hold.ts";
-import { type ChangeRecord, type ChangeState, differences } from "../rules/record.ts";
+import type { ChangeRecord } from "../rules/record.ts";
 import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
+import { mismatch } from "../verified_record.ts";
 import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
 import { isGone } from "./run_adapter.ts";
@@ -61,7 +63,7 @@ export async function begin(
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
   const { owner } = caller.deps;
-  const record = await transaction.change(change_id);
+  const { record, stale } = await heldFor(transaction, input);
   const { change } = record;
   const lease = await readLease(tx, change);
   const repeated = lease !== undefined && lease.number === repeats?.number;
@@ -84,13 +86,13 @@ export async function begin(
   if (beside && !wasLeft && isOver(beside, now)) return { step: "settle", lease: beside };
   // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
   if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
+  if (evidence) await requireTold(transaction, change_id, evidence);
   const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
   if (operation === "apply") {
     refuseEndlessTries(record, product.intent);
-    const told = await foldEntries(tx, record.audit);
-    if (!isAsApproved(transaction, record, told)) return refuseStale(transaction, record, asked, input.dry_run);
+    if (stale) return refuseStale(transaction, record, asked, input.dry_run);
     // A rehearsal touches nothing, so nothing holds it back.
-    if (!input.dry_run) await refuseHeldBack(transaction, told, proven, asked);
+    if (!input.dry_run) await refuseHeldBack(transaction, record, proven, asked);
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
@@ -104,18 +106,19 @@ export async function begin(
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */
 async function refuseHeldBack(
-  { tx, product, now }: Transaction,
-  told: ChangeState,
+  transaction: Transaction,
+  { target_owner }: ChangeRecord,
   change: Change,
   asked: Asked,
 ): Promise<void> {
+  const { tx, product, now } = transaction;
   const { policy } = product.intent;
-  const owners = { before: told.target_owner, now: await ownerOf(tx, change) };
+  const owners = { before: target_owner, now: await ownerOf(tx, change) };
   const { change_id } = change;
   refuseMovedTarget(owners, policy, { change_id, allowed: allowedInstead(change, product.intent) });
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   if (isEmergency(change, product.intent)) asked.emergency = true;
-  else refuseHeld(holdsAt(policy, (await tx.get("meta", "freeze"))?.value, now));
+  else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now));
 }
 
 /** Whether the host need not show anything of a change after its rollback; `before`: what it showed, if it could be asked. */
@@ -149,13 +152,13 @@ function refuseEndlessTries({ change, audit }: ChangeRecord, intent: Intent): vo
   );
 }
 
-/** Whether the content is the approved one, and the log itself tells of every consent that the record claims. */
-export function isAsApproved(
-  { sha256 }: Transaction,
-  record: ChangeRecord,
-  told: ChangeState | undefined,
-): told is ChangeState {
-  return told !== undefined && differences(told, record, sha256).length === 0;
+/** The record as the log tells it. Of one that is `stale` the content alone is another: its apply is refused on record. */
+async function heldFor(transaction: Transaction, { operation, change_id }: OperationInput) {
+  if (operation === "rollback") return { record: await transaction.change(change_id, "undoing"), stale: false };
+  const { record, fields } = await transaction.held(change_id);
+  const stale = fields.join() === "content";
+  if (fields.length > 0 && !stale) throw mismatch(change_id, fields);
+  return { record, stale };
 }
 
 /** The content is not the one that consent was given to: only tampering does that, so it is recorded. */

@@ -3,6 +3,7 @@ import { entryKey } from "../../audit/chain.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { AdapterResult } from "../adapters/port.ts";
 import { watch } from "../guardrail.ts";
+import { kpisTold } from "../kpis_told.ts";
 import { type Asked, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
@@ -75,14 +76,13 @@ const clockOf = ({ isBehind, now }: Transaction): { clock?: string } =>
   isBehind ? { clock: new Date(now).toISOString() } : {};
 
 /** What is remembered of an apply: the KPIs as they were, and what it replaced, as far as the adapter says. */
-async function factsOf({ tx, sha256 }: Transaction, previous: AdapterResult["previous"]): Promise<object> {
-  const { values = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
-  const kpis = Object.fromEntries(Object.entries(values).map(([kpi, { value }]) => [kpi, value]));
+async function factsOf(transaction: Transaction, previous: AdapterResult["previous"]): Promise<object> {
+  const kpis = await kpisTold(transaction);
   if (previous === null) return { kpis, previous_digest: null };
   // What the adapter does not say stays unproven.
   if (previous === undefined) return { kpis };
   try {
-    return { kpis, previous_digest: sha256(canonicalJson(previous.value)) };
+    return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };
   } catch {
     // It says what is no JSON.
     return { kpis };

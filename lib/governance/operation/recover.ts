@@ -2,7 +2,6 @@
 import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { GovernanceDeps } from "../deps.ts";
-import { foldEntries } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, ownerOf } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
@@ -10,7 +9,6 @@ import type { ChangeRecord } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
 import { governed, type Transaction } from "../transaction.ts";
-import { isAsApproved } from "./begin.ts";
 import { currentLease, endLease, isAbandoned, keepUnsettled, mayStillCome, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
 import { askHost, type HostFailure, isDone, isGone, undoOnHost } from "./run_adapter.ts";
@@ -56,7 +54,7 @@ const recorded = <T>(deps: GovernanceDeps, decision: (transaction: Transaction) 
 /** Records how the host was left, under the lease's number. */
 const settle = (deps: GovernanceDeps, lease: Lease, failure: HostFailure | undefined, host?: string) =>
   recorded<void>(deps, async (transaction) => {
-    const before = await transaction.change(lease.change_id);
+    const before = await transaction.change(lease.change_id, "settling");
     await endLease(transaction, lease);
     if (failure) recordFailure(transaction, before, lease, failure);
     else await complete(transaction, before, lease, host!);
@@ -83,7 +81,12 @@ async function keep(deps: GovernanceDeps, lease: Lease): Promise<void> {
   if (lease.unsettled) return;
   await recorded<void>(deps, async (transaction) => {
     await keepUnsettled(transaction, lease);
-    recordFailure(transaction, await transaction.change(lease.change_id), lease, failureOf(lease, "unknown"));
+    recordFailure(
+      transaction,
+      await transaction.change(lease.change_id, "settling"),
+      lease,
+      failureOf(lease, "unknown"),
+    );
   });
 }
 
@@ -92,8 +95,8 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   const adapter = deps.product!.adapter!;
   type Refused = { lease: Lease; before: ChangeRecord };
   const refused = await recorded<Refused | "in doubt" | undefined>(deps, async (transaction) => {
-    const before = await transaction.change(lease.change_id);
-    const standing = await standingConsent(transaction, deps, before);
+    const { record: before, fields } = await transaction.held(lease.change_id);
+    const standing = fields.length === 0 ? await standingConsent(transaction, deps, before) : undefined;
     if (standing === "in doubt") return standing;
     // Nobody else may be at work on the host meanwhile.
     if (!standing) return { lease: await renewLease(transaction, lease, deps.owner), before };
@@ -113,7 +116,8 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
     if (gone) await endLease(transaction, refused.lease);
     else await keepUnsettled(transaction, refused.lease);
     // A host that refuses to take it back is asked in each cycle, and told of once.
-    if (gone || !lease.unsettled) recordFailure(transaction, await transaction.change(lease.change_id), lease, failure);
+    if (gone || !lease.unsettled)
+      recordFailure(transaction, await transaction.change(lease.change_id, "settling"), lease, failure);
   });
   return isGone(host) ? host : "unknown";
 }
@@ -138,9 +142,7 @@ async function standingConsent(
     if (error instanceof AppError) return undefined;
     throw error;
   }
-  const told = await foldEntries(tx, before.audit);
-  if (!isAsApproved(transaction, before, told)) return undefined;
-  const target_moved = { before: told.target_owner, now: await ownerOf(tx, before.change) };
+  const target_moved = { before: before.target_owner, now: await ownerOf(tx, before.change) };
   if (targetMoved(target_moved) === undefined) return {};
   return policy.on_stale === "block" ? undefined : { target_moved };
 }

@@ -101,7 +101,7 @@ async function finish(caller: Caller, lease: Lease, run: HostRun): Promise<Answe
   const { change_id } = lease;
   const adapter = caller.deps.product!.adapter!;
   const decide = async (transaction: Transaction): Promise<Answer | AppError> => {
-    const before = await transaction.change(change_id);
+    const before = await transaction.change(change_id, "settling");
     if (!run.ok && isUnsettled(run.failure)) await keepUnsettled(transaction, lease, run.failure);
     else await endLease(transaction, lease);
     if (run.ok) {

@@ -34,3 +34,7 @@ export function canonicalContent(content: Content): string {
 
 /** In their canonical order, in which `value` is the last. */
 const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => field !== "value").sort();
+
+/** The content of a change, without what became of it. */
+export const contentIn = (change: Content): Content =>
+  Object.fromEntries(CONTENT_FIELDS.flatMap((field) => (field in change ? [[field, change[field]]] : []))) as Content;

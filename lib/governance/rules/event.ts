@@ -1,4 +1,5 @@
 /** What entries about a change say, as far as it moves the change. */
+import type { GuardrailEvidence } from "./guardrail.ts";
 import type { Change, Resolution, Status, Tier } from "./change.ts";
 
 /** The event types that are about a change. */
@@ -28,6 +29,8 @@ export interface Detail {
   /** What the change was before, where that is not plain. */
   from?: Status;
   tier?: Tier;
+  /** Of a minor change: which of its day it is. */
+  minor_number?: number;
   decision?: "approved" | Resolution;
   approver?: string | null;
   note?: string | null;
@@ -46,6 +49,9 @@ export interface Detail {
   proof?: unknown;
   manifest_hash?: string;
   kpis?: Record<string, number>;
+  /** Of a feed: what was fed, and which guardrails it tripped. */
+  values?: Record<string, number>;
+  tripped?: (Omit<GuardrailEvidence, "at"> & { change_id: string })[];
   previous_digest?: string | null;
   target_owner?: string | null;
   emergency?: boolean;

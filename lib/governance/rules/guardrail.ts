@@ -12,6 +12,8 @@ export interface GuardrailEvidence {
   regression: number;
   max_regression: number;
   at: string;
+  /** The feed's entry; absent where an earlier version noted it. */
+  entry?: number;
 }
 
 /** What a guardrail sees, if it is tripped. */

@@ -3,6 +3,7 @@ import { verifyTail } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
+import { subjectOf } from "../../governance/subjects.ts";
 import { once } from "../../kit/once.ts";
 import { type Log, wallClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
@@ -77,7 +78,7 @@ async function openToRead(deps: Deps): Promise<void> {
     throw new IdentityMismatch(
       `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyTail(deps, TAIL);
+  await verifyTail(deps, { count: TAIL, subjectOf });
 }
 
 const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));

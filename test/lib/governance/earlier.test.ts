@@ -85,5 +85,5 @@ test("an old record that does not fit its entries is not applied", async () => {
     const ghost = { approver: "ghost", note: "", at: record.change.created_at };
     tx.put("changes", change_id, { ...record, change: { ...record.change, status: "approved", approvals: [ghost] } });
   });
-  expect((await api.act("apply", change_id)).body.code).toBe("approval_stale");
+  expect((await api.act("apply", change_id)).body.code).toBe("evidence_mismatch");
 });

@@ -19,7 +19,6 @@ const EDITS: [field: string, value: unknown][] = [
   ["risk", "low"],
   ["kpi", "csat"],
   ["proposer", "eve"],
-  ["digest", "a".repeat(64)],
 ];
 
 /** An approved change whose stored record is edited behind the service's back. */
@@ -63,7 +62,7 @@ test("a consent that the log does not tell of is none: a record edited to approv
     const forged = { status: "approved" as const, approver: "ghost", approvals: [ghost], decided_at: ghost.at };
     tx.put("changes", change_id, { ...record, change: { ...record.change, ...forged } });
   });
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);
 });
 
@@ -76,13 +75,13 @@ test("content edited together with its digest is held against the digest in the 
     const change = { ...record.change, summary: "Another" };
     tx.put("changes", change_id, { ...record, change: { ...change, digest: digestOf(change, api.deps.sha256) } });
   });
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);
 });
 
 test("an edited note is held against the note in the log", async () => {
   const { api, change_id } = await tampered("approval_note", "edited");
-  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
+  expect(await api.act("apply", change_id)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
 });
 
 /** What the record of a pending change may name as its entries, from its own and from those of an approved one. */
@@ -101,7 +100,7 @@ test.each(BORROWED)("a change that claims %s, of the same content, is not applie
     const change = { ...others.change, change_id: pending };
     tx.put("changes", pending, { ...own, change, audit: entries(own.audit, others.audit) });
   });
-  expect(await api.act("apply", pending)).toMatchObject({ status: 409, body: { code: "approval_stale" } });
+  expect(await api.act("apply", pending)).toMatchObject({ status: 409, body: { code: "evidence_mismatch" } });
   expect(adapter.calls).toEqual([]);
   expect((await api.act("apply", approved)).status).toBe(200);
 });

@@ -76,6 +76,6 @@ test("the record cannot be told to forget it", async () => {
       tx.put("changes", change_id, { ...record, ...(target_owner && { target_owner }) } as never);
     });
     const { body } = await api.act("apply", change_id);
-    expect(body.code).toBe(target_owner ? "approval_stale" : "target_moved");
+    expect(body.code).toBe(target_owner ? "evidence_mismatch" : "target_moved");
   }
 });

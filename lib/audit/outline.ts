@@ -1,0 +1,123 @@
+/**
+ * What a process has read of the log: 16 bytes an entry. By it an entry that is edited later shows when it is used, and so
+ * does one that a record leaves out.
+ */
+import type { AuditEntry } from "./entry.ts";
+
+/** Entries a piece, and the most that are held: 64 MB of them. */
+const PIECE = 4096;
+const MOST_PIECES = 1024;
+/** Of an entry's hash as many 32-bit words are held. */
+const WORDS = 3;
+
+/** How far the log was read, and `current_hash` of the entry there. */
+export interface End {
+  length: number;
+  head: string;
+}
+
+interface Piece {
+  subjects: Uint32Array;
+  hashes: Uint32Array;
+}
+
+/** What an entry is about, in 32 bits: two subjects may have the same, so that what is found by it is looked at. */
+export type SubjectOf = (entry: Pick<AuditEntry, "event_type" | "change_id" | "detail">) => number;
+
+/** Subjects that have these bits where the mask has ones. */
+export interface Sought {
+  mask: number;
+  bits: number;
+}
+
+/** The outline of a log: of the entries after `after`, up to `length`. */
+export type Outline = ReturnType<typeof outlineFrom>;
+
+/** An outline that begins behind an entry that is taken as it is. */
+export function outlineFrom(start: End, subjectOf: SubjectOf) {
+  const pieces = new Map<number, Piece>();
+  let after = start.length;
+  /** As far as it was read when it was durable: no honest log takes that back. */
+  let durable = start;
+  /** As far as transactions saw it, of which some may yet fail. */
+  let seen = start;
+
+  const write = ({ id, current_hash, ...entry }: AuditEntry): void => {
+    const number = Math.floor(id / PIECE);
+    let piece = pieces.get(number);
+    if (!piece) {
+      piece = { subjects: new Uint32Array(PIECE), hashes: new Uint32Array(PIECE * WORDS) };
+      pieces.set(number, piece);
+    }
+    const place = id % PIECE;
+    piece.subjects[place] = subjectOf(entry);
+    wordsOf(current_hash).forEach((word, index) => (piece.hashes[place * WORDS + index] = word));
+  };
+  const lowest = (): number => Math.max(0, (Math.floor(seen.length / PIECE) - MOST_PIECES + 1) * PIECE - 1);
+  /** Lets the oldest go where there are too many. */
+  const bound = (): void => {
+    if (after >= lowest()) return;
+    after = lowest();
+    for (const number of pieces.keys()) if ((number + 1) * PIECE - 1 <= after) pieces.delete(number);
+  };
+  /** Whether an entry that it holds is the one that was read. */
+  const isAsRead = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
+    const piece = id > after && id <= seen.length ? pieces.get(Math.floor(id / PIECE)) : undefined;
+    const place = (id % PIECE) * WORDS;
+    return piece !== undefined && wordsOf(current_hash).every((word, index) => piece.hashes[place + index] === word);
+  };
+
+  return {
+    /** The id before the first entry that it holds. */
+    get after(): number {
+      return after;
+    },
+    get durable(): End {
+      return durable;
+    },
+    get seen(): End {
+      return seen;
+    },
+    /** The lowest `after` that it may have. */
+    get lowest(): number {
+      return lowest();
+    },
+    /** Takes in the next entry; false where it is not that. */
+    append(entry: AuditEntry): boolean {
+      if (entry.id !== seen.length + 1 || entry.previous_hash !== seen.head) return false;
+      write(entry);
+      seen = { length: entry.id, head: entry.current_hash };
+      bound();
+      return true;
+    },
+    /** Takes in an entry below; it was checked. */
+    fill(entry: AuditEntry): void {
+      if (entry.id <= after && entry.id > lowest()) write(entry);
+    },
+    /** Says that every entry after this one was taken in. */
+    reachTo(reached: number): void {
+      after = Math.min(after, Math.max(reached, lowest()));
+    },
+    /** What is given was durable; it is no news where something else was seen. */
+    settle(end: End): void {
+      if (end.length > durable.length && isAsRead({ id: end.length, current_hash: end.head })) durable = end;
+    },
+    /** Forgets what was seen and may not be durable. */
+    reset(): void {
+      seen = durable;
+    },
+    isAsRead,
+    /** The ids after one of the entries that may be about what is sought, rising. */
+    find({ mask, bits }: Sought, from: number): number[] {
+      const found: number[] = [];
+      for (let id = Math.max(after, from) + 1; id <= seen.length;) {
+        const { subjects } = pieces.get(Math.floor(id / PIECE))!;
+        const end = Math.min(seen.length, id + PIECE - (id % PIECE) - 1);
+        for (; id <= end; id++) if ((subjects[id % PIECE]! & mask) >>> 0 === bits) found.push(id);
+      }
+      return found;
+    },
+  };
+}
+
+const wordsOf = (hash: string): number[] => [0, 8, 16].map((at) => Number.parseInt(hash.slice(at, at + 8), 16));

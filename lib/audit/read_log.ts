@@ -1,0 +1,109 @@
+/** Reading the log as far as a decision needs it, each entry checked and linked to one that is known. */
+import { turn } from "../kit/turn.ts";
+import type { Reads } from "../store/store.ts";
+import { type ChainHead, entryKey, readHead } from "./chain.ts";
+import type { AuditDeps } from "./deps.ts";
+import { isSound } from "./entry.ts";
+import type { Outline } from "./outline.ts";
+import { broken } from "./tree.ts";
+
+/** Entries between two turns of the event loop: some milliseconds. */
+const SLICE = 250;
+/** So many entries are read within a transaction at most. */
+const MOST_WITHIN = 250;
+
+/** The log was not read as far as a decision needs it: it is read, outside the transaction, and decided anew. */
+export class NotRead extends Error {
+  override readonly name = "NotRead";
+  /** `from`: the entry from which on it is needed. */
+  constructor(readonly from: number) {
+    super(`the log was not read from entry ${from} on`);
+  }
+}
+
+/** Within a transaction: takes in what came since, and makes sure that the log was read from an entry on. Errors: `NotRead`. */
+export async function requireRead(
+  reads: Pick<Reads, "list">,
+  { outline, head, sha256 }: { outline: Outline; head: ChainHead; sha256: AuditDeps["sha256"] },
+  from: number,
+): Promise<void> {
+  const { seen } = outline;
+  if (seen.length !== head.length || seen.head !== head.head) {
+    if (seen.length >= head.length) outline.reset();
+    if (head.length < outline.seen.length || head.length > outline.seen.length + MOST_WITHIN) throw new NotRead(from);
+    const after = outline.seen.length;
+    const limit = head.length - after;
+    const entries = limit === 0 ? [] : await reads.list("audit", { after: entryKey(after), limit });
+    for (const { value } of entries) if (!isSound(value, sha256) || !outline.append(value)) throw new NotRead(from);
+    if (outline.seen.head !== head.head) throw new NotRead(from);
+  }
+  if (from <= outline.after && outline.after > outline.lowest) throw new NotRead(from);
+}
+
+/**
+ * Outside transactions: reads on from what is known up to the log's end, then back to `from`, and looks at the entry there
+ * again. Errors: `LogBroken` where the log does not continue what was read of it.
+ */
+export const readLog = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, outline: Outline, from: number) =>
+  deps.mutex("read_log", () => read(deps, outline, from));
+
+async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outline: Outline, from: number) {
+  outline.reset();
+  const known = outline.durable;
+  const head = await readHead(store);
+  if (!head || head.length < known.length)
+    throw broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
+  if (head.length === known.length && head.head !== known.head) throw rewritten(known.length);
+  await readOn(store, sha256, outline, head);
+  await readBack(store, sha256, outline, from);
+  if (from <= outline.after || from > outline.seen.length) return;
+  const entry = (await store.get("audit", entryKey(from)))?.value;
+  if (entry?.id !== from || !isSound(entry, sha256) || !outline.isAsRead(entry)) throw rewritten(from);
+}
+
+const rewritten = (id: number) => broken(id, "it is not the entry that stood here before: the log was rewritten");
+
+async function readOn(store: Reads, sha256: AuditDeps["sha256"], outline: Outline, head: ChainHead): Promise<void> {
+  while (outline.seen.length < head.length) {
+    const after = outline.seen.length;
+    const slice = await store.list("audit", { after: entryKey(after), limit: Math.min(SLICE, head.length - after) });
+    if (slice.length === 0) throw broken(after + 1, "the entry is missing or cannot be read");
+    // A transaction of this process may have taken in the same meanwhile.
+    for (const { value } of slice) {
+      if (value.id <= outline.seen.length) continue;
+      if (!isSound(value, sha256) || !outline.append(value))
+        throw broken(outline.seen.length + 1, "it does not continue the entries before it");
+    }
+    outline.settle(outline.seen);
+    await turn();
+  }
+}
+
+/** Reads back to an entry, as far as an outline holds entries. */
+async function readBack(store: Reads, sha256: AuditDeps["sha256"], outline: Outline, from: number): Promise<void> {
+  const end = Math.max(0, from - 1, outline.lowest);
+  if (outline.after <= end) return;
+  let expected = await hashBefore(store, outline);
+  while (outline.after > end) {
+    const after = Math.max(end, outline.after - SLICE);
+    const limit = outline.after - after;
+    const slice = await store.list("audit", { after: entryKey(after), limit });
+    if (slice.length < limit) throw broken(after + 1, "an entry is missing or cannot be read");
+    for (const { value } of [...slice].reverse()) {
+      if (value.current_hash !== expected || !isSound(value, sha256))
+        throw broken(value.id, "the entries after it were not made for it");
+      expected = value.previous_hash;
+      outline.fill(value);
+    }
+    outline.reachTo(after);
+    await turn();
+  }
+}
+
+/** The hash that the entry below the lowest one must have. */
+async function hashBefore(store: Reads, { after, seen, isAsRead }: Outline): Promise<string> {
+  if (after === seen.length) return seen.head;
+  const lowest = (await store.get("audit", entryKey(after + 1)))?.value;
+  if (!lowest || !isAsRead(lowest)) throw rewritten(after + 1);
+  return lowest.previous_hash;
+}

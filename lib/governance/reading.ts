@@ -1,0 +1,44 @@
+/** A decision that needs more of the log than was read is made anew when that is read. */
+import type { Breach } from "../audit/integrity.ts";
+import { NotRead, readLog } from "../audit/read_log.ts";
+import { LogBroken } from "../audit/tree.ts";
+import { reportBreach } from "../audit/report_breach.ts";
+import { AppError } from "../kit/errors.ts";
+import { StoreBusy } from "../store/store.ts";
+import type { GovernanceDeps } from "./deps.ts";
+
+/** More than any log needs on which other processes do not write without end. */
+const TRIES = 1000;
+
+/** Runs what may need the log, as often as there is more of it to read. Errors: 503 `chain_broken`. */
+export async function reading<T>(deps: GovernanceDeps, run: () => Promise<T>): Promise<T> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof NotRead)) throw error;
+      await readOn(deps, error.from);
+    }
+  }
+  throw new StoreBusy("other processes wrote to the log each time that it was read");
+}
+
+async function readOn(deps: GovernanceDeps, from: number): Promise<void> {
+  try {
+    await readLog(deps, deps.integrity.outline!, from);
+  } catch (error) {
+    if (!(error instanceof LogBroken)) throw error;
+    await reportBreach(deps, error.breach);
+    refuseBroken(error.breach);
+  }
+}
+
+/** 503 `chain_broken`. */
+export function refuseBroken(breach: Breach | undefined): void {
+  if (!breach) return;
+  throw new AppError(
+    "chain_broken",
+    `the audit chain does not hold at entry ${breach.first_invalid}; writes are refused until it is restored`,
+    { ...breach },
+  );
+}

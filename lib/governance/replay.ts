@@ -1,0 +1,53 @@
+/** An answer that was kept under an `Idempotency-Key` is given again as long as the log tells what it tells. */
+import type { Answer } from "../http/answer.ts";
+import { AppError } from "../kit/errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
+import type { Evidence } from "./evidence.ts";
+import { foldOf } from "./history.ts";
+import type { Change } from "./rules/change.ts";
+import { detailIn } from "./rules/event.ts";
+import { differences } from "./rules/record.ts";
+
+interface Told {
+  dry_run?: boolean;
+  audit_entry?: { id?: number } | null;
+  change?: Change;
+}
+
+/** The answer; 409 `evidence_mismatch` where it is not what the log tells. */
+export async function toldAnswer(answer: Answer, log: { evidence: Evidence; sha256: Sha256 }): Promise<Answer> {
+  if (await isTold(parsed(answer.text), log)) return answer;
+  throw new AppError(
+    "evidence_mismatch",
+    "what is kept under this Idempotency-Key is not what the audit log tells; look at the change, and ask for what is left under a new key",
+    { fields: ["idempotency"] },
+  );
+}
+
+async function isTold(body: Told, { evidence, sha256 }: { evidence: Evidence; sha256: Sha256 }): Promise<boolean> {
+  // A rehearsal tells of nothing that happened.
+  if (body.dry_run === true && body.audit_entry === null) return true;
+  const entry = await evidence.entry(body.audit_entry?.id);
+  if (!entry || !same(entry, body.audit_entry)) return false;
+  const { change = body as Change, ...members } = body as Told & Record<string, unknown>;
+  const { change_id } = entry;
+  const told = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
+  if (change_id !== "") {
+    const entries = (await evidence.about(change_id, 1)).filter(({ id }) => id <= entry.id);
+    const state = foldOf(entries);
+    if (!state || differences(state, { change, audit: state.audit }, sha256).some((field) => field !== "applied"))
+      return false;
+    for (const [name, member] of Object.entries(state.change)) told.set(name, member);
+  }
+  return Object.entries(members).every(([name, member]) => !told.has(name) || same(told.get(name), member));
+}
+
+const parsed = (text: string): Told => {
+  try {
+    return (JSON.parse(text) ?? {}) as Told;
+  } catch {
+    return {};
+  }
+};
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
