@@ -16,6 +16,7 @@ export const EVENT_TYPES = [
   "emergency_reviewed",
   "service_frozen",
   "service_unfrozen",
+  "record_rebuilt",
   "clock_accepted",
   "content_erased",
 ] as const;

@@ -79,6 +79,15 @@ function among(store: Store, ids: readonly number[], { after, before }: AuditQue
     sized(await store.texts("audit", within.splice(0, limit).map(entryKey)));
 }
 
+/** The entries after an id, as many as are asked for, read where they are kept; rejects where one is missing. */
+export async function entriesAfter(store: Pick<Store, "list">, after: number, limit: number): Promise<AuditEntry[]> {
+  const slice = await store.list("audit", { after: entryKey(after), limit, uncached: true });
+  const gap = slice.findIndex(({ value }, index) => value.id !== after + index + 1);
+  if (gap !== -1 || slice.length < limit)
+    throw new Error(`audit entry ${after + 1 + (gap === -1 ? slice.length : gap)} is missing from the store`);
+  return slice.map(({ value }) => value);
+}
+
 /** The entries with these ids, in their order. */
 export async function entriesOf(store: Pick<Store, "getMany">, ids: readonly number[]): Promise<AuditEntry[]> {
   const found = await store.getMany("audit", ids.map(entryKey));

@@ -6,6 +6,7 @@ import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
 import type { Link, Verified } from "./integrity.ts";
 import { reportBreach } from "./report_breach.ts";
+import { broken } from "./tree.ts";
 import { outlineFrom, type SubjectOf } from "./outline.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
@@ -77,29 +78,55 @@ async function verifyFrom(
   const head = await readHead(store);
   if (!head) return withoutHead(store);
   let link = from;
-  const broken = (first_invalid: number, reason: string): Verified => ({
+  const brokenAt = (first_invalid: number, reason: string): Verified => ({
     origin: head.origin,
     ...link,
     breach: { first_invalid, reason },
   });
   if (known && head.length < known.length)
-    return broken(head.length + 1, `the log had ${known.length} entries: its tail was cut`);
+    return brokenAt(head.length + 1, `the log had ${known.length} entries: its tail was cut`);
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));
     for (const entry of slice) {
       const reason = whyInvalid(entry, link, head, sha256);
-      if (reason) return broken(link.length + 1, reason);
+      if (reason) return brokenAt(link.length + 1, reason);
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
       fill?.(entry!);
       if (link.length === known?.length && link.head !== known.head)
-        return broken(link.length, "it is not the entry that stood here before: the log was rewritten");
+        return brokenAt(link.length, "it is not the entry that stood here before: the log was rewritten");
     }
     await turn();
   }
   if (link.length === head.length && link.head !== head.head)
-    return broken(head.length, "the last entry is not the one the head was made for");
-  if (await hasMore(store, head)) return broken(head.length + 1, "it lies beyond the end of the log");
+    return brokenAt(head.length, "the last entry is not the one the head was made for");
+  if (await hasMore(store, head)) return brokenAt(head.length + 1, "it lies beyond the end of the log");
   return { origin: head.origin, ...link };
+}
+
+/**
+ * Checks a slice of the log where it is kept, each entry against the one before it and against what this process read of it
+ * before, and gives its entries. Errors: `LogBroken`.
+ */
+export async function verifySlice(
+  { store, sha256, integrity }: Pick<AuditDeps, "store" | "sha256" | "integrity">,
+  { after, limit }: { after: number; limit: number },
+): Promise<AuditEntry[]> {
+  const head = await readHead(store);
+  if (!head) throw broken(1, "the record of the log's end is missing");
+  const { outline } = integrity;
+  const before = after === 0 ? undefined : (await readSlice(store, after - 1, 1))[0];
+  if (after > 0 && !before) throw broken(after, "the entry is missing or cannot be read");
+  let link: Link = before ? { length: after, head: before.current_hash, at: before.timestamp } : BEGINNING;
+  const entries: AuditEntry[] = [];
+  for (const entry of await readSlice(store, after, limit)) {
+    const reason = whyInvalid(entry, link, head, sha256);
+    if (reason) throw broken(link.length + 1, reason);
+    if (entry!.id > (outline?.after ?? Infinity) && entry!.id <= outline!.durable.length && !outline!.isAsRead(entry!))
+      throw broken(entry!.id, "it is not the entry that stood here before: the log was rewritten");
+    link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
+    entries.push(entry!);
+  }
+  return entries;
 }
 
 /** A log without its head is damaged, unless it was never begun. */

@@ -5,8 +5,7 @@ import type { Outline, Sought } from "../audit/outline.ts";
 import { NotRead, requireRead } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
-import type { GovernanceDeps } from "./deps.ts";
-import { reading } from "./reading.ts";
+import { reading, type Reading } from "./reading.ts";
 import { minor, named } from "./subjects.ts";
 
 /** So many entries are read at a time where it is not known how many are needed. */
@@ -88,7 +87,7 @@ export function evidenceOf(
 }
 
 /** What the log tells to somebody who decides nothing. */
-export const consulting = <T>(deps: GovernanceDeps, run: (evidence: Evidence) => Promise<T>): Promise<T> =>
+export const consulting = <T>(deps: Reading, run: (evidence: Evidence) => Promise<T>): Promise<T> =>
   reading(deps, async () => {
     const { store, sha256, integrity } = deps;
     const head = await readHead(store);

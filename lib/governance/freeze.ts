@@ -4,6 +4,7 @@ import type { Call } from "../http/endpoint.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { type ActInput, actFacts } from "./act.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { freezeIn } from "./latest_told.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { inForce } from "./rules/in_force.ts";
 import { type Hold, holdsAt } from "./rules/hold.ts";
@@ -28,8 +29,7 @@ export async function lastFreeze({ tx, evidence, outlined }: Transaction): Promi
   const kept = (await tx.get("meta", "freeze"))?.value;
   if (!told) return kept && kept.entry <= outlined() ? kept : undefined;
   if (told.event_type === "service_unfrozen") return undefined;
-  const { actor, note, until } = JSON.parse(told.detail) as Freeze;
-  return { actor, note, until, at: told.timestamp, entry: told.id };
+  return freezeIn(told);
 }
 
 /** Freezes the service, or tells a freeze that is in force anew. */

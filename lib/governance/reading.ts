@@ -1,17 +1,20 @@
 /** A decision that needs more of the log than was read is made anew when that is read. */
+import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { NotRead, readLog } from "../audit/read_log.ts";
 import { LogBroken } from "../audit/tree.ts";
 import { reportBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
 import { StoreBusy } from "../store/store.ts";
-import type { GovernanceDeps } from "./deps.ts";
+
+/** What reading the log needs. */
+export type Reading = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
 /** More than any log needs on which other processes do not write without end. */
 const TRIES = 1000;
 
 /** Runs what may need the log, as often as there is more of it to read. Errors: 503 `chain_broken`. */
-export async function reading<T>(deps: GovernanceDeps, run: () => Promise<T>): Promise<T> {
+export async function reading<T>(deps: Reading, run: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < TRIES; tries++) {
     try {
       return await run();
@@ -23,7 +26,7 @@ export async function reading<T>(deps: GovernanceDeps, run: () => Promise<T>): P
   throw new StoreBusy("other processes wrote to the log each time that it was read");
 }
 
-async function readOn(deps: GovernanceDeps, from: number): Promise<void> {
+async function readOn(deps: Reading, from: number): Promise<void> {
   try {
     await readLog(deps, deps.integrity.outline!, from);
   } catch (error) {

@@ -20,6 +20,7 @@ import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
 import { evidenceOf } from "./evidence.ts";
+import { noteMisfit } from "./patrol.ts";
 import { reading, refuseBroken } from "./reading.ts";
 import { findChange, placeOf } from "./records.ts";
 import { toldAnswer } from "./replay.ts";
@@ -146,6 +147,7 @@ function begin(
       const made = use !== "any" && use !== "closing" && (await fromLog(record, { evidence, sha256 }, changeId));
       if (made) return made;
       if (use === "settling" && !fields.includes("record")) return record;
+      noteMisfit(integrity, changeId, fields);
       throw mismatch(changeId, fields);
     },
     /**

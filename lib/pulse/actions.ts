@@ -3,6 +3,7 @@ import { followAll, rebuild } from "../follow/follow.ts";
 import { judgedMeanwhile } from "../follow/outcomes.ts";
 import { verifyFollowers } from "../follow/verify.ts";
 import { checkDrift, driftReport } from "../governance/drift.ts";
+import { rebuildRecords } from "../governance/rebuild.ts";
 import { verifyReport } from "../governance/verify_report.ts";
 import { AppError } from "../kit/errors.ts";
 import { type ActionName, type ActionRecord, type Ended, onRecord } from "./action_log.ts";
@@ -39,7 +40,10 @@ const RUN: Readonly<Record<ActionName, (deps: PulseDeps) => Promise<Ended>>> = {
     deps.evolved ? completed({ files: await writeReport(deps) }) : disabled("this host keeps no files"),
   checkpoint: async (deps) =>
     deps.checkpoint ? completed(await deps.checkpoint.make()) : disabled("checkpoints are not configured"),
-  rebuild: needsProduct(async (deps) => ({ followed: await rebuild(deps) })),
+  rebuild: needsProduct(async (deps) => {
+    const records = await rebuildRecords(deps);
+    return { followed: await rebuild(deps), ...records };
+  }),
 };
 
 /** Runs an action and returns it as it ended; 409 `operation_in_progress` while the same one runs. */

@@ -10,6 +10,7 @@ import { reading } from "../follow/reading.ts";
 import { totalTally } from "../follow/tallies.ts";
 import type { Counter } from "../follow/tally.ts";
 import { waiting } from "../follow/waiting.ts";
+import { misfitsOf } from "../governance/patrol.ts";
 import { RESOLUTIONS, STATUSES } from "../governance/rules/change.ts";
 import { VERDICTS } from "../governance/rules/outcome.ts";
 import type { PulseDeps } from "./deps.ts";
@@ -45,6 +46,8 @@ const HELP = {
   witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
   witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
   audit_chain_valid: "1 while the audit chain holds as far as it was checked.",
+  evidence_mismatches:
+    "Changes of which something is stored that the audit log does not tell, as far as it was looked at.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
   cycles_total: "Cycles run.",
@@ -133,6 +136,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
       known(seen.at === "" ? null : seconds(seen.at), { witness: witness.key.name }),
     ),
     audit_chain_valid: known(product && Number(!integrity.breach)),
+    evidence_mismatches: known(product && misfitsOf(integrity).size),
     tasks: by(
       "status",
       counted(TASK_STATUSES, (status) => tasks.statuses[status]),

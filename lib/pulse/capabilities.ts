@@ -4,6 +4,8 @@ import { FOLLOWERS, standingOf } from "../follow/follow.ts";
 import type { Follower } from "../follow/follower.ts";
 import { reading, UNSEEN } from "../follow/reading.ts";
 import { waiting } from "../follow/waiting.ts";
+import type { Misfits } from "../governance/judge.ts";
+import { misfitsOf } from "../governance/patrol.ts";
 import type { Capability } from "./capability.ts";
 import type { PulseDeps } from "./deps.ts";
 
@@ -28,6 +30,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const failure = product?.adapter && (await reading(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const unanchored = anchor && (await store.get("meta", "anchor"))?.value.last_error;
   const { breach } = integrity;
+  const misfits = misfitsOf(integrity);
   const recorded = "approved changes are recorded and not carried anywhere";
   const own = [
     capability("product_runtime", "product", off, intent),
@@ -36,7 +39,9 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
       : capability("product_adapter", "product", recorded, "--product-config PATH, or --product-adapter URL"),
     breach
       ? working("audit_chain", "audit", `entry ${breach.first_invalid}: ${breach.reason}`)
-      : capability("audit_chain", "audit", off, intent),
+      : misfits.size > 0
+        ? degraded("audit_chain", "audit", `${told(misfits)}; run-now action=rebuild makes them anew from the log`)
+        : capability("audit_chain", "audit", off, intent),
     anchor
       ? integrity.anchor
         ? degraded("audit_anchor", "audit", integrity.anchor.reason)
@@ -62,6 +67,15 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
     ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
   ];
   return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];
+}
+
+const NAMED = 3;
+
+/** Which changes are not what the log tells, as far as it is known. */
+function told(misfits: Misfits): string {
+  const first = [...misfits].slice(0, NAMED).map(([id, fields]) => `${id} (${fields.join(", ")})`);
+  const more = misfits.size > NAMED ? ` and ${misfits.size - NAMED} more` : "";
+  return `not what the log tells: ${first.join("; ")}${more}`;
 }
 
 /** Whether all witnesses cosign; one that speaks against the log is more than one that is silent. */

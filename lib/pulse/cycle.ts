@@ -6,6 +6,7 @@ import { judgedMeanwhile } from "../follow/outcomes.ts";
 import { sightClock } from "../governance/certain_time.ts";
 import { checkDrift } from "../governance/drift.ts";
 import { rollBackCondemned } from "../governance/guardrail_rollback.ts";
+import { patrol } from "../governance/patrol.ts";
 import { recoverAbandoned } from "../governance/operation/recover.ts";
 import { forgetOldAnswers } from "../http/idempotency.ts";
 import { expireOverdue } from "./change_views.ts";
@@ -70,6 +71,7 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
       return undefined;
     }
   };
+  if (deps.product && !quick) await step("patrol", () => patrol(deps));
   const governs = deps.product && !deps.integrity.breach;
   if (governs) report.expired = (await step("expire", () => expire(deps))) ?? 0;
   if (governs && !quick) {

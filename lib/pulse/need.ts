@@ -5,6 +5,7 @@ import { reading } from "../follow/reading.ts";
 import { waiting } from "../follow/waiting.ts";
 import { type AgeClass, AGE_CLASSES, MOST_COUNTED, overdueOf } from "./overdue.ts";
 import { DAY_MS } from "../kit/days.ts";
+import { misfitsOf } from "../governance/patrol.ts";
 import type { Effect } from "../governance/rules/effect.ts";
 import { taskCounts } from "./tasks.ts";
 
@@ -52,7 +53,7 @@ export async function needOf(deps: PulseDeps, effect: Effect): Promise<Need> {
     atOnce("drift", drift.length),
     atOnce("review_due", reviews.length),
     atOnce("stale_kpis", staleKpis(effect, clock.now()).length),
-    atOnce("audit_chain", integrity.breach ? 1 : 0),
+    atOnce("audit_chain", (integrity.breach ? 1 : 0) + misfitsOf(integrity).size),
   ].filter(({ open }) => open > 0);
   const open = items.reduce((total, item) => total + item.open, 0);
   const overdue = items.reduce((total, item) => total + item.overdue, 0);

@@ -12,7 +12,8 @@ export type ChangeEventType =
   | "change_rollback_failed"
   | "change_drifted"
   | "emergency_reviewed"
-  | "content_erased";
+  | "content_erased"
+  | "record_rebuilt";
 
 /** An entry with its detail read. */
 export interface ChangeEvent {

@@ -36,6 +36,8 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
   if (event_type === "emergency_reviewed") return reviewed(state, event);
   if (event_type === "content_erased") return erased(state, event);
+  if (event_type === "record_rebuilt")
+    return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
   const step = isConsent ? STEP_OF_DECISION.get(detail.decision) : OPERATION_OF_EVENT.get(event_type);
   if (!step || !mayFollow(step, change.status, event)) return undefined;

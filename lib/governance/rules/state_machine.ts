@@ -34,6 +34,8 @@ export function decide(change: Change | undefined, command: Command, context: Co
       const event_type = command.operation === "apply" ? "change_apply_failed" : "change_rollback_failed";
       return { event_type, detail: { status: change.status, ...command.circumstance, ...told } };
     }
+    case "rebuild":
+      return { event_type: "record_rebuilt", detail: { status: change.status, fields: command.fields, ...told } };
     case "drift":
       transition(change, "rollback", intent);
       return { event_type: "change_drifted", detail: { status: change.status, ...command.circumstance, ...told } };

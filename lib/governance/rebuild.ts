@@ -1,0 +1,72 @@
+/** Makes what does not hold anew from the log, each on record; what the log does not tell of, a content, must be restored. */
+import { readHead } from "../audit/chain.ts";
+import { entriesAfter } from "../audit/page.ts";
+import { turn } from "../kit/turn.ts";
+import type { GovernanceDeps } from "./deps.ts";
+import { viewsOf } from "./judge.ts";
+import { latestTold } from "./latest_told.ts";
+import { reconcile, type StateMismatch } from "./reconcile.ts";
+import { serviceItself } from "./rules/actor.ts";
+import { governed } from "./transaction.ts";
+import { fromLog } from "./verified_record.ts";
+
+/** What was made anew, and what could not be. */
+export interface Rebuilt {
+  rebuilt: StateMismatch[];
+  /** Their content is not the one that the log tells of, or is gone: only a backup has it. */
+  left: StateMismatch[];
+}
+
+const SLICE = 500;
+
+/** Rebuilds every record that does not hold. Errors: 503 `chain_broken`. */
+export async function rebuildRecords(deps: GovernanceDeps): Promise<Rebuilt> {
+  delete deps.integrity.reconciled;
+  const { mismatches } = await reconcile(deps);
+  const outcome: Rebuilt = { rebuilt: [], left: [] };
+  for (const mismatch of mismatches) {
+    const { change_id, fields } = mismatch;
+    const isMade = change_id === "" ? await rebuildLatest(deps, fields) : await rebuildChange(deps, mismatch);
+    (isMade ? outcome.rebuilt : outcome.left).push(mismatch);
+  }
+  delete deps.integrity.reconciled;
+  return outcome;
+}
+
+const rebuildChange = (deps: GovernanceDeps, { change_id, fields }: StateMismatch): Promise<boolean> =>
+  governed<boolean>({ deps }, async (transaction) => {
+    const { tx, evidence, sha256 } = transaction;
+    const kept = (await tx.get("changes", change_id))?.value;
+    const made = kept && (await fromLog(kept, { evidence, sha256 }, change_id));
+    if (!made) return false;
+    const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
+    for (const { view, id, stands } of viewsOf(record))
+      if (!stands) tx.delete(view, id);
+      else if (view === "owners") tx.put(view, id, change_id);
+      else tx.put(view, id, true);
+    return true;
+  }) as Promise<boolean>;
+
+/** The freeze, or the last value of every KPI. */
+async function rebuildLatest(deps: GovernanceDeps, fields: readonly string[]): Promise<boolean> {
+  const latest = latestTold(deps.store);
+  const readOn = async (): Promise<void> => {
+    const end = (await readHead(deps.store))?.length ?? 0;
+    for (let { length } = latest.told(); length < end; { length } = latest.told(), await turn())
+      latest.take(await entriesAfter(deps.store, length, Math.min(SLICE, end - length)));
+  };
+  for (;;) {
+    await readOn();
+    const isMade = await governed<boolean>({ deps }, async (transaction) => {
+      const { tx, append } = transaction;
+      const { length, freeze, kpis } = latest.told();
+      if (length !== transaction.length) return false;
+      append({ event_type: "record_rebuilt", detail: { fields, ...serviceItself() } });
+      if (fields.includes("kpi")) tx.put("kpi", "latest", kpis);
+      if (fields.includes("freeze") && freeze) tx.put("meta", "freeze", freeze);
+      else if (fields.includes("freeze")) tx.delete("meta", "freeze");
+      return true;
+    });
+    if (isMade === true) return true;
+  }
+}
