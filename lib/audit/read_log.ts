@@ -69,10 +69,11 @@ async function readOn(store: Reads, sha256: AuditDeps["sha256"], outline: Outlin
     const slice = await store.list("audit", { after: entryKey(after), limit: Math.min(SLICE, head.length - after) });
     if (slice.length === 0) throw broken(after + 1, "the entry is missing or cannot be read");
     // A transaction of this process may have taken in the same meanwhile.
-    for (const { value } of slice) {
-      if (value.id <= outline.seen.length) continue;
+    for (const [index, { value }] of slice.entries()) {
+      const id = after + index + 1;
+      if (id <= outline.seen.length) continue;
       if (!isSound(value, sha256) || !outline.append(value))
-        throw broken(outline.seen.length + 1, "it does not continue the entries before it");
+        throw broken(id, "it does not continue the entries before it");
     }
     outline.settle(outline.seen);
     await turn();

@@ -136,6 +136,12 @@ async function withoutHead(store: Store): Promise<Verified> {
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
+/** Errors: `LogBroken` where there are entries beyond the log's end, over which none could be written. */
+export async function requireEnd({ store }: Pick<AuditDeps, "store">): Promise<void> {
+  const head = await readHead(store);
+  if (head && (await hasMore(store, head))) throw broken(head.length + 1, "it lies beyond the end of the log");
+}
+
 /** Whether there are entries beyond a head that has not moved on meanwhile. */
 async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));

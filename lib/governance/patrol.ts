@@ -6,7 +6,7 @@ import { readHead } from "../audit/chain.ts";
 import type { Integrity } from "../audit/integrity.ts";
 import { learnOfBreach, reportBreach } from "../audit/report_breach.ts";
 import { LogBroken } from "../audit/tree.ts";
-import { verifySlice } from "../audit/verify.ts";
+import { requireEnd, verifySlice } from "../audit/verify.ts";
 import { turn } from "../kit/turn.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { consulting } from "./evidence.ts";
@@ -50,6 +50,7 @@ export async function patrol(deps: Patrolling): Promise<void> {
   state.at = now;
   const share = Math.max(LEAST, Math.ceil(length / LEAST));
   try {
+    await requireEnd(deps);
     await lookAt(deps, state, { after: Math.max(0, length - share), end: length, judging: true });
     if (state.entry <= 0) state.entry = Math.max(0, length - share);
     const after = Math.max(0, state.entry - share);

@@ -3,9 +3,10 @@ import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { NotRead, readLog } from "../audit/read_log.ts";
 import { LogBroken } from "../audit/tree.ts";
+import { requireEnd } from "../audit/verify.ts";
 import { reportBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
-import { StoreBusy } from "../store/store.ts";
+import { RevisionConflict, StoreBusy } from "../store/store.ts";
 
 /** What reading the log needs. */
 export type Reading = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
@@ -19,16 +20,18 @@ export async function reading<T>(deps: Reading, run: () => Promise<T>): Promise<
     try {
       return await run();
     } catch (error) {
+      // An entry can be in the way only where somebody put it.
+      if (error instanceof RevisionConflict) await orBroken(deps, requireEnd(deps));
       if (!(error instanceof NotRead)) throw error;
-      await readOn(deps, error.from);
+      await orBroken(deps, readLog(deps, deps.integrity.outline!, error.from));
     }
   }
   throw new StoreBusy("other processes wrote to the log each time that it was read");
 }
 
-async function readOn(deps: Reading, from: number): Promise<void> {
+async function orBroken(deps: Reading, look: Promise<void>): Promise<void> {
   try {
-    await readLog(deps, deps.integrity.outline!, from);
+    await look;
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
     await reportBreach(deps, error.breach);

@@ -55,6 +55,8 @@ export interface Asked extends Actor {
   target_moved?: TargetOwners | undefined;
   /** It is approved in an emergency. */
   emergency?: true | undefined;
+  /** In these fields the stored record was not what the log tells, by which it goes. */
+  mended?: readonly string[] | undefined;
 }
 
 /** The durable intention to run the adapter. */

@@ -147,8 +147,12 @@ function begin(
       const made = use !== "any" && use !== "closing" && (await fromLog(record, { evidence, sha256 }, changeId));
       if (made) return made;
       if (use === "settling" && !fields.includes("record")) return record;
+      throw transaction.mismatched(changeId, fields);
+    },
+    /** 409 `evidence_mismatch`, of a change that is named from here on. */
+    mismatched(changeId: string, fields: readonly string[]): AppError {
       noteMisfit(integrity, changeId, fields);
-      throw mismatch(changeId, fields);
+      return mismatch(changeId, fields);
     },
     /**
      * Decides on a change, or without one on a new one; appends what follows and keeps the change as it is then. `judged`:

@@ -19,7 +19,6 @@ import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
-import { mismatch } from "../verified_record.ts";
 import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
 import { isGone } from "./run_adapter.ts";
@@ -63,7 +62,7 @@ export async function begin(
   const { operation, change_id, note, evidence } = input;
   const { tx, product, now } = transaction;
   const { owner } = caller.deps;
-  const { record, stale } = await heldFor(transaction, input);
+  const { record, stale, mended } = await heldFor(transaction, input);
   const { change } = record;
   const lease = await readLease(tx, change);
   const repeated = lease !== undefined && lease.number === repeats?.number;
@@ -87,7 +86,7 @@ export async function begin(
   // Nothing holds a rollback back for long: one may pass an operation that nobody runs any more.
   if (beside && !(operation === "rollback" && beside.unsettled)) throw targetInUse(change_id, beside);
   if (evidence) await requireTold(transaction, change_id, evidence);
-  const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence };
+  const asked: Asked = { operation, ...actorOf(caller, input.actor), note, evidence, mended };
   if (operation === "apply") {
     refuseEndlessTries(record, product.intent);
     if (stale) return refuseStale(transaction, record, asked, input.dry_run);
@@ -152,13 +151,17 @@ function refuseEndlessTries({ change, audit }: ChangeRecord, intent: Intent): vo
   );
 }
 
-/** The record as the log tells it. Of one that is `stale` the content alone is another: its apply is refused on record. */
+/**
+ * The record as the log tells it. Of one that is `stale` the content alone is another: its apply is refused on record. A
+ * rollback goes by the log whatever else was stored, which is `mended` so.
+ */
 async function heldFor(transaction: Transaction, { operation, change_id }: OperationInput) {
-  if (operation === "rollback") return { record: await transaction.change(change_id, "undoing"), stale: false };
   const { record, fields } = await transaction.held(change_id);
-  const stale = fields.join() === "content";
-  if (fields.length > 0 && !stale) throw mismatch(change_id, fields);
-  return { record, stale };
+  if (fields.length === 0) return { record, stale: false };
+  if (operation === "rollback")
+    return { record: await transaction.change(change_id, "undoing"), stale: false, mended: fields };
+  if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);
+  return { record, stale: true };
 }
 
 /** The content is not the one that consent was given to: only tampering does that, so it is recorded. */

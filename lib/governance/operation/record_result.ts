@@ -63,12 +63,13 @@ export const recordFailure = (
 };
 
 /** `by` is whom the service vouches for: a person that the proxy names, or itself. */
-const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergency }: Asked): object => ({
+const reasonOf = ({ actor, authenticated, note, evidence, target_moved, emergency, mended }: Asked): object => ({
   ...(actor !== null && (authenticated === "proxy" || authenticated === null) ? { by: actor } : {}),
   ...(note ? { note } : {}),
   ...(evidence ? { evidence } : {}),
   ...(target_moved ? { target_moved } : {}),
   ...(emergency ? { emergency } : {}),
+  ...(mended ? { mended } : {}),
 });
 
 /** What the clock said, where it is too far behind the log to date the entry. */

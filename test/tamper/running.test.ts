@@ -1,0 +1,251 @@
+/**
+ * Random attacks of ten kinds on the store of a running service: nothing is done that the log does not allow, what is edited
+ * is named within two cycles, one bad record stops no other change, and nothing that a witness cosigned is rewritten unseen.
+ */
+import { describe, expect, test } from "vitest";
+import { entryKey } from "../../lib/audit/chain.ts";
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+import { misfitsOf, patrol } from "../../lib/governance/patrol.ts";
+import { reconcile } from "../../lib/governance/reconcile.ts";
+import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
+import type { Store, Tx } from "../../lib/store/store.ts";
+import { MINUTE } from "../support/clock.ts";
+import type { Core } from "../support/core.ts";
+import { LONG } from "../support/length.ts";
+import { numbers } from "../support/numbers.ts";
+import { exportOf } from "./real_log.ts";
+import { earlier, forkOf, KEPT, lived, MINOR, putLog, type Truth } from "./running_world.ts";
+import { verify } from "./verifiers.ts";
+import { checkpointOf, rehashed } from "./world.ts";
+
+type Pick = (below: number) => number;
+
+/** What an attack did, and whether it must be named by cycles alone. */
+interface Done {
+  /** Those whose records were edited; the log itself was not. */
+  changes: string[];
+  /** What a cosigned checkpoint covers was altered. */
+  cosigned?: boolean;
+  named: boolean;
+}
+
+type Attack = (store: Store, truth: Truth, pick: Pick) => Promise<Done>;
+
+const oneOf = <T>(all: readonly T[], pick: Pick): T => all[pick(all.length)]!;
+const idsOf = ({ records }: Truth): string[] => [...records.keys()];
+const edit = (store: Store, by: (tx: Tx) => Promise<void> | void): Promise<void> => store.transact(by);
+
+const FORGED: Record<string, unknown> = {
+  status: "approved",
+  approvals: [{ approver: "eve", note: "", at: "2026-01-02T03:04:05.678Z" }],
+  required_approvers: 0,
+  target: "billing.price",
+  value: { price: 0 },
+  tier: "minor",
+  reversible: false,
+  digest: "0".repeat(64),
+  applied_at: "2026-01-02T03:04:05.678Z",
+  proposer: "eve",
+};
+
+/** Another detail for an entry, that says what somebody would like it to. */
+function forged(entry: AuditEntry, pick: Pick): AuditEntry {
+  const detail = { ...JSON.parse(entry.detail), status: oneOf(["approved", "denied", "applied"], pick), forged: true };
+  return oneOf(
+    [
+      { ...entry, detail: JSON.stringify(detail) },
+      { ...entry, timestamp: "2026-01-02T03:04:05.000Z" },
+      { ...entry, event_type: "consent_decision" as const, detail: '{"decision":"approved","approver":"eve"}' },
+    ],
+    pick,
+  );
+}
+
+const KINDS: Record<string, Attack> = {
+  "a record edited": async (store, truth, pick) => {
+    const id = oneOf(idsOf(truth), pick);
+    const { change, ...record } = truth.records.get(id)!;
+    const field = oneOf(
+      Object.keys(FORGED).filter((name) => JSON.stringify(FORGED[name]) !== JSON.stringify((change as never)[name])),
+      pick,
+    );
+    await edit(store, (tx) =>
+      tx.put("changes", id, { ...record, change: { ...change, [field]: FORGED[field] } } as ChangeRecord),
+    );
+    return { changes: [id], named: true };
+  },
+  "an entry edited": async (store, { entries }, pick) => {
+    const entry = oneOf(entries, pick);
+    await edit(store, (tx) => tx.put("audit", entryKey(entry.id), forged(entry, pick)));
+    return { changes: [], cosigned: true, named: true };
+  },
+  "the tail cut": async (store, { entries }, pick) => {
+    const cut = 1 + pick(10);
+    await putLog(store, entries.slice(0, -cut), entries.length);
+    return { changes: [], cosigned: true, named: true };
+  },
+  "an entry edited, and all hashes made right": async (store, { entries }, pick) => {
+    const at = pick(entries.length);
+    const edited = entries.map((entry, index) => (index === at ? forged(entry, pick) : entry));
+    await putLog(store, rehashed(edited, at), entries.length);
+    return { changes: [], cosigned: true, named: true };
+  },
+  "a record set back": async (store, truth, pick) => {
+    const id = oneOf(
+      idsOf(truth).filter((one) => truth.records.get(one)!.audit.length > 1),
+      pick,
+    );
+    const before = earlier(truth, id, 1 + pick(truth.records.get(id)!.audit.length - 1));
+    await edit(store, (tx) => tx.put("changes", id, before));
+    return { changes: [id], named: true };
+  },
+  "an old entry appended": async (store, { entries }, pick) => {
+    const old = oneOf(entries.slice(0, -1), pick);
+    await edit(store, async (tx) => {
+      const { value: head } = (await tx.get("meta", "chain"))!;
+      tx.put("audit", entryKey(entries.length + 1), old);
+      if (pick(2) === 1) tx.put("meta", "chain", { ...head, length: head.length + 1, head: old.current_hash });
+    });
+    return { changes: [], named: true };
+  },
+  "records swapped": async (store, truth, pick) => {
+    const ids = idsOf(truth);
+    const first = pick(ids.length);
+    const [one, other] = [ids[first]!, ids[(first + 1 + pick(ids.length - 1)) % ids.length]!];
+    const [a, b] = [truth.records.get(one)!, truth.records.get(other)!];
+    await edit(store, (tx) => {
+      tx.put("changes", one, { ...b, change: { ...b.change, change_id: one } });
+      tx.put("changes", other, { ...a, change: { ...a.change, change_id: other } });
+    });
+    return { changes: [one, other], named: true };
+  },
+  "the count of minor changes set back": async (store) => {
+    await edit(store, (tx) => tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never));
+    return { changes: [], named: false };
+  },
+  "a guardrail made up": async (store, truth, pick) => {
+    const applied = idsOf(truth).filter((id) => truth.records.get(id)!.change.status === "applied");
+    const id = oneOf(applied, pick);
+    const numbers = { baseline: 4, value: 1, regression: 3, max_regression: 0.5 };
+    const entry = truth.entries.findLast(({ event_type }) => event_type === "kpi_refreshed")!;
+    const evidence = { kpi: "csat", action: "rollback" as const, ...numbers, at: entry.timestamp };
+    await edit(store, (tx) => {
+      tx.put("guardrail_due", id, pick(2) === 1 ? evidence : { ...evidence, entry: oneOf([entry.id, 1, 9999], pick) });
+    });
+    return { changes: [], named: false };
+  },
+  "a kept answer forged": async (store, _, pick) => {
+    const [stored] = await store.list("idempotency", { limit: 1 });
+    const { answer, ...kept } = stored!.value;
+    const body = JSON.parse(answer.text);
+    const forgery = oneOf(
+      [
+        { ...body, status: "denied" },
+        { ...body, change: { ...body.change, summary: "another" } },
+        { ...body, audit_entry: { ...body.audit_entry, id: 1 } },
+        { ...body, approvals: [] },
+      ],
+      pick,
+    );
+    await edit(store, (tx) =>
+      tx.put("idempotency", stored!.id, { ...kept, answer: { ...answer, text: JSON.stringify(forgery) } }),
+    );
+    return { changes: [], named: false };
+  },
+};
+
+const REFUSED = ["evidence_mismatch", "chain_broken", "approval_stale"];
+
+/** Asks for everything that may be asked of some changes, and holds what is done against what was true. */
+async function use(
+  api: Awaited<ReturnType<typeof forkOf>>,
+  truth: Truth,
+  { changes }: Done,
+  pick: Pick,
+): Promise<void> {
+  const ids = [...new Set([...changes, oneOf(idsOf(truth), pick), oneOf(idsOf(truth), pick)])];
+  for (const id of ids) {
+    const status = () => truth.records.get(id)!.change;
+    for (const action of ["apply", "approve", "rollback"] as const) {
+      const { status: code, body } = await api.act(action, id);
+      if (code >= 300) continue;
+      const was = status();
+      const legal = { apply: "approved", approve: "pending_consent", rollback: "applied" }[action];
+      expect(was.status, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(legal);
+      // From here on it is what the service made of it.
+      truth.records.set(id, { ...truth.records.get(id)!, change: body.change });
+    }
+  }
+  const minor = await api.post("propose", { tenant_id: "t1", kind: "config", summary: "s", ...MINOR });
+  if (minor.status < 300) expect(minor.body.tier).toBe("standard");
+  else expect(REFUSED).toContain(minor.body.code);
+  const { change_id, text } = truth.kept;
+  const again = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": KEPT });
+  if (again.status < 300) expect(again.text).toBe(text);
+  else expect(REFUSED).toContain(again.body.code);
+  const { rolled_back } = await api.cycle().catch(() => ({ rolled_back: null }));
+  expect(rolled_back).toBeNull();
+}
+
+const named = ({ deps: { integrity } }: Core): boolean =>
+  integrity.breach !== undefined || misfitsOf(integrity).size > 0;
+
+/** A rollback goes by the log, and says in its entry in what the record was not that. */
+async function mended(api: Core, { changes }: Done): Promise<boolean> {
+  const { mismatched } = await reconcile({ ...api.deps, integrity: {} });
+  const told = (await api.audit()).filter(
+    ({ change_id, detail }) => changes.includes(change_id) && JSON.parse(detail).mended,
+  );
+  return mismatched === 0 && told.length > 0;
+}
+
+async function attacked(api: Core, truth: Truth, seed: number): Promise<void> {
+  const pick = numbers(seed);
+  const kinds = Object.keys(KINDS);
+  const kind = kinds[seed % kinds.length]!;
+  const fork = await forkOf(api);
+  const { store, clock } = fork.deps;
+  const own: Truth = { ...truth, records: new Map(truth.records) };
+  const done = await KINDS[kind]!(store, own, pick);
+  const what = `${kind}, seed ${seed}`;
+
+  if (done.cosigned) {
+    const { length } = truth.entries;
+    const kept = { ...parsed(truth, length), what: "what a witness cosigned" };
+    expect((await verify(await exportOf(store), [kept])).verdict, what).toBe("bad");
+  }
+  const cyclesFirst = pick(2) === 1;
+  const cycles = async () => {
+    for (let cycle = 0; cycle < 2; cycle++) {
+      clock.advance(MINUTE);
+      await patrol(fork.deps);
+    }
+    if (done.named) expect(named(fork) || (await mended(fork, done)), `${what}: named`).toBe(true);
+  };
+  if (cyclesFirst) await cycles();
+  await use(fork, own, done, pick);
+  // What was done to one record stops no other.
+  if (done.changes.length > 0 || !done.named)
+    expect(await fork.bring("rolled_back", { target: "t.new" }), what).toBeDefined();
+  if (!cyclesFirst && !done.cosigned) await cycles();
+}
+
+const parsed = ({ entries }: Truth, length: number) => {
+  const [, size, root] = checkpointOf(entries, length).split("\n");
+  return { length: Number(size), root: Buffer.from(root!, "base64").toString("hex") };
+};
+
+const LIVES = LONG ? 10 : 1;
+const ATTACKS = LONG ? 100 : 60;
+
+describe("attacks of ten kinds on the store of a running service", () => {
+  test.each(Array.from({ length: LIVES }, (_, life) => life))(
+    "decide nothing, and are named: %i",
+    { timeout: 120_000 },
+    async (life) => {
+      const { api, truth } = await lived();
+      for (let attack = 0; attack < ATTACKS; attack++)
+        await attacked(api, truth, (LONG ? 1000 : 0) + life * ATTACKS + attack);
+    },
+  );
+});

@@ -1,0 +1,118 @@
+/** A service that runs while somebody edits its store: its life so far, and what of it is true. */
+import { entryKey } from "../../lib/audit/chain.ts";
+import type { AuditEntry } from "../../lib/audit/entry.ts";
+import { foldOf } from "../../lib/governance/history.ts";
+import { contentIn } from "../../lib/governance/rules/content.ts";
+import { changeOf, type ChangeRecord } from "../../lib/governance/rules/record.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import type { Collection, Store } from "../../lib/store/store.ts";
+import { testClock } from "../support/clock.ts";
+import { type Core, core, coreOf } from "../support/core.ts";
+import { opened } from "../support/deps.ts";
+import { countedIds } from "../support/ids.ts";
+import { inSlices } from "../support/in_slices.ts";
+import { scriptedAdapter } from "../support/scripted_adapter.ts";
+import { exportOf } from "./real_log.ts";
+import { parse } from "./world.ts";
+
+const INTENT = {
+  kpis: { csat: { baseline: 3, target: 5 } },
+  policy: {
+    minor: { kinds: ["config"], targets: ["ui.*"], max_per_day: 2 },
+    guardrails: [{ kpi: "csat", max_regression: 0.5, action: "rollback" as const }],
+    required_approvers: { major: 2 },
+  },
+};
+export const MINOR = { tier: "minor", target: "ui.small", affected_users: 1, risk: "low", reversible: true };
+/** Under this key an approval was asked for. */
+export const KEPT = "kept";
+
+const COLLECTIONS: readonly Collection[] = [
+  "audit",
+  "changes",
+  "counts",
+  "guardrail_due",
+  "guardrail_marks",
+  "idempotency",
+  "kpi",
+  "kpi_applied",
+  "live_by_target",
+  "manifests",
+  "merkle",
+  "meta",
+  "owners",
+];
+
+/** What happened, as the log told it before anybody edited anything. */
+export interface Truth {
+  entries: AuditEntry[];
+  records: Map<string, ChangeRecord>;
+  /** The approval under the kept key: its change, and the answer. */
+  kept: { change_id: string; text: string };
+}
+
+/** A life in which a change is left in each state. */
+export async function lived(): Promise<{ api: Core; truth: Truth }> {
+  const api = await core({ intent: INTENT, adapter: scriptedAdapter() });
+  await api.post("kpi", { csat: 4 });
+  for (const status of [
+    "pending_consent",
+    "approved",
+    "applied",
+    "rolled_back",
+    "denied",
+    "approved",
+    "applied",
+  ] as const)
+    await api.bring(status, { target: `t.${status}.${api.deps.clock.now()}` });
+  await api.propose({ tier: "major", target: "t.major" });
+  await api.propose(MINOR);
+  await api.propose(MINOR);
+  const { change_id } = await api.propose({ target: "t.kept" });
+  const { text } = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": KEPT });
+  await api.must("apply", change_id);
+  await api.must("revoke", await api.bring("approved", { target: "t.revoked" }));
+  await api.post("kpi", { csat: 4.1 });
+  const records = await api.deps.store.list("changes", { limit: 100 });
+  const truth = {
+    entries: parse(await exportOf(api.deps.store)),
+    records: new Map(records.map(({ id, value }) => [id, value as ChangeRecord])),
+    kept: { change_id, text },
+  };
+  return { api, truth };
+}
+
+/** The same life on a store of its own, under a process that has read it and goes on. */
+export async function forkOf({ deps }: Core): Promise<Core & { adapter: ReturnType<typeof scriptedAdapter> }> {
+  const store = memoryStore();
+  for (const collection of COLLECTIONS)
+    await inSlices(store, await deps.store.list(collection, { limit: 1000 }), (tx, { id, value }) =>
+      tx.put(collection, id, value as never),
+    );
+  const adapter = scriptedAdapter();
+  for (const { id, value } of await store.list("changes", { limit: 100 }))
+    if (value.change.status === "applied") adapter.host.set(id, "applied");
+  const ids = countedIds();
+  for (let made = 0; made < 1000; made++) ids.uuid(0);
+  const clock = testClock(deps.clock.iso());
+  return { ...coreOf(await opened({ store, clock, ids, intent: INTENT, adapter })), adapter };
+}
+
+/** A change's record as it was after its first so many entries. */
+export function earlier({ entries, records }: Truth, id: string, count: number): ChangeRecord {
+  const now = records.get(id)!;
+  const state = foldOf(now.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
+  return { ...state, change: changeOf(state, contentIn(now.change)) };
+}
+
+/** Puts other entries in the place of the log. */
+export async function putLog(store: Store, entries: readonly AuditEntry[], before: number): Promise<void> {
+  await inSlices(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
+  const gone = Array.from({ length: Math.max(0, before - entries.length) }, (_, index) => entries.length + index + 1);
+  await inSlices(store, gone, (tx, id) => tx.delete("audit", entryKey(id)));
+  await store.transact(async (tx) => {
+    const { origin } = (await tx.get("meta", "chain"))!.value;
+    const { id: length, current_hash: head, timestamp: at } = entries.at(-1)!;
+    tx.put("meta", "chain", { origin, length, head, at });
+  });
+}
