@@ -135,7 +135,7 @@ export const audit = [
     tests: VERIFY,
   },
   {
-    ...verify,
+    file: "lib/audit/report_breach.ts",
     name: "a breach that was found is forgotten",
     find: "  integrity.breach = breach;",
     replace: "",
@@ -144,7 +144,7 @@ export const audit = [
   {
     ...verify,
     name: "a broken tail is found at the start and not told",
-    find: "if (breach) reportBreach(deps, breach);",
+    find: "if (breach) await reportBreach(deps, breach);",
     replace: "",
     tests: VERIFY,
   },

@@ -206,7 +206,7 @@ export const evidence = [
   {
     ...held,
     name: "a log that was set back behind its anchor is served as sound",
-    find: "return reportBreach({ integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
+    find: "return reportBreach({ store, integrity, log }, { ...error.breach, reason: `against the anchor: ${error.message}` });",
     replace: "return;",
     grave: true,
   },

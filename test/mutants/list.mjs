@@ -32,6 +32,7 @@ import { proof } from "./proof.mjs";
 import { sharedStores } from "./shared_stores.mjs";
 import { stateMachine } from "./state_machine.mjs";
 import { store } from "./store.mjs";
+import { verified } from "./verified.mjs";
 import { verifier } from "./verifier.mjs";
 import { watching } from "./watching.mjs";
 
@@ -41,6 +42,7 @@ const ROOMS = {
   clock,
   erasure,
   evidence,
+  verified,
   state_machine: stateMachine,
   consent,
   proof,

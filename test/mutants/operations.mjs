@@ -52,15 +52,16 @@ export const operations = [
   {
     ...begin,
     name: "a consent that the log does not tell of counts",
-    find: "return told !== undefined && differences(told, record, sha256).length === 0;",
-    replace: "return true;",
+    file: "lib/governance/verified_record.ts",
+    find: "const fields = differences(told, record, sha256);",
+    replace: "const fields = differences(told, record, sha256).slice(9);",
     tests: tampering,
   },
   {
     ...begin,
     name: "content that was edited after the consent is applied",
-    find: "if (!isAsApproved(transaction, record, told))",
-    replace: "if (false)",
+    find: 'if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);\n  return { record, stale: true };',
+    replace: "return { record, stale: false };",
     tests: tampering,
     grave: true,
   },
@@ -259,8 +260,8 @@ export const operations = [
   {
     name: "an apply does not keep what it replaced",
     file: "lib/governance/operation/record_result.ts",
-    find: "return { kpis, previous_digest: sha256(canonicalJson(previous.value)) };",
-    replace: "void [sha256, canonicalJson]; return { kpis };",
+    find: "return { kpis, previous_digest: transaction.sha256(canonicalJson(previous.value)) };",
+    replace: "void canonicalJson; return { kpis };",
     tests: ["test/lib/governance/entry_facts.test.ts"],
   },
   {
@@ -279,15 +280,15 @@ export const operations = [
   {
     ...open,
     name: "a broken tail is served",
-    find: "  if (!deps.integrity.breach) await verifyTail(deps, tail);\n",
+    find: "  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectOf });\n",
     replace: "",
     tests: ["test/lib/audit/damage.test.ts"],
   },
   {
     name: "a broken log is written on",
     file: "lib/governance/transaction.ts",
-    find: "  if (breach)\n    throw new AppError(",
-    replace: "  if (breach && false)\n    throw new AppError(",
+    find: "refuseBroken(deps.integrity.breach);",
+    replace: "void refuseBroken;",
     tests: ["test/lib/audit/damage.test.ts"],
   },
   {

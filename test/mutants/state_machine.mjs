@@ -195,8 +195,9 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a record may leave out entries about it",
-    find: "value.audit.length === log.counts.get(id);",
-    replace: "value.audit.length <= log.counts.get(id)!;",
+    file: "lib/governance/judge.ts",
+    find: "!ids.every((id) => audit.includes(id))",
+    replace: "false",
   },
   {
     ...record,
@@ -207,13 +208,15 @@ export const stateMachine = [
   {
     ...reconcile,
     name: "a change whose record is gone is not missed",
-    find: "for (const id of unseen) note(id, await settle(deps, log, id));",
-    replace: "",
+    file: "lib/governance/judge.ts",
+    find: 'misfits.set(change_id, ["record"]);',
+    replace: "void change_id;",
   },
   {
     ...reconcile,
     name: "a change that the log does not know is none of its business",
-    find: 'if (record && count === undefined) return ["log"];',
-    replace: "if (record && count === undefined) return [];",
+    file: "lib/governance/judge.ts",
+    find: "entry?.change_id === id",
+    replace: "entry !== undefined",
   },
 ];

@@ -56,8 +56,8 @@ export const watching = [
   {
     ...guardrail,
     name: "a guardrail blames what was rolled back",
-    find: 'if (record.change.status === "applied") return record;',
-    replace: "return record;",
+    find: 'if (record?.change.status === "applied") return record;',
+    replace: "if (record) return record;",
   },
   {
     ...guardrail,
@@ -74,8 +74,8 @@ export const watching = [
   {
     name: "a guardrail's rollback that fails is tried for ever",
     file: "lib/governance/guardrail_rollback.ts",
-    find: 'error.code !== "illegal_transition" && tries < TRIES',
-    replace: 'error.code !== "illegal_transition"',
+    find: "!isFinal && tries < TRIES",
+    replace: "!isFinal",
     tests: ["test/lib/governance/guardrail.test.ts"],
   },
 ];
