@@ -136,9 +136,12 @@ async function withoutHead(store: Store): Promise<Verified> {
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
-/** Errors: `LogBroken` where there are entries beyond the log's end, over which none could be written. */
-export async function requireEnd({ store }: Pick<AuditDeps, "store">): Promise<void> {
+/** Errors: `LogBroken` where the log ends before what was read of it, or there are entries beyond its end. */
+export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
+  const known = integrity.outline?.durable;
   const head = await readHead(store);
+  if (known && (head?.length ?? 0) < known.length)
+    throw broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
   if (head && (await hasMore(store, head))) throw broken(head.length + 1, "it lies beyond the end of the log");
 }
 
