@@ -298,7 +298,8 @@ test("in random lives every stored record is the fold of its entries", async () 
     guardrails: [{ kpi: "csat", max_regression: 1, action: "rollback" }],
   };
   const seen = new Set<string>();
-  for (let seed = 1; seed <= 5; seed++) {
+  const lived = EVENT_TYPES.filter((type) => type !== "record_rebuilt").sort();
+  for (let seed = 1; seed <= 5 || (seed <= 50 && seen.size < lived.length); seed++) {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy } });
     const random = numbers(seed);
@@ -316,5 +317,5 @@ test("in random lives every stored record is the fold of its entries", async () 
     expect(chainFault(entries)).toBeNull();
     for (const { event_type } of entries) seen.add(event_type);
   }
-  expect([...seen].sort()).toEqual(EVENT_TYPES.filter((type) => type !== "record_rebuilt" && type !== "content_erased").sort());
+  expect([...seen].sort()).toEqual(lived);
 });
