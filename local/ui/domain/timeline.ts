@@ -87,6 +87,8 @@ function stepOf(entry: AuditEntry): Step {
       return step([person(facts["actor"], "Somebody"), " erased its content"], "dash", "quiet", note);
     case "change_drifted":
       return step([`The host product no longer shows it: ${textOf(facts["state"])}`], "bang", "bad");
+    case "record_rebuilt":
+      return step(["What was stored of it was not what the log tells, and was made anew"], "bang", "bad");
     default:
       return step([entry.event_type], "dash", "quiet");
   }
