@@ -46,8 +46,7 @@ const HELP = {
   witness_cosigned_entries: "How many entries of the audit log a witness saw last.",
   witness_cosigned_timestamp_seconds: "When a witness cosigned last, by its own clock.",
   audit_chain_valid: "1 while the audit chain holds as far as it was checked.",
-  evidence_mismatches:
-    "Changes of which something is stored that the audit log does not tell, as far as it was looked at.",
+  evidence_mismatches: "Changes of which something is stored that the audit log does not tell, as far as is known.",
   tasks: "Tasks by status.",
   task_mean_rating: "Mean of all ratings, 1 to 5.",
   cycles_total: "Cycles run.",
