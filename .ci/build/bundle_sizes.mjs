@@ -8,11 +8,11 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime)\
 
 /** The largest gzipped size of what a host loads, in bytes. */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 160_000 },
-  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 56_500 },
-  { of: /^edge\/product\//, bytes: 62_500 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 92_000 },
-  { of: /^lambda\/product\//, bytes: 98_000 },
+  { of: /^edge\/worker\.js$/, bytes: 163_000 },
+  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 60_500 },
+  { of: /^edge\/product\//, bytes: 66_500 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 96_500 },
+  { of: /^lambda\/product\//, bytes: 101_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */
