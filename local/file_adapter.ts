@@ -121,7 +121,8 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
 
     verify: (change, signal) => inTurn(signal, async () => verify(ours(await look()), change, history)),
 
-    rollback: (change, signal) => write(rollback, change, signal),
+    rollback: (change, signal, replaced) =>
+      write((config, one, at) => rollback(config, one, at, history, replaced), change, signal),
 
     forget: (change, signal) =>
       inTurn(signal, async () => {

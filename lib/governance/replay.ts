@@ -5,6 +5,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Evidence } from "./evidence.ts";
 import { foldOf } from "./history.ts";
 import type { Change } from "./rules/change.ts";
+import { digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
 import { differences } from "./rules/record.ts";
 
@@ -33,10 +34,12 @@ async function isTold(body: Told, { evidence, sha256 }: { evidence: Evidence; sh
   const { change_id } = entry;
   const told = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
   if (change_id !== "") {
-    const entries = (await evidence.about(change_id, 1)).filter(({ id }) => id <= entry.id);
-    const state = foldOf(entries);
-    if (!state || differences(state, { change, audit: state.audit }, sha256).some((field) => field !== "applied"))
-      return false;
+    const entries = await evidence.about(change_id, 1);
+    const state = foldOf(entries.filter(({ id }) => id <= entry.id));
+    // What an answer told of a content that was erased since is what the erasure left of it.
+    const left = entries.map(({ detail }) => detailIn(detail).remaining_digest).find((digest) => digest !== undefined);
+    const differs = (field: string) => (field === "content" ? digestOf(change, sha256) !== left : field !== "applied");
+    if (!state || differences(state, { change, audit: state.audit }, sha256).some(differs)) return false;
     for (const [name, member] of Object.entries(state.change)) told.set(name, member);
   }
   return Object.entries(members).every(([name, member]) => !told.has(name) || same(told.get(name), member));

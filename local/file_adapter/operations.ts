@@ -1,11 +1,12 @@
 /** The adapter's operations on the file's content. They alter the content given, and say what must be kept first. */
-import type { HostState } from "../../lib/governance/adapters/port.ts";
+import type { HostState, ReplacedDigest } from "../../lib/governance/adapters/port.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Change } from "../../lib/governance/rules/change.ts";
 import { sameTarget } from "../../lib/governance/rules/names.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import {
   applicationRecords,
+  type Found,
   BY_HAND,
   type History,
   type HistoryRecord,
@@ -14,6 +15,7 @@ import {
   setsValue,
   tenantRecord,
 } from "./history.ts";
+import { sha256 } from "../node_ports.ts";
 import { deeperThan, isObject, type JsonObject, own, put } from "./json_object.ts";
 
 const VALUE_DEPTH = 64;
@@ -91,7 +93,13 @@ const told = ({ present, value }: Omit<Previous, "owner">): Pick<Outcome, "previ
  * what was before it is found through its record when the later one goes. A change that the file lost is taken back by its
  * record alone.
  */
-export async function rollback(config: Config, change: Change, at: string, history: History): Promise<Outcome> {
+export async function rollback(
+  config: Config,
+  change: Change,
+  at: string,
+  history: History,
+  replaced?: ReplacedDigest,
+): Promise<Outcome> {
   const id = change.change_id;
   const shown = await shownEntry(config, change, history);
   if (shown?.state === "rolled_back")
@@ -105,17 +113,19 @@ export async function rollback(config: Config, change: Change, at: string, histo
   if (application === undefined)
     throw new ConfigBroken(`shows ${shown ? `${id} as applied` : `nothing of ${id}`}, but ${UNRECORDED}`, BY_HAND);
 
-  const previous = (): Promise<Previous> => history.resolve(config, application.previous);
+  const found = (): Promise<Found> => history.resolve(config, { previous: application.previous, by: id });
   const owner = own(config.changes, id)?.superseded_by ?? (await history.owner(config, change));
   // In a file that lost the change, its owner may be the one from before it.
-  const later = shown || owner === undefined || owner !== (await previous()).owner?.change_id ? owner : undefined;
+  const later = shown || owner === undefined || owner !== (await found()).previous.owner?.change_id ? owner : undefined;
   if (later !== undefined) {
     for (const entry of Object.values(config.changes)) if (entry.superseded_by === id) entry.superseded_by = later;
     show(config, change, { state: "rolled_back", at, superseded_by: later });
     return { result: "superseded", state: "rolled_back", records: [] };
   }
 
-  const before = await previous();
+  const last = await found();
+  const before = last.previous;
+  if (application.sets) await requireTold(last, replaced);
   if (application.sets && (shown !== undefined || !isBack(config, change, before)))
     await restore(config, change, application.key, before, history);
   if (before.owner !== undefined) {
@@ -124,6 +134,18 @@ export async function rollback(config: Config, change: Change, at: string, histo
   }
   show(config, change, { state: "rolled_back", at });
   return { result: "rolled_back", state: "rolled_back", records: [] };
+}
+
+/** What is put back must be what the log says was replaced; where it does not say, it is taken as it was kept. */
+async function requireTold({ previous, by }: Found, replaced: ReplacedDigest | undefined): Promise<void> {
+  const told = by === undefined ? undefined : await replaced?.(by);
+  if (told === undefined) return;
+  const kept = previous.present ? sha256(canonicalJson(previous.value ?? null)) : null;
+  if (kept === told) return;
+  throw new ConfigBroken(
+    `would get back what is not what ${by} replaced, by the audit log: the adapter's record of it was edited`,
+    BY_HAND,
+  );
 }
 
 const UNRECORDED = "what was before it is not on record";

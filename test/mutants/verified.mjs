@@ -158,4 +158,12 @@ export const verified = [
     replace: "",
     tests: PATROL,
   },
+  {
+    file: "local/file_adapter/operations.ts",
+    name: "a rollback puts back what somebody wrote into the adapter's records",
+    find: "if (kept === told) return;",
+    replace: "if (kept !== told || kept === told) return;",
+    tests: ["test/local/file_adapter/replaced.test.ts"],
+    grave: true,
+  },
 ];

@@ -15,6 +15,12 @@ export interface AdapterResult {
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
 /**
+ * The digest of what a change replaced, as its apply's entry has it: hex SHA-256 of the RFC 8785 JSON; `null`: nothing was there;
+ * `undefined`: the log does not say.
+ */
+export type ReplacedDigest = (changeId: string) => Promise<string | null | undefined>;
+
+/**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
  * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
  * `Unanswered` may still be carried out: the service then asks what the host shows until it is certain.
@@ -26,7 +32,8 @@ export interface ProductAdapter {
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
-  rollback(change: Change, signal: AbortSignal): Promise<AdapterResult>;
+  /** `replaced`: what an adapter that keeps what it replaced holds that against, before it is put back. */
+  rollback(change: Change, signal: AbortSignal, replaced?: ReplacedDigest): Promise<AdapterResult>;
   /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { HostState } from "../adapters/port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
+import { replacedDigest } from "../replaced_digest.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
 import { endLease, keepUnsettled, unsettled } from "./lease.ts";
@@ -55,7 +56,9 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
       const { lease, record } = begun;
       // The host is left alone once the lease is so near its end that another may be at work before this one is done.
       const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
-      const run = await runOnHost(adapter!, record.change, input.operation, { inTime, mayBeGone: lease.mayBeGone });
+      const { mayBeGone } = lease;
+      const options = { inTime, mayBeGone, replaced: replacedDigest(deps) };
+      const run = await runOnHost(adapter!, record.change, input.operation, options);
       return keepResult(caller, lease, run);
     }
   }

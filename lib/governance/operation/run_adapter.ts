@@ -1,6 +1,6 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
-import type { AdapterResult, HostState, ProductAdapter } from "../adapters/port.ts";
+import type { AdapterResult, HostState, ProductAdapter, ReplacedDigest } from "../adapters/port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 
@@ -62,6 +62,8 @@ export interface RunOptions {
   inTime?: () => boolean;
   /** Whether a host that shows nothing of the change has rolled it back. */
   mayBeGone?: boolean | undefined;
+  /** What a rollback's adapter holds against the log, before it puts it back. */
+  replaced?: ReplacedDigest | undefined;
 }
 
 /**
@@ -72,7 +74,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, mayBeGone }: RunOptions = {},
+  { inTime = () => true, mayBeGone, replaced }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -95,7 +97,9 @@ export async function runOnHost(
     );
   let result: AdapterResult;
   try {
-    result = await step((signal) => adapter[operation](change, signal));
+    result = await step((signal) =>
+      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, replaced),
+    );
   } catch (error) {
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });
     return failed(operation, textOf(error), await undo());

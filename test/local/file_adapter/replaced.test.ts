@@ -1,0 +1,50 @@
+/** What a rollback puts back is what the log says was replaced, whatever the adapter keeps of it. */
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { type Core, core } from "../../support/core.ts";
+import { bench } from "./fixture.ts";
+
+/** A service with the adapter on one store, and a target that two changes set. */
+async function twice() {
+  const store = memoryStore();
+  const on = await bench({ store });
+  const api = await core({ store, adapter: on.adapter });
+  const set = (value: number) => api.bring("applied", { target: "price.limit", value: JSON.stringify(value) });
+  return { api, on, store, first: await set(100), second: await set(200) };
+}
+
+/** Edits what the adapter keeps of a change. */
+const edited = (api: Core, id: string, value: unknown): Promise<void> =>
+  api.deps.store.transact(async (tx) => {
+    const collection = "adapter" as never;
+    const key = `application/${id}`;
+    const kept = (await tx.get(collection, key))!.value as { previous: object };
+    tx.put(collection, key, { ...kept, previous: { ...kept.previous, present: true, value } } as never);
+  });
+
+const limitIn = async ({ content }: Awaited<ReturnType<typeof bench>>) => (await content()).values.t1["price.limit"];
+
+test("an edited record of what was there before is not put back", async () => {
+  const { api, on, second } = await twice();
+  await edited(api, second, 999_999);
+  expect(await api.act("rollback", second)).toMatchObject({ status: 502, body: { code: "adapter_failed" } });
+  expect(await limitIn(on)).toBe(200);
+  const entry = (await api.audit()).at(-1);
+  expect(entry).toMatchObject({ event_type: "change_rollback_failed", change_id: second });
+  expect(entry.detail).toContain("was edited");
+});
+
+test("nor one of an earlier change, found when that was rolled back meanwhile", async () => {
+  const { api, on, first, second } = await twice();
+  await api.must("rollback", first);
+  await edited(api, first, 999_999);
+  expect((await api.act("rollback", second)).status).toBe(502);
+  expect(await limitIn(on)).toBe(200);
+});
+
+test("what was not edited is put back, past what was rolled back meanwhile", async () => {
+  const { api, on, first, second } = await twice();
+  await api.must("rollback", first);
+  expect((await api.must("rollback", second)).status).toBe("rolled_back");
+  expect((await on.content()).values?.t1?.["price.limit"]).toBeUndefined();
+});
