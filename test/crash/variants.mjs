@@ -44,7 +44,13 @@ export const VARIANTS = [
     "    await files.rename(aside, path);",
     `await files.rm(aside); await files.writeFile(path, ""); ${pause(2)} await files.writeFile(path, text);`,
   ],
-  ["forgets idempotency keys", "duplicated", "lib/governance/transaction.ts", "    if (kept) return kept;", ""],
+  [
+    "forgets idempotency keys",
+    "duplicated",
+    "lib/governance/transaction.ts",
+    "const kept = idempotency && (await replayed(tx, idempotency, now));",
+    "const kept = undefined;",
+  ],
   [
     "starts in three seconds",
     "slow",
