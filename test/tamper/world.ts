@@ -49,9 +49,10 @@ export async function makeWorld() {
 /** A store that holds what audit and governance keep in another. */
 export async function copyOf(store: Store): Promise<Store> {
   const copy = memoryStore();
-  for (const collection of ["meta", "audit", "merkle", "changes"] as const)
+  const views = ["kpi", "live_by_target", "owners", "review_due"] as const;
+  for (const collection of ["meta", "audit", "merkle", "changes", ...views] as const)
     await inSlices(copy, await store.list(collection, { limit: 10_000 }), (tx, { id, value }) =>
-      tx.put(collection, id, value),
+      tx.put(collection, id, value as never),
     );
   return copy;
 }

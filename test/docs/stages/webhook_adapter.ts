@@ -32,6 +32,7 @@ export const webhookAdapter: Own = {
         "validate",
         "apply",
         "verify",
+        "verify",
         "rollback",
         "verify",
       ]);

@@ -353,7 +353,10 @@ describe("rights on the table", () => {
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
     const guarded = await guardedDynamoDb(server!.url, allowing("GetItem", "BatchGetItem", "Query"));
     opened.push(guarded);
-    const later = { CLOCK_OFFSET_MS: String(73 * 3600_000) };
+    const after = (minutes: number) => ({ CLOCK_OFFSET_MS: String(73 * 3600_000 + minutes * 60_000) });
+    // A cycle sees that its time is over, and a second look that it still is.
+    await tick(await start("cycle", after(0)));
+    const later = after(11);
     const { api, logged } = await start("read", { ...later, AWS_ENDPOINT_URL_DYNAMODB: guarded.url });
     expect(await api.change(change_id)).toMatchObject({ status: "pending_consent" });
     expect((await api.get("approvals")).body.pending).toHaveLength(1);
