@@ -3,10 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { ChangeDetail, Operation } from "../../core/api_types.ts";
 import { post, Refused } from "../../core/api.ts";
 import { pretty } from "../../core/format.ts";
+import { lazy } from "../../core/lazy.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { Failure, Notice } from "../../parts/notice.tsx";
 import { Given, Json } from "../../parts/text.tsx";
-import { Undoing } from "./undoing.tsx";
+
+const Undoing = lazy(() => import("./undoing.tsx").then((part) => part.Undoing));
 
 /** What an adapter that shows both sides answers. */
 interface BeforeAfter {

@@ -1,6 +1,7 @@
 /** Is it worth it? What is expected, against what came of changes like it, and what the KPI has done since. */
 import type { ChangeDetail, IntentView } from "../../core/api_types.ts";
 import { counted, figure, signed } from "../../core/format.ts";
+import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, href } from "../../core/router.tsx";
 import { useServiceState } from "../../core/shared.ts";
@@ -8,11 +9,12 @@ import { readPrecedents } from "../../domain/change_history.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
 import { shortly } from "../../domain/sentences.ts";
 import { VERDICT, titled, words } from "../../domain/statuses.ts";
-import { Chart } from "../../parts/chart.tsx";
 import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/text.tsx";
+
+const Chart = lazy(() => import("../../parts/chart.tsx").then((part) => part.Chart));
 
 /** The expectation, the evidence and the chart. */
 export function Expectation({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
