@@ -68,13 +68,15 @@ export async function judgeEntries({ store }: Judging, entries: readonly AuditEn
 
 /** The views by which changes are found, and whether one tells of a change. */
 const VIEWS = {
-  live_by_target: (record: StoredRecord) => row(placeOf(record.change), isLive(record)),
+  live_by_target: (record: StoredRecord) => row(placeOf(record.change), isLive(record), true),
   owners: ({ change, applied }: StoredRecord) =>
-    applied ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied") : undefined,
-  review_due: ({ change }: StoredRecord) => row(change.change_id, isReviewDue(change)),
+    applied
+      ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
+      : undefined,
+  review_due: ({ change }: StoredRecord) => row(change.change_id, isReviewDue(change), true),
 } as const;
 
-const row = (id: string, stands: boolean) => ({ id, stands });
+const row = <T>(id: string, stands: boolean, value: T) => ({ id, value: stands ? value : undefined });
 const isLive = ({ change: { status } }: StoredRecord): boolean => status === "pending_consent" || status === "approved";
 
 async function judgeViews({ store }: Judging, records: readonly Kept[]): Promise<Misfits> {
@@ -88,8 +90,8 @@ async function judgeViews({ store }: Judging, records: readonly Kept[]): Promise
       view,
       rows.map(({ id }) => id),
     );
-    for (const [index, { record, stands }] of rows.entries()) {
-      if ((found[index] !== undefined) === stands) continue;
+    for (const [index, { record, value }] of rows.entries()) {
+      if (found[index]?.value === value) continue;
       // It may have moved since it was read.
       if ((await store.get("changes", record.id))?.revision !== record.revision) continue;
       misfits.set(record.id, [...(misfits.get(record.id) ?? []), view]);

@@ -40,10 +40,9 @@ const rebuildChange = (deps: GovernanceDeps, { change_id, fields }: StateMismatc
     const made = kept && (await fromLog(kept, { evidence, sha256 }, change_id));
     if (!made) return false;
     const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
-    for (const { view, id, stands } of viewsOf(record))
-      if (!stands) tx.delete(view, id);
-      else if (view === "owners") tx.put(view, id, change_id);
-      else tx.put(view, id, true);
+    for (const { view, id, value } of viewsOf(record))
+      if (value === undefined) tx.delete(view, id);
+      else tx.put(view, id, value as never);
     return true;
   }) as Promise<boolean>;
 

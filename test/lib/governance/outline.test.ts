@@ -8,6 +8,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
 import { core, coreOf } from "../../support/core.ts";
 import { type TestDeps, type TestOptions, restarted } from "../../support/deps.ts";
+import { hashOf } from "../../support/independent_chain.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
 /** Another process, that checked only the newest entry when it was opened. */
@@ -72,6 +73,7 @@ test("entries are read back each against the one after it", async () => {
   const { deps } = api;
   const { length, head } = (await deps.store.get("meta", "chain"))!.value;
   const [one, two] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
-  await deps.store.transact((tx) => tx.put("audit", two!.id, { ...one!.value, id: 3 }));
+  const another = { ...one!.value, id: 3, previous_hash: two!.value.previous_hash };
+  await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashOf(another) }));
   await expect(readLog(deps, outlineFrom({ length, head }, subjectOf), 1)).rejects.toThrow("were not made for it");
 });

@@ -1,11 +1,14 @@
 /** What decides is taken from the log at the moment it is used: what was edited in the store beside it decides nothing. */
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../lib/http/answer.ts";
-import type { ChangeRecord } from "../../../lib/governance/rules/record.ts";
+import { foldOf } from "../../../lib/governance/history.ts";
+import { contentIn } from "../../../lib/governance/rules/content.ts";
+import { changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Collection, Tx } from "../../../lib/store/store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
 import { restarted } from "../../support/deps.ts";
+import { hashOf } from "../../support/independent_chain.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 /** Edits the store behind the service's back. */
@@ -147,6 +150,26 @@ describe("an entry", () => {
     expect([status, body.code]).toEqual([503, "chain_broken"]);
     expect((await api.post("kpi", { csat: 1 })).body.code).toBe("chain_broken");
   });
+});
+
+test("a denial that was made an approval, with its own hash and its record made right, is a broken chain", async () => {
+  const adapter = scriptedAdapter();
+  const api = await core({ adapter });
+  const id = await api.bring("denied");
+  await api.bring("approved");
+  await edit(api, async (tx) => {
+    const record = await recordOf(api, id);
+    const key = String(record.audit[1]).padStart(16, "0");
+    const entry = (await tx.get("audit", key))!.value;
+    const detail = { ...JSON.parse(entry.detail), decision: "approved", status: "approved" };
+    const forged = { ...entry, detail: JSON.stringify(detail) };
+    tx.put("audit", key, { ...forged, current_hash: hashOf(forged) });
+    const [proposal] = await tx.getMany("audit", [String(record.audit[0]).padStart(16, "0")]);
+    const told = foldOf([proposal!.value, { ...forged, current_hash: "" }])!;
+    tx.put("changes", id, { ...told, change: changeOf(told, contentIn(record.change)) });
+  });
+  expect((await api.act("apply", id)).body.code).toBe("chain_broken");
+  expect(adapter.calls).toEqual([]);
 });
 
 test("minor changes are counted by the log: no counter can be set back", async () => {
