@@ -48,10 +48,20 @@ class Unreadable(Exception):
 # The chain
 
 
+def parse_json(text):
+    """JSON as every reader takes it: Python's own would take NaN and Infinity too, and no number of many digits."""
+
+    def refuse(name):
+        raise ValueError(f"{name} is no JSON")
+
+    whole = lambda digits: int(digits) if len(digits) < 400 else float(digits)  # noqa: E731
+    return json.loads(text, parse_constant=refuse, parse_int=whole)
+
+
 def read_entry(line):
     """The entry of a line, or None when the line is not exactly what the service writes."""
     try:
-        entry = json.loads(line.decode("utf-8"))
+        entry = parse_json(line.decode("utf-8"))
         if not isinstance(entry, dict) or tuple(entry) != FIELDS:
             return None
         if json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8") != line:
@@ -321,7 +331,7 @@ def is_assertion_of(statement, proof):
     if data is None or client is None or len(data) < 37:
         return False
     try:
-        said = json.loads(client.decode("utf-8"))
+        said = parse_json(client.decode("utf-8"))
         challenge = base64.urlsafe_b64encode(sha256(statement.encode())).decode().rstrip("=")
         right = said["type"] == "webauthn.get" and said["challenge"] == challenge
         inside = said.get("crossOrigin") not in (None, False) or "topOrigin" in said
@@ -335,7 +345,7 @@ def is_signed_by_passkey(proof, key):
     """Whether a passkey signed an assertion, for its relying party and a page of it."""
     data, client = url_bytes(proof["authenticator_data"]), url_bytes(proof["client_data_json"])
     signature, spki = url_bytes(proof.get("signature")), url_bytes(key.get("public_key"))
-    origin, rp_id = json.loads(client.decode("utf-8")).get("origin"), key.get("rp_id")
+    origin, rp_id = parse_json(client.decode("utf-8")).get("origin"), key.get("rp_id")
     if signature is None or spki is None or not isinstance(origin, str) or not isinstance(rp_id, str):
         return False
     own = re.fullmatch(r"http://localhost(:[0-9]+)?", origin) if rp_id == "localhost" else origin == f"https://{rp_id}"
@@ -427,7 +437,7 @@ def keys_of(principals):
 def read_policy(path):
     """Keys by name."""
     try:
-        return keys_of(json.loads(read_text(path))["principals"])
+        return keys_of(parse_json(read_text(path))["principals"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable(f"{path} is no JSON with the principals of an intent") from error
 
@@ -446,7 +456,7 @@ def statement_of(entry, detail):
     """What had to be signed for this entry, and by whom; the time alone is taken from what was."""
     decision, by = decision_of(entry, detail)
     try:
-        at = json.loads(detail["statement"])["at"]
+        at = parse_json(detail["statement"])["at"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None, None
     if decision is None or not isinstance(by, str):
@@ -470,6 +480,17 @@ def statement_of(entry, detail):
     return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True), by
 
 
+def manifest_in(detail):
+    """Which intent a detail names; what is no text names none."""
+    manifest = detail.get("manifest_hash")
+    return manifest if isinstance(manifest, str) else "undefined"
+
+
+def named_keys(principal):
+    keys = principal.get("keys") if isinstance(principal, dict) else None
+    return keys if isinstance(keys, list) else []
+
+
 class Proofs:
     """Checks the proofs of entries one after another; without a policy only the log says whose the keys are."""
 
@@ -486,15 +507,15 @@ class Proofs:
         if not intent and not may_sign and '"proof":' not in entry["detail"]:
             return None
         try:
-            detail = json.loads(entry["detail"])
+            detail = parse_json(entry["detail"])
         except (ValueError, RecursionError):
             return None
         if not isinstance(detail, dict):
             return None
         if intent and isinstance(detail.get("principals"), dict):
             principals = detail["principals"].items()
-            keys = {same_name(name): one.get("keys", []) for name, one in principals}
-            self.named[detail.get("manifest_hash")] = keys
+            keys = {same_name(name): named_keys(one) for name, one in principals}
+            self.named[manifest_in(detail)] = keys
             self.any_keys = self.any_keys or any(keys.values())
         message = self.judge(entry, detail) if "proof" in detail else self.judge_unsigned(entry, detail)
         return message and {"line": line, "entry": entry["id"], "rule": "proof", "message": message}
@@ -504,7 +525,7 @@ class Proofs:
         decision, by = decision_of(entry, detail)
         if decision in (None, "propose", "withdraw") or not isinstance(by, str):
             return None
-        if self.named.get(detail.get("manifest_hash"), {}).get(same_name(by)):
+        if self.named.get(manifest_in(detail), {}).get(same_name(by)):
             return f"{by} has keys in the intent of this entry, and did not sign it"
         self.counts["unsigned"] += 1 if self.policy and self.policy.get(same_name(by)) else 0
         return None
@@ -535,7 +556,7 @@ class Proofs:
         identifier = detail.get("key")
         if signer:
             identifier = fingerprint(base64.b64decode(signer))
-        keys = self.named.get(detail.get("manifest_hash"), {}).get(same_name(by), [])
+        keys = self.named.get(manifest_in(detail), {}).get(same_name(by), [])
         if identifier != detail.get("key") or identifier not in keys:
             return f"the log does not name its key as one of {by}"
         self.counts["not_checked" if passkey else "as_named"] += 1
@@ -558,7 +579,7 @@ def is_carried(line):
 
 def detail_of(entry):
     try:
-        detail = json.loads(entry["detail"])
+        detail = parse_json(entry["detail"])
     except (ValueError, RecursionError):
         return {}
     return detail if isinstance(detail, dict) else {}
@@ -601,8 +622,7 @@ class Contents:
                 "erased": f'{{"change_id":{compact(change)},"erased":'.encode(),
             }
         elif entry["event_type"] == "intent_in_force":
-            manifest = detail_of(entry).get("manifest_hash")
-            manifest = manifest if isinstance(manifest, str) else "undefined"
+            manifest = manifest_in(detail_of(entry))
             begins = f'{{"manifest_hash":{compact(manifest)},"manifest":'.encode()
             self.awaited = {"rule": "intent", "digest": manifest, "name": f"the manifest {manifest}", "begins": begins}
         if self.awaited:
@@ -795,7 +815,7 @@ def read_text(path):
 def note_in(line):
     """The checkpoint in a line of an anchor's file."""
     try:
-        note = json.loads(line)["checkpoint"]
+        note = parse_json(line)["checkpoint"]
         return note if isinstance(note, str) else ""
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
@@ -993,7 +1013,7 @@ def proven_by(text):
 
 def object_in(text):
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, (dict, list)) else None
@@ -1157,13 +1177,13 @@ class Certificate:
                 self.found(entry["id"], "origin", "its checkpoint is of another log")
 
     def require_own_intents(self, life, intents):
-        named = {detail.get("manifest_hash") for _, detail in life}
+        named = {manifest_in(detail) for _, detail in life}
         for manifest in intents:
             if manifest not in named:
                 self.found(None, "intent", f"no decision was made under the intent {manifest} in this file")
         for entry, detail in life if self.manifests else ():
-            if detail.get("manifest_hash") not in self.manifests:
-                message = f"it was decided under the intent {detail.get('manifest_hash')}, which is not accepted"
+            if manifest_in(detail) not in self.manifests:
+                message = f"it was decided under the intent {manifest_in(detail)}, which is not accepted"
                 self.found(entry["id"], "intent", message)
 
     def statuses(self, life, tier):
@@ -1186,7 +1206,7 @@ class Certificate:
 
     def missing_intents(self, life, intents):
         """The intents that what has to be checked was decided under, and that are not in the file."""
-        needed = {d.get("manifest_hash"): None for e, d in life if is_consent(e, d) or "proof" in d}
+        needed = {manifest_in(d): None for e, d in life if is_consent(e, d) or "proof" in d}
         missing = [manifest for manifest in needed if manifest not in intents]
         for manifest in missing:
             self.remarks.append(f"the intent {manifest} is not in this file: what it asks of consents was not checked")
@@ -1196,7 +1216,7 @@ class Certificate:
         """The keys that signed decisions, by entry, where the signature holds with a key that is the approver's."""
         signed = {}
         for entry, detail in life:
-            intent, keys = intents.get(detail.get("manifest_hash")), self.people
+            intent, keys = intents.get(manifest_in(detail)), self.people
             if keys is None and intent is not None:
                 keys = keys_of(intent.get("principals", {}))
             if "proof" not in detail:
@@ -1221,7 +1241,7 @@ class Certificate:
             urgent = detail.get("emergency") is True
             names = emergency if urgent else ordinary
             names.add(same_name(str(detail.get("approver"))))
-            intent = intents.get(detail.get("manifest_hash"))
+            intent = intents.get(manifest_in(detail))
             further = "from" in detail and "review_hours" not in detail
             if detail.get("status") != "approved" or further or intent is None:
                 continue

@@ -6,7 +6,7 @@ import { Unreadable } from "./kept.ts";
 import { type Found, type Intent, isConsent, isSignedOnly, quorumFault, statusesOf, type Told } from "./life.ts";
 import { type Checkpoint, noteLine } from "./note.ts";
 import { keysOf, type Policy, sameName } from "./policy.ts";
-import { decoded, detailOf, proofsIn } from "./proofs.ts";
+import { decoded, detailOf, manifestIn, proofsIn } from "./proofs.ts";
 import { judgedBy, type TlogPolicy } from "./tlog_policy.ts";
 import { provenBy, type Proven } from "./tlog_proof.ts";
 
@@ -157,23 +157,19 @@ function requireOwnIntents(
   accepted: readonly string[],
   found: Found,
 ): void {
-  const named = new Set(life.map(({ detail }) => String(detail["manifest_hash"])));
+  const named = new Set(life.map(({ detail }) => manifestIn(detail)));
   for (const manifest of intents.keys())
     if (!named.has(manifest)) found(null, "intent", `no decision was made under the intent ${manifest} in this file`);
   if (accepted.length === 0) return;
   for (const { entry, detail } of life)
-    if (!accepted.includes(String(detail["manifest_hash"])))
-      found(
-        entry.id,
-        "intent",
-        `it was decided under the intent ${String(detail["manifest_hash"])}, which is not accepted`,
-      );
+    if (!accepted.includes(manifestIn(detail)))
+      found(entry.id, "intent", `it was decided under the intent ${manifestIn(detail)}, which is not accepted`);
 }
 
 /** The intents that what has to be checked was decided under, and that are not in the file. */
 function missingIntents(life: readonly Told[], intents: ReadonlyMap<string, Intent>): string[] {
   const needed = life.filter((told) => isConsent(told) || told.detail["proof"] !== undefined);
-  const named = new Set(needed.map(({ detail }) => String(detail["manifest_hash"])));
+  const named = new Set(needed.map(({ detail }) => manifestIn(detail)));
   return [...named].filter((manifest) => !intents.has(manifest));
 }
 
@@ -187,7 +183,7 @@ function signatures(
   const signed = new Map<number, string>();
   for (const told of life) {
     const { entry, detail } = told;
-    const intent = intents.get(String(detail["manifest_hash"]));
+    const intent = intents.get(manifestIn(detail));
     const keys = people ?? (intent && keysOf(intent));
     if (detail["proof"] === undefined) {
       const by = String(detail["approver"]);

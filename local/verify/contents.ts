@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
-import { decoded, detailOf } from "./proofs.ts";
+import { decoded, detailOf, manifestIn } from "./proofs.ts";
 
 /** What became of the contents. */
 export interface Contents {
@@ -107,7 +107,7 @@ function awaitedBehind(entry: Entry, line: number): Awaited | undefined {
     return { line, entry, rule: "content", begins: `${id}"content":`, erased: `${id}"erased":`, digest, name };
   }
   if (entry.eventType !== "intent_in_force") return undefined;
-  const digest = String(detailOf(entry)["manifest_hash"]);
+  const digest = manifestIn(detailOf(entry));
   const begins = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
   return { line, entry, rule: "intent", begins, digest, name: `the manifest ${digest}` };
 }

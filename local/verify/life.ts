@@ -2,7 +2,7 @@
 import type { Finding } from "./chain.ts";
 import type { Entry } from "./line.ts";
 import { sameName, type WithPrincipals } from "./policy.ts";
-import type { Detail } from "./proofs.ts";
+import { type Detail, manifestIn } from "./proofs.ts";
 
 /** An entry with its detail read. */
 export interface Told {
@@ -74,7 +74,7 @@ export function quorumFault(
     const isUrgent = detail["emergency"] === true;
     const names = isUrgent ? urgent : ordinary;
     names.add(sameName(String(detail["approver"])));
-    const intent = intents.get(String(detail["manifest_hash"]));
+    const intent = intents.get(manifestIn(detail));
     const isFurther = detail["from"] !== undefined && detail["review_hours"] === undefined;
     if (detail["status"] !== "approved" || isFurther || !intent) continue;
     const { policy = {} } = intent;

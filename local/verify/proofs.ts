@@ -51,13 +51,13 @@ export function proofsIn(policy: Policy | undefined) {
   let anyKeys = policy !== undefined;
 
   const learn = ({ manifest_hash, principals }: Detail): void => {
-    const stated = Object.entries(Object(principals) as Record<string, { keys?: unknown[] }>);
-    named.set(String(manifest_hash), new Map(stated.map(([name, { keys = [] }]) => [sameName(name), keys])));
-    anyKeys ||= stated.some(([, { keys = [] }]) => keys.length > 0);
+    const stated = Object.entries(Object(principals) as Detail).map(([name, one]) => [name, keysIn(one)] as const);
+    named.set(manifestIn({ manifest_hash }), new Map(stated.map(([name, keys]) => [sameName(name), keys])));
+    anyKeys ||= stated.some(([, keys]) => keys.length > 0);
   };
 
   const namedKeys = (detail: Detail, name: string): unknown[] =>
-    named.get(String(detail["manifest_hash"]))?.get(sameName(name)) ?? [];
+    named.get(manifestIn(detail))?.get(sameName(name)) ?? [];
 
   /** Why a decision had to be signed that is not. */
   const judgeUnsigned = (entry: Entry, detail: Detail): string | undefined => {
@@ -123,6 +123,15 @@ export function detailOf({ detail }: Entry): Detail {
   } catch {
     return {};
   }
+}
+
+/** Which intent a detail names; what is no text names none. */
+export const manifestIn = ({ manifest_hash }: Detail): string =>
+  typeof manifest_hash === "string" ? manifest_hash : "undefined";
+
+function keysIn(principal: unknown): unknown[] {
+  const { keys } = Object(principal) as Detail;
+  return Array.isArray(keys) ? keys : [];
 }
 
 /** Which decision an entry tells of, and whose. */

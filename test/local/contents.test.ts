@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reportText } from "../../local/verify/report.ts";
 import { type Report, verifyExport } from "../../local/verify/verify.ts";
+import { hashOf } from "../support/independent_chain.ts";
 import { service, type TestService } from "../support/service.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 
@@ -134,6 +135,41 @@ describe("what does not hold is told", () => {
     expect((await verified(plain)).contents).toMatchObject({ missing: 4 });
     expect(await verified(plain, false)).toMatchObject({ verdict: "consistent", contents: null });
     expect((await verified(lines, false)).findings.map(({ rule }) => rule)).toContain("form");
+  });
+});
+
+/** The lines with one entry's detail forged, and all hashes made to fit. */
+function forged(event: string, forge: (detail: string) => string): string[] {
+  let previous_hash = "0".repeat(64);
+  let done = false;
+  return lines.map((line) => {
+    if (!line.startsWith('{"origin":')) return line;
+    const { current_hash: _, ...entry } = JSON.parse(line);
+    const detail = !done && entry.event_type === event ? forge(entry.detail) : entry.detail;
+    done ||= entry.event_type === event;
+    const made = { ...entry, detail, previous_hash };
+    return JSON.stringify({ ...made, current_hash: (previous_hash = hashOf(made)) });
+  });
+}
+
+describe("a detail that readers of JSON could take for two things says nothing, to both verifiers", () => {
+  const inList = (member: string) => (detail: string) =>
+    detail.replace(new RegExp(`"${member}":("[^"]+")`), `"${member}":[$1]`);
+  const more = (members: string) => (detail: string) => `${detail.slice(0, -1)},${members}}`;
+  test.each([
+    ["NaN", "change_proposed", more('"x":NaN'), "bad"],
+    ["Infinity", "intent_in_force", more('"x":-Infinity'), "bad"],
+    ["a number of five thousand digits", "change_proposed", more(`"x":${"1".repeat(5000)}`), "consistent"],
+    ["a list of one digest", "change_proposed", inList("digest"), "bad"],
+    ["a list of one manifest's hash", "intent_in_force", inList("manifest_hash"), "bad"],
+    [
+      "principals that are none",
+      "intent_in_force",
+      more('"principals":{"a":null,"b":{"keys":5},"c":"d"}'),
+      "consistent",
+    ],
+  ])("%s", async (_, event, forge, verdict) => {
+    expect((await verified(forged(event, forge))).verdict).toBe(verdict);
   });
 });
 
