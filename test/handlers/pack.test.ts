@@ -103,6 +103,23 @@ describe("as files", () => {
     expect([...(await packOf("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
   });
 
+  test("of a period over which an accepted clock stepped back: also a change that was begun under the wrong one", async () => {
+    const other = await service();
+    const from = other.deps.clock.iso();
+    const early = await other.bring("denied");
+    other.deps.clock.set(40 * 24 * HOUR);
+    const ahead = await other.bring("applied");
+    await other.act("rollback", early);
+    other.deps.clock.set(-40 * 24 * HOUR);
+    await other.post("audit/accept-clock", { actor: "ops" });
+    await other.act("rollback", ahead);
+    await other.post("erase", { change_id: early, actor: "dpo" });
+    other.deps.clock.advance(HOUR);
+    const { text } = await other.get(`pack?from=${from}&to=${other.deps.clock.iso()}`);
+    for (const name of [`contents/${ahead}.json`, `contents/${early}.erased.json`])
+      expect(text.split(name), name).toHaveLength(2);
+  });
+
   const folder = mkdtempSync(join(tmpdir(), "pack-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const tarMissing = spawnSync("tar", ["--version"]).status === 0 ? null : "there is no tar";
@@ -149,6 +166,13 @@ describe("as a page", () => {
         expect(text).toContain(part);
     },
   );
+
+  test("an act that nobody put their name to is not said to be the service's own", async () => {
+    const change_id = await api.bring("applied", { target: "ui.unnamed" });
+    const { text } = await api.get(`pack?change_id=${change_id}&format=html`);
+    expect(text).toMatch(/<td>change applied<\/td><td>nobody is named<\/td>/);
+    expect(text).not.toContain("the service</td>");
+  });
 
   test("of an erased content it says so", async () => {
     const { text } = await api.get(`pack?change_id=${erased}&format=html`);

@@ -161,7 +161,7 @@ function entryRow(entry: AuditEntry): string {
     String(entry.id),
     when(entry.timestamp),
     whatIn(entry, facts),
-    `${by || "the service"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
+    `${by || "nobody is named"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
     words(facts["note"]),
   ]);
 }

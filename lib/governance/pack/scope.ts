@@ -26,13 +26,15 @@ export async function* entriesIn(store: Store, scope: Scope): AsyncGenerator<Tol
       yield (await store.texts("audit", audit.slice(begin, begin + PAGE).map(entryKey))).map(toldBy);
     return undefined;
   }
-  const { from, to = "~" } = scope;
   for await (const rows of logRows(store)) {
-    const told = rows.map(toldBy).filter(({ entry: { timestamp } }) => from <= timestamp && timestamp < to);
+    const told = rows.map(toldBy).filter(({ entry }) => isTold(entry, scope));
     if (told.length > 0) yield told;
   }
   return undefined;
 }
+
+const isTold = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
+  "change_id" in scope || (scope.from <= timestamp && timestamp < (scope.to ?? "~"));
 
 const toldBy = ({ text }: { text: string }): Told => ({ text, entry: JSON.parse(text) as AuditEntry });
 
@@ -41,15 +43,27 @@ export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Cha
   let begin: number | undefined;
   for await (const page of entriesIn(store, scope)) {
     begin ??= page[0]!.entry.id;
-    const ids = [...new Set(page.flatMap(({ entry }) => entry.change_id || []))];
     const first = new Map<string, number>();
-    for (const { entry } of page) if (!first.has(entry.change_id)) first.set(entry.change_id, entry.id);
+    for (const { entry } of page)
+      if (entry.change_id !== "" && !first.has(entry.change_id)) first.set(entry.change_id, entry.id);
+    const ids = [...first.keys()];
     for (let at = 0; at < ids.length; at += PAGE)
-      for (const stored of await store.getMany("changes", ids.slice(at, at + PAGE)))
-        // By its first entry within what is told of: no list of those that were told of is kept.
-        if (stored && stored.value.audit.find((id) => id >= begin!) === first.get(stored.id)) yield stored.value.change;
+      for (const stored of await store.getMany("changes", ids.slice(at, at + PAGE))) {
+        if (!stored) continue;
+        const before = stored.value.audit.filter((id) => begin! <= id && id < first.get(stored.id)!);
+        if (!(await isAnyTold(store, scope, before))) yield stored.value.change;
+      }
   }
   return undefined;
+}
+
+/** Whether one of these entries is told of: an accepted clock steps back, so what lies between entries of a period need not be in it. */
+async function isAnyTold(store: Store, scope: Scope, ids: readonly number[]): Promise<boolean> {
+  for (const id of ids) {
+    const found = await store.get("audit", entryKey(id));
+    if (found && isTold(found.value, scope)) return true;
+  }
+  return false;
 }
 
 /** The hashes of the intents that entries name. */
