@@ -151,3 +151,21 @@ test("what was kept after the first look goes with the second; the journal is do
   expect(filesWith()).toEqual([]);
   expect(await store.list("erasures_due", { limit: 1 })).toEqual([]);
 });
+
+test("also where the last one was erased, and the journal done, by a clock that was ahead", async () => {
+  clock.set(90 * 24 * HOUR);
+  await erase(await api.bring("denied"));
+  await running.cycle();
+  clock.advance(11 * 60 * SECOND);
+  await running.cycle();
+  await erase(await api.bring("denied", SECRET));
+  clock.set(-90 * 24 * HOUR);
+  await ok(api.post("audit/accept-clock", { actor: "ops" }));
+  await erase(await api.bring("denied", SECRET));
+  for (const hours of [0, 1, 13]) {
+    clock.advance(hours * HOUR);
+    await running.cycle();
+  }
+  expect(filesWith()).toEqual([]);
+  expect(await running.deps.store.list("erasures_due", { limit: 1 })).toEqual([]);
+});
