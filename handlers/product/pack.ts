@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { currentCheckpoint } from "../../lib/audit/checkpoint.ts";
 import { bytesOf } from "../../lib/audit/merkle.ts";
 import { packFiles } from "../../lib/governance/pack/files.ts";
 import { PACK_STYLE, packPage } from "../../lib/governance/pack/page.ts";
@@ -36,11 +37,13 @@ export const pack = endpoint(
       }),
       z.string().meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
     ]),
-    errors: ["change_not_found"],
+    errors: ["change_not_found", "chain_broken"],
   },
   async ({ format, ...asked }, { deps, request }: Call<PulseDeps>) => {
     const scope = scopeOf(asked);
     if ("change_id" in scope) await findChange(deps.store, scope.change_id);
+    // What would cut the pack off while it is read is said before.
+    await currentCheckpoint(deps);
     const body = format === "html" ? packPage(deps, scope) : tarOf(packFiles(deps, scope), deps.clock.now());
     return new Response(request.method === "HEAD" ? null : streamed(body), {
       headers: {

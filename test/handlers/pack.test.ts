@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { entryKey } from "../../lib/audit/chain.ts";
 import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import { HOUR } from "../support/clock.ts";
@@ -192,6 +193,24 @@ test("what is asked for must be one or the other, and there", async () => {
   ] as const)
     expect((await api.get(`pack?${query}`)).status, query).toBe(status);
 });
+
+test.each(["tar", "html"])(
+  "a log that does not hold has no checkpoint, and so no pack; why is said (%s)",
+  async (format) => {
+    const other = await service();
+    const change_id = await other.bring("denied");
+    await other.deps.store.transact(async (tx) => {
+      const { value } = (await tx.get("audit", entryKey(2)))!;
+      tx.put("audit", entryKey(2), { ...value, tenant: "another" });
+    });
+    expect((await other.get("audit/verify")).body.valid).toBe(false);
+    for (const query of [`change_id=${change_id}`, "from=2026-01-01T00:00:00Z"])
+      expect(await other.get(`pack?${query}&format=${format}`)).toMatchObject({
+        status: 503,
+        body: { code: "chain_broken" },
+      });
+  },
+);
 
 describe("the log for spreadsheets", () => {
   const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
