@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { countersign } from "../../handlers/index.ts";
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Service } from "../../lib/service.ts";
 import { evolvedFiles } from "../../local/evolved_files.ts";
 import { fileAdapter } from "../../local/file_adapter.ts";
+import { sha256 } from "../../local/node_ports.ts";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { type Client, client, type Reply } from "../support/client.ts";
 import { HOUR, SECOND, type TestClock, testClock } from "../support/clock.ts";
@@ -122,9 +124,15 @@ test("of a change that is rolled back, also from what the one applied over it fo
   });
   await ok(api.act("rollback", first));
   await ok(api.post("rollback", { change_id: second, dry_run: "true" }));
-  await erase(first);
+  const { stays } = await erase(first);
   await running.cycle();
   expect(filesWith()).toEqual([]);
+  const { audit_entries } = (await api.get(`changes/${second}`)).body;
+  const digest = sha256(canonicalJson(JSON.parse(SECRET.value)));
+  expect(audit_entries.some(({ detail }: { detail: string }) => JSON.parse(detail).previous_digest === digest)).toBe(
+    true,
+  );
+  expect(stays.join("\n")).toContain("that of its value alone in the entry of a change that was applied over it");
   await ok(api.act("rollback", second));
   expect(JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values).toEqual({});
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });

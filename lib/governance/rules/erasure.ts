@@ -23,7 +23,7 @@ export function remainingOf(content: Content): Content {
 export const STAYS = [
   "the entries of the audit log about it, with its tenant, target, kind, tier, risk, KPI, names and notes, and what adapters answered",
   "its expected_delta_k, by which its outcome is measured",
-  "the digest of the content, from which a short value, or one of few possible, can be guessed",
+  "the digest of the content, and that of its value alone in the entry of a change that was applied over it, from which a short value, or one of few possible, can be guessed",
   "what was given out before: exports, certificates, notifications, what the host product was sent, and what peers were told",
   "backups and copies of the store, and what people wrote elsewhere in words of their own",
 ] as const;
