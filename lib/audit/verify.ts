@@ -5,6 +5,7 @@ import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
 import type { Link, Verified } from "./integrity.ts";
+import { readSlice } from "./read_slice.ts";
 import { reportBreach } from "./report_breach.ts";
 import { broken } from "./tree.ts";
 import { outlineFrom, type SubjectOf } from "./outline.ts";
@@ -149,23 +150,6 @@ export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" |
 async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
   const next = await store.get("audit", entryKey(length + 1));
   return next !== undefined && (await readHead(store))?.length === length;
-}
-
-/** A damaged record must not hide where it lies: a page that cannot be read is read entry by entry. */
-async function readSlice(store: Store, after: number, limit: number): Promise<(AuditEntry | undefined)[]> {
-  try {
-    const page = await store.list("audit", { after: entryKey(after), limit, uncached: true });
-    if (page.length === limit) return page.map(({ value }) => value);
-  } catch {
-    // falls through to the single reads
-  }
-  const entries: (AuditEntry | undefined)[] = [];
-  for (let id = after + 1; id <= after + limit; id++) {
-    const entry = await store.get("audit", entryKey(id)).catch(() => undefined);
-    entries.push(entry?.value);
-    if (!entry) break;
-  }
-  return entries;
 }
 
 function whyInvalid(

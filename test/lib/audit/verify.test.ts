@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { subjectOf } from "../../../lib/governance/subjects.ts";
 import { verifyChain, verifyTail } from "../../../lib/audit/verify.ts";
+import { patrol } from "../../../lib/governance/patrol.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { opened, type TestDeps } from "../../support/deps.ts";
 import { lengthen } from "./synthetic_log.ts";
 
@@ -97,4 +99,21 @@ test("a page that cannot be read is a breach at the record that cannot", async (
       collection === "audit" && id === entryKey(4) ? Promise.reject(new Error("bad block")) : store.get(collection, id),
   };
   expect((await verifyChain(deps)).breach).toMatchObject({ first_invalid: 4 });
+});
+
+test("a store that does not answer says nothing about the chain", async () => {
+  const { deps } = await longLog(5);
+  const { store } = deps;
+  const away = () => Promise.reject(new StoreUnavailable("the database is away"));
+  const isAudit = (collection: string): boolean => collection === "audit";
+  deps.store = {
+    ...store,
+    list: (collection, options) => (isAudit(collection) ? away() : store.list(collection, options)),
+    get: (collection, id) => (isAudit(collection) ? away() : store.get(collection, id)),
+  };
+  await expect(verifyChain(deps)).rejects.toThrow("the database is away");
+  await expect(patrol(deps)).rejects.toThrow("the database is away");
+  deps.store = store;
+  expect((await verifyChain(deps)).breach).toBeUndefined();
+  expect(deps.integrity.breach).toBeUndefined();
 });
