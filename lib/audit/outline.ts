@@ -60,6 +60,14 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
     after = lowest();
     for (const number of pieces.keys()) if ((number + 1) * PIECE - 1 <= after) pieces.delete(number);
   };
+  /** Takes in the next entry that a transaction sees; false where it is not that. */
+  const append = (entry: AuditEntry): boolean => {
+    if (entry.id !== seen.length + 1 || entry.previous_hash !== seen.head) return false;
+    write(entry);
+    seen = { length: entry.id, head: entry.current_hash };
+    bound();
+    return true;
+  };
   /** Whether an entry that it holds is the one that was read. */
   const isAsRead = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
     const piece = id > after && id <= seen.length ? pieces.get(Math.floor(id / PIECE)) : undefined;
@@ -82,14 +90,7 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
     get lowest(): number {
       return lowest();
     },
-    /** Takes in the next entry; false where it is not that. */
-    append(entry: AuditEntry): boolean {
-      if (entry.id !== seen.length + 1 || entry.previous_hash !== seen.head) return false;
-      write(entry);
-      seen = { length: entry.id, head: entry.current_hash };
-      bound();
-      return true;
-    },
+    append,
     /** Takes in an entry below; it was checked. */
     fill(entry: AuditEntry): void {
       if (entry.id <= after && entry.id > lowest()) write(entry);
@@ -97,6 +98,16 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
     /** Says that every entry after this one was taken in. */
     reachTo(reached: number): void {
       after = Math.min(after, Math.max(reached, lowest()));
+    },
+    /** Takes in the next durable entry, whatever a transaction saw in its place; false where it does not continue the log. */
+    confirm(entry: AuditEntry): boolean {
+      if (entry.id <= durable.length) return isAsRead(entry);
+      if (!isAsRead(entry)) {
+        seen = durable;
+        if (!append(entry)) return false;
+      }
+      durable = { length: entry.id, head: entry.current_hash };
+      return true;
     },
     /** What is given was durable; it is no news where something else was seen. */
     settle(end: End): void {

@@ -1,10 +1,11 @@
 /** Reading the log as far as a decision needs it, each entry checked and linked to one that is known. */
 import { turn } from "../kit/turn.ts";
-import type { Reads } from "../store/store.ts";
+import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
 import { isSound } from "./entry.ts";
 import type { Outline } from "./outline.ts";
+import { readSlice } from "./read_slice.ts";
 import { broken } from "./tree.ts";
 
 /** Entries between two turns of the event loop: some milliseconds. */
@@ -48,7 +49,6 @@ export const readLog = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, out
   deps.mutex("read_log", () => read(deps, outline, from));
 
 async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outline: Outline, from: number) {
-  outline.reset();
   const known = outline.durable;
   const head = await readHead(store);
   if (!head || head.length < known.length)
@@ -56,45 +56,41 @@ async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outl
   if (head.length === known.length && head.head !== known.head) throw rewritten(known.length);
   await readOn(store, sha256, outline, head);
   await readBack(store, sha256, outline, from);
-  if (from <= outline.after || from > outline.seen.length) return;
+  // What transactions saw beyond that need not be there yet.
+  if (from <= outline.after || from > outline.durable.length) return;
   const entry = (await store.get("audit", entryKey(from)))?.value;
   if (entry?.id !== from || !isSound(entry, sha256) || !outline.isAsRead(entry)) throw rewritten(from);
 }
 
 const rewritten = (id: number) => broken(id, "it is not the entry that stood here before: the log was rewritten");
 
-async function readOn(store: Reads, sha256: AuditDeps["sha256"], outline: Outline, head: ChainHead): Promise<void> {
-  while (outline.seen.length < head.length) {
-    const after = outline.seen.length;
-    const slice = await store.list("audit", { after: entryKey(after), limit: Math.min(SLICE, head.length - after) });
-    if (slice.length === 0) throw broken(after + 1, "the entry is missing or cannot be read");
-    // A transaction of this process may have taken in the same meanwhile.
-    for (const [index, { value }] of slice.entries()) {
+/** Reads on from what was durable. Transactions of this process go on meanwhile, and what they saw may never be. */
+async function readOn(store: Store, sha256: AuditDeps["sha256"], outline: Outline, head: ChainHead): Promise<void> {
+  for (let after; (after = outline.durable.length) < head.length; await turn()) {
+    const slice = await readSlice(store, after, Math.min(SLICE, head.length - after));
+    for (const [index, entry] of slice.entries()) {
       const id = after + index + 1;
-      if (id <= outline.seen.length) continue;
-      if (!isSound(value, sha256) || !outline.append(value))
+      if (!entry) throw broken(id, "the entry is missing or cannot be read");
+      if (entry.id !== id || !isSound(entry, sha256) || !outline.confirm(entry))
         throw broken(id, "it does not continue the entries before it");
     }
-    outline.settle(outline.seen);
-    await turn();
   }
 }
 
 /** Reads back to an entry, as far as an outline holds entries. */
-async function readBack(store: Reads, sha256: AuditDeps["sha256"], outline: Outline, from: number): Promise<void> {
+async function readBack(store: Store, sha256: AuditDeps["sha256"], outline: Outline, from: number): Promise<void> {
   const end = Math.max(0, from - 1, outline.lowest);
   if (outline.after <= end) return;
   let expected = await hashBefore(store, outline);
   while (outline.after > end) {
     const after = Math.max(end, outline.after - SLICE);
-    const limit = outline.after - after;
-    const slice = await store.list("audit", { after: entryKey(after), limit });
-    if (slice.length < limit) throw broken(after + 1, "an entry is missing or cannot be read");
-    for (const { value } of [...slice].reverse()) {
-      if (value.current_hash !== expected || !isSound(value, sha256))
-        throw broken(value.id, "the entries after it were not made for it");
-      expected = value.previous_hash;
-      outline.fill(value);
+    const slice = await readSlice(store, after, outline.after - after);
+    for (const [index, entry] of [...slice.entries()].reverse()) {
+      if (!entry) throw broken(after + index + 1, "the entry is missing or cannot be read");
+      if (entry.current_hash !== expected || !isSound(entry, sha256))
+        throw broken(after + index + 1, "the entries after it were not made for it");
+      expected = entry.previous_hash;
+      outline.fill(entry);
     }
     outline.reachTo(after);
     await turn();
@@ -102,8 +98,8 @@ async function readBack(store: Reads, sha256: AuditDeps["sha256"], outline: Outl
 }
 
 /** The hash that the entry below the lowest one must have. */
-async function hashBefore(store: Reads, { after, seen, isAsRead }: Outline): Promise<string> {
-  if (after === seen.length) return seen.head;
+async function hashBefore(store: Store, { after, durable, isAsRead }: Outline): Promise<string> {
+  if (after === durable.length) return durable.head;
   const lowest = (await store.get("audit", entryKey(after + 1)))?.value;
   if (!lowest || !isAsRead(lowest)) throw rewritten(after + 1);
   return lowest.previous_hash;

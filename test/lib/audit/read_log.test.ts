@@ -1,0 +1,108 @@
+/** The log is read while transactions go on: what they took in and may not be durable is no part of it, and no breach. */
+import { describe, expect, test } from "vitest";
+import { nextEntry, readHead } from "../../../lib/audit/chain.ts";
+import { outlineFrom } from "../../../lib/audit/outline.ts";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { readLog } from "../../../lib/audit/read_log.ts";
+import { patrol } from "../../../lib/governance/patrol.ts";
+import { subjectOf } from "../../../lib/governance/subjects.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { core, coreOf } from "../../support/core.ts";
+import { restarted, type TestDeps } from "../../support/deps.ts";
+import { failingStore } from "../../support/failing_store.ts";
+
+/** A store at whose next read outside transactions, of the head or of entries, something else is done before it is answered. */
+function interrupted(store: Store) {
+  let beside: { at: "get" | "list"; run: () => unknown } | undefined;
+  const meanwhile = async (at: "get" | "list"): Promise<void> => {
+    const due = beside?.at === at ? beside : undefined;
+    if (due) beside = undefined;
+    await due?.run();
+  };
+  const reads: Pick<Store, "get" | "list"> = {
+    async get(collection, id) {
+      const found = await store.get(collection, id);
+      await meanwhile("get");
+      return found;
+    },
+    async list(collection, options) {
+      const page = await store.list(collection, options);
+      await meanwhile("list");
+      return page;
+    },
+  };
+  return { ...store, ...reads, interrupt: (at: "get" | "list", run: () => unknown) => void (beside = { at, run }) };
+}
+
+/** A process that is not told what another one on its store writes, and its disk. */
+async function twoProcesses() {
+  const disk = memoryStore();
+  const other = await core({ store: disk });
+  const failing = failingStore(disk);
+  const store = interrupted(failing);
+  const api = coreOf(await restarted(other.deps, { store }));
+  return { other, failing, store, api };
+}
+
+/** What a transaction appends that is decided now, and never becomes durable. */
+async function entryAtEnd(deps: TestDeps): Promise<AuditEntry> {
+  const head = (await readHead(deps.store))!;
+  return nextEntry(head, { event_type: "kpi_refreshed", detail: "in vain" }, head.at, deps.sha256).entry;
+}
+
+const holds = async ({ deps }: { deps: TestDeps }): Promise<void> => {
+  deps.clock.advance(60_000);
+  await patrol(deps);
+  expect(deps.integrity.breach).toBeUndefined();
+};
+
+describe("while the log is read", () => {
+  test("a transaction goes on from it, and cannot be written", async () => {
+    const { other, failing, store, api } = await twoProcesses();
+    const id = await api.bring("approved");
+    await other.post("kpi", { csat: 4 });
+    store.interrupt("list", async () => {
+      failing.fail();
+      expect((await api.act("apply", id)).status).toBe(503);
+      failing.mend();
+    });
+    await readLog(api.deps, api.deps.integrity.outline!, 1);
+    await holds(api);
+    expect((await api.act("apply", id)).status).toBe(200);
+  });
+
+  test.each([1, 2])("a transaction is decided that another process is faster than, by %i entries", async (faster) => {
+    const { other, store, api } = await twoProcesses();
+    const id = await api.bring("approved");
+    const { outline } = api.deps.integrity;
+    const inVain = await entryAtEnd(api.deps);
+    for (let entry = 0; entry < faster; entry++) await other.post("kpi", { csat: entry });
+    store.interrupt("list", () => expect(outline!.append(inVain)).toBe(true));
+    await readLog(api.deps, outline!, 1);
+    await holds(api);
+    expect((await api.act("apply", id)).status).toBe(200);
+  });
+
+  test("a transaction needs an entry that is not durable yet", async () => {
+    const { store, api } = await twoProcesses();
+    await api.bring("approved");
+    const { outline } = api.deps.integrity;
+    const inVain = await entryAtEnd(api.deps);
+    store.interrupt("get", () => expect(outline!.append(inVain)).toBe(true));
+    await readLog(api.deps, outline!, outline!.durable.length + 1);
+    await holds(api);
+  });
+
+  test("a transaction appends to what a process has read nothing of", async () => {
+    const { store, api } = await twoProcesses();
+    await api.bring("approved");
+    const { length, head } = (await readHead(api.deps.store))!;
+    const outline = outlineFrom({ length, head }, subjectOf);
+    const inVain = await entryAtEnd(api.deps);
+    store.interrupt("get", () => expect(outline.append(inVain)).toBe(true));
+    await readLog(api.deps, outline, 1);
+    expect(outline.after).toBe(0);
+    expect(outline.durable.length).toBe(length);
+  });
+});
