@@ -99,6 +99,9 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
     reachTo(reached: number): void {
       after = Math.min(after, Math.max(reached, lowest()));
     },
+    /** Whether what was seen is the log up to its end as somebody reads it, or goes on from there. */
+    reaches: ({ length, head }: End): boolean =>
+      seen.length === length ? seen.head === head : isAsRead({ id: length, current_hash: head }),
     /** Takes in the next durable entry, whatever a transaction saw in its place; false where it does not continue the log. */
     confirm(entry: AuditEntry): boolean {
       if (entry.id <= durable.length) return isAsRead(entry);
@@ -118,12 +121,12 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
       seen = durable;
     },
     isAsRead,
-    /** The ids after one of the entries that may be about what is sought, rising. */
-    find({ mask, bits }: Sought, from: number): number[] {
+    /** The ids after one, up to another, of the entries that may be about what is sought, rising. */
+    find({ mask, bits }: Sought, from: number, to: number): number[] {
       const found: number[] = [];
-      for (let id = Math.max(after, from) + 1; id <= seen.length;) {
+      for (let id = Math.max(after, from) + 1; id <= to;) {
         const { subjects } = pieces.get(Math.floor(id / PIECE))!;
-        const end = Math.min(seen.length, id + PIECE - (id % PIECE) - 1);
+        const end = Math.min(to, id + PIECE - (id % PIECE) - 1);
         for (; id <= end; id++) if ((subjects[id % PIECE]! & mask) >>> 0 === bits) found.push(id);
       }
       return found;

@@ -28,15 +28,15 @@ export async function requireRead(
   { outline, head, sha256 }: { outline: Outline; head: ChainHead; sha256: AuditDeps["sha256"] },
   from: number,
 ): Promise<void> {
-  const { seen } = outline;
-  if (seen.length !== head.length || seen.head !== head.head) {
-    if (seen.length >= head.length) outline.reset();
-    if (head.length < outline.seen.length || head.length > outline.seen.length + MOST_WITHIN) throw new NotRead(from);
-    const after = outline.seen.length;
-    const limit = head.length - after;
-    const entries = limit === 0 ? [] : await reads.list("audit", { after: entryKey(after), limit });
-    for (const { value } of entries) if (!isSound(value, sha256) || !outline.append(value)) throw new NotRead(from);
-    if (outline.seen.head !== head.head) throw new NotRead(from);
+  if (!outline.reaches(head)) {
+    if (outline.seen.length >= head.length) outline.reset();
+    const { seen } = outline;
+    if (head.length < seen.length || head.length > seen.length + MOST_WITHIN) throw new NotRead(from);
+    const limit = head.length - seen.length;
+    const entries = limit === 0 ? [] : await reads.list("audit", { after: entryKey(seen.length), limit });
+    const isNext = entries.every(({ value }) => isSound(value, sha256) && outline.append(value));
+    if (!isNext) outline.reset();
+    if (!isNext || outline.seen.head !== head.head) throw new NotRead(from);
   }
   if (from <= outline.after && outline.after > outline.lowest) throw new NotRead(from);
 }

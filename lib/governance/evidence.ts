@@ -19,7 +19,7 @@ export function evidenceOf(
   reads: Pick<Reads, "getMany" | "list">,
   log: { outline: Outline; head: ChainHead; sha256: Sha256 },
 ) {
-  const { outline, sha256 } = log;
+  const { outline, head, sha256 } = log;
 
   /** The entries with these ids, of which the lowest stands first. */
   const entries = async (ids: readonly number[]): Promise<AuditEntry[]> => {
@@ -39,14 +39,16 @@ export function evidenceOf(
   /** The ids from one on under which a subject may be found. */
   const found = async (sought: Sought, from: number): Promise<number[]> => {
     await requireRead(reads, log, from);
-    return outline.find(sought, from - 1);
+    // Somebody who reads beside this may have let go of it again.
+    if (!outline.reaches(head)) throw new NotRead(from);
+    return outline.find(sought, from - 1, head.length);
   };
 
   return {
     entries,
     /** The entry with this id; undefined where the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {
-      const isOne = typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= log.head.length;
+      const isOne = typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
       return isOne ? (await entries([id]))[0] : undefined;
     },
     /** All entries about a change from an id on, the lowest first. */
@@ -80,7 +82,7 @@ export function evidenceOf(
         if (entry!.event_type === "change_proposed") yield entry!;
       }
       if (outline.after <= outline.lowest) return;
-      const [lowest] = outline.after < outline.seen.length ? await entries([outline.after + 1]) : [];
+      const [lowest] = outline.after < head.length ? await entries([outline.after + 1]) : [];
       if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));
     },
   };

@@ -57,6 +57,7 @@ export async function governed<T>(
   let end: ChainHead | undefined;
   const outcome = await reading(deps, () =>
     deps.store.transact(async (tx) => {
+      end = undefined;
       const now = deps.clock.now();
       const [head] = await Promise.all([readHead(tx), learnOfBreach(deps, tx)]);
       refuseBroken(deps.integrity.breach);

@@ -6,6 +6,7 @@ const HTTP = ["test/contract/http.test.ts"];
 const entry = { file: "lib/audit/entry.ts", tests: ["test/lib/audit/entry.test.ts"] };
 const chain = { file: "lib/audit/chain.ts", tests: HTTP, only: "bare handlers audit" };
 const verify = { file: "lib/audit/verify.ts" };
+const slice = { file: "lib/audit/read_slice.ts" };
 const page = { file: "lib/audit/page.ts" };
 
 export const audit = [
@@ -42,7 +43,7 @@ export const audit = [
     replace: "previous_hash: FIRST_PREVIOUS_HASH,",
   },
   {
-    ...verify,
+    ...slice,
     name: "the chain is checked as the process remembers it",
     find: "{ after: entryKey(after), limit, uncached: true }",
     replace: "{ after: entryKey(after), limit }",
@@ -149,11 +150,19 @@ export const audit = [
     tests: VERIFY,
   },
   {
-    ...verify,
+    ...slice,
     name: "a damaged record hides where it lies",
-    find: 'const entry = await store.get("audit", entryKey(id)).catch(() => undefined);',
+    find: 'const entry = await store.get("audit", entryKey(id)).catch(undefinedUnlessUnanswered);',
     replace: 'const entry = await store.get("audit", entryKey(id));',
     tests: VERIFY,
+  },
+  {
+    ...slice,
+    name: "a store that does not answer is a broken chain",
+    find: "if (error instanceof StoreUnavailable || error instanceof StoreBusy) throw error;",
+    replace: "if (!error) throw error;",
+    tests: VERIFY,
+    grave: true,
   },
   {
     name: "the log is valid whatever the changes have become",

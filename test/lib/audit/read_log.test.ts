@@ -1,9 +1,10 @@
 /** The log is read while transactions go on: what they took in and may not be durable is no part of it, and no breach. */
 import { describe, expect, test } from "vitest";
-import { nextEntry, readHead } from "../../../lib/audit/chain.ts";
+import { entryKey, nextEntry, readHead } from "../../../lib/audit/chain.ts";
 import { outlineFrom } from "../../../lib/audit/outline.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
-import { readLog } from "../../../lib/audit/read_log.ts";
+import { NotRead, readLog } from "../../../lib/audit/read_log.ts";
+import { evidenceOf } from "../../../lib/governance/evidence.ts";
 import { patrol } from "../../../lib/governance/patrol.ts";
 import { subjectOf } from "../../../lib/governance/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -104,5 +105,39 @@ describe("while the log is read", () => {
     await readLog(api.deps, outline, 1);
     expect(outline.after).toBe(0);
     expect(outline.durable.length).toBe(length);
+  });
+});
+
+describe("an entry that is not durable yet", () => {
+  /** A process that saw one, and the log as a transaction sees it then. */
+  async function pending() {
+    const api = await core();
+    const id = await api.bring("pending_consent");
+    const { store, sha256, integrity } = api.deps;
+    const outline = integrity.outline!;
+    const durable = (await readHead(store))!;
+    const { entry, head } = nextEntry(
+      durable,
+      { event_type: "consent_decision", change_id: id, detail: "" },
+      durable.at,
+      sha256,
+    );
+    expect(outline.append(entry)).toBe(true);
+    const list = (async () => [{ id: entryKey(entry.id), revision: 1, value: entry }]) as unknown as Store["list"];
+    return { id, transaction: { ...store, list }, store, outline, durable, log: { outline, head, sha256 } };
+  }
+
+  test("is not taken for missing where what was seen is let go beside a decision", async () => {
+    const { id, transaction, outline, log } = await pending();
+    const told = evidenceOf(transaction, log).about(id, 1);
+    outline.reset();
+    await expect(told).rejects.toThrow(NotRead);
+  });
+
+  test("is not let go by somebody who reads what is durable, and no part of that", async () => {
+    const { id, store, outline, durable, log } = await pending();
+    const told = await evidenceOf(store, { ...log, head: durable }).about(id, 1);
+    expect(told.map(({ event_type }) => event_type)).toEqual(["change_proposed"]);
+    expect(outline.seen.length).toBe(durable.length + 1);
   });
 });
