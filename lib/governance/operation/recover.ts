@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { certainNow } from "../certain_time.ts";
 import type { GovernanceDeps } from "../deps.ts";
+import { foldOf } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
 import { type Lease, ownerOf } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
@@ -96,6 +97,12 @@ async function takeBackUnlessConsented(deps: GovernanceDeps, lease: Lease, shown
   type Refused = { lease: Lease; before: ChangeRecord };
   const refused = await recorded<Refused | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.held(lease.change_id);
+    const told = fields.length === 0 ? before : foldOf(await transaction.evidence.about(lease.change_id, 1));
+    // Its apply is in the log: somebody wrote the lease into the store, and nothing is taken back on its word.
+    if (told?.change.status === "applied") {
+      await endLease(transaction, lease);
+      return undefined;
+    }
     const standing = fields.length === 0 ? await standingConsent(transaction, deps, before) : undefined;
     if (standing === "in doubt") return standing;
     // Nobody else may be at work on the host meanwhile.
@@ -155,13 +162,17 @@ export async function recoverAbandoned(deps: GovernanceDeps, all = false): Promi
   let recovered = 0;
   for (let after = "", more = true; more;) {
     const page = await deps.store.list("leases", { after, limit: BATCH });
-    const settled = await Promise.all(page.map(({ value }) => recoverOne(deps, value, all)));
+    const leases = page.map(({ value }) => value).filter(isLease);
+    const settled = await Promise.all(leases.map((lease) => recoverOne(deps, lease, all)));
     recovered += settled.filter(Boolean).length;
     after = page.at(-1)?.id ?? after;
     more = page.length === BATCH;
   }
   return recovered;
 }
+
+/** What somebody put there in its place must not keep the others from being settled. */
+const isLease = (lease: Partial<Lease> | null): boolean => typeof lease?.change_id === "string";
 
 /** Settles a lease that is over, in its change's turn, as far as the host says how. */
 export const settleOver = (deps: GovernanceDeps, lease: Lease): Promise<boolean> => recoverOne(deps, lease, false);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../lib/http/answer.ts";
 import { foldOf } from "../../../lib/governance/history.ts";
+import { placeOf } from "../../../lib/governance/records.ts";
 import { contentIn } from "../../../lib/governance/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Collection, Tx } from "../../../lib/store/store.ts";
@@ -246,5 +247,44 @@ describe("an answer that is kept under an Idempotency-Key", () => {
     const { ask, api } = await answered();
     await rewrite(api, forged);
     expect((await ask()).body).toMatchObject({ status: 409, code: "evidence_mismatch", fields: ["idempotency"] });
+  });
+});
+
+describe("a lease that somebody wrote", () => {
+  const GONE = { owner: "gone", number: 1, at: "2026-01-02T03:04:05.678Z", ends: 0, actor: null, authenticated: null };
+
+  test.each([
+    ["as it is", {}],
+    ["edited too", { status: "approved" as const }],
+  ])("takes nothing back that the log has as applied, of a record %s", async (_, edited) => {
+    const adapter = scriptedAdapter();
+    const api = await core({ adapter });
+    const id = await api.bring("applied");
+    const record = await recordOf(api, id);
+    const place = placeOf(record.change);
+    await edit(api, (tx) => {
+      tx.put("leases", place, { ...GONE, operation: "apply", change_id: id, place });
+      tx.put("changes", id, { ...record, change: { ...record.change, ...edited } });
+    });
+    const { length } = await api.audit();
+    await api.cycle();
+    expect(adapter.host.get(id)).toBe("applied");
+    expect(await api.audit()).toHaveLength(length);
+    expect(await api.deps.store.get("leases", place)).toBeUndefined();
+  });
+
+  test.each([
+    ["no lease", null],
+    ["of no change", { ...GONE, operation: "apply" }],
+  ])("%s, keeps none from being settled", async (_, bad) => {
+    const api = await core({ adapter: scriptedAdapter() });
+    const { change } = await recordOf(api, await api.bring("approved"));
+    const place = placeOf(change);
+    await edit(api, (tx) => {
+      tx.put("leases", "a", bad as never);
+      tx.put("leases", place, { ...GONE, operation: "apply", change_id: change.change_id, place });
+    });
+    expect((await api.cycle()).recovered).toBe(1);
+    expect((await restarted(api.deps, { adapter: scriptedAdapter() })).integrity.breach).toBeUndefined();
   });
 });
