@@ -2,14 +2,15 @@
 import type { Store, Tx } from "../store/store.ts";
 import { foldEntries } from "./history.ts";
 import { type EarlierRecord, placeOf } from "./records.ts";
-import type { ChangeRecord } from "./rules/record.ts";
+import { type ChangeRecord, isWhole } from "./rules/record.ts";
 
 /** Two writes each, within what a transaction may hold. */
 const SLICE = 20;
 
 /** A record as it is kept now: what it lacks is told by its entries. */
 export async function upgraded(tx: Tx, record: ChangeRecord | EarlierRecord): Promise<ChangeRecord> {
-  if (record.applied !== undefined) return record;
+  // What is no record at all is not taken up, and named when it is held against the log.
+  if ((record as ChangeRecord | null)?.applied !== undefined || !isWhole(record)) return record as ChangeRecord;
   const { change, audit, guardrail } = record as EarlierRecord;
   if (guardrail) tx.put("guardrail_marks", change.change_id, guardrail);
   const applied = change.applied_at === null ? null : ((await foldEntries(tx, audit))?.applied ?? null);

@@ -59,7 +59,7 @@ export async function judgeEntries({ store }: Judging, entries: readonly AuditEn
     if (change_id !== "") told.set(change_id, [...(told.get(change_id) ?? []), id]);
   const records = await store.getMany("changes", [...told.keys()]);
   [...told].forEach(([change_id, ids], index) => {
-    const audit = records[index]?.value.audit;
+    const audit = (records[index]?.value as StoredRecord | null | undefined)?.audit;
     if (!Array.isArray(audit)) misfits.set(change_id, ["record"]);
     else if (!ids.every((id) => audit.includes(id))) misfits.set(change_id, ["audit"]);
   });

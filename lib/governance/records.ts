@@ -87,9 +87,9 @@ export interface DayCount {
 
 /** A change's record as it lies there; 404 `change_not_found`. */
 export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | EarlierRecord> {
-  const found = (await reads.get("changes", changeId))?.value;
+  const found = await reads.get("changes", changeId);
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
-  return found;
+  return found.value;
 }
 
 type Place = Pick<Change, "target" | "tenant_id">;

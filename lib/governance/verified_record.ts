@@ -28,7 +28,7 @@ export async function heldAgainst(
   record: ChangeRecord,
   changeId: string,
 ): Promise<Held> {
-  const { change, audit } = record;
+  const { change, audit } = (record as ChangeRecord | null) ?? ({} as ChangeRecord);
   if (typeof change !== "object" || change?.change_id !== changeId || !Array.isArray(audit))
     return { record, fields: ["record"] };
   const isInOrder = audit.every((id, index) => Number.isInteger(id) && id > (audit[index - 1] ?? 0) && id <= length);
@@ -46,13 +46,13 @@ export async function heldAgainst(
 
 /** The record that the log alone tells of, with a content that is the one it tells of; undefined where there is none. */
 export async function fromLog(
-  { change }: { change: Change },
+  kept: { change: Change } | null,
   { evidence, sha256 }: Omit<Log, "length">,
   changeId: string,
 ): Promise<ChangeRecord | undefined> {
-  const told = foldOf(await evidence.about(changeId, 1));
+  const told = kept?.change ? foldOf(await evidence.about(changeId, 1)) : undefined;
   if (!told) return undefined;
-  const content = contentIn(change);
+  const content = contentIn(kept!.change);
   const record = { ...told, change: changeOf(told, content) };
   return isWhole(record) && differences(told, record, sha256).length === 0 ? record : undefined;
 }

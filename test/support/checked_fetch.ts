@@ -24,6 +24,7 @@ const COMMON: ErrorCode[] = [
   "store_busy",
   "cannot_start",
   "interrupted",
+  "evidence_mismatch",
   "chain_broken",
   "clock_behind",
   "intent_outdated",

@@ -60,8 +60,8 @@ export function differences(told: ChangeState, record: StoredRecord, sha256: Sha
 }
 
 /** A record that was edited by hand may not even have the shape of one. */
-export const isWhole = ({ change, audit }: StoredRecord): boolean =>
-  changeSchema.safeParse(change).success && Array.isArray(audit);
+export const isWhole = (record: Partial<StoredRecord> | null): boolean =>
+  changeSchema.safeParse(record?.change).success && Array.isArray(record?.audit);
 
 /** Members may stand in another order: what is compared was parsed from two texts. */
 function same(a: unknown, b: unknown): boolean {

@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../lib/http/answer.ts";
 import { foldOf } from "../../../lib/governance/history.ts";
+import { misfitsOf, patrol } from "../../../lib/governance/patrol.ts";
+import { reconcile } from "../../../lib/governance/reconcile.ts";
 import { placeOf } from "../../../lib/governance/records.ts";
 import { contentIn } from "../../../lib/governance/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
@@ -288,3 +290,22 @@ describe("a lease that somebody wrote", () => {
     expect((await restarted(api.deps, { adapter: scriptedAdapter() })).integrity.breach).toBeUndefined();
   });
 });
+
+test.each([null, 5, {}, { change: null, audit: [] }, { change: {}, audit: [1] }])(
+  "what is no record, as %j, is refused and named, and holds nothing else up",
+  async (bad) => {
+    const api = await core();
+    const id = await api.bring("approved");
+    const other = await api.bring("approved", { target: "ui.b" });
+    const another = await api.bring("approved", { target: "ui.c" });
+    await api.must("apply", other);
+    await edit(api, (tx) => tx.put("changes", id, bad as never));
+    await patrol(api.deps);
+    expect(misfitsOf(api.deps.integrity).get(id)).toContain("record");
+    expect((await reconcile(api.deps)).mismatches.map(({ change_id }) => change_id)).toEqual([id]);
+    for (const ask of ["apply", "rollback", "revoke"] as const)
+      expect((await api.act(ask, id)).body).toMatchObject({ code: "evidence_mismatch", fields: ["record"] });
+    expect((await api.act("revoke", another)).status).toBe(200);
+    expect((await api.act("rollback", other)).status).toBe(200);
+  },
+);
