@@ -21,15 +21,13 @@ export interface FreezeInput extends ActInput {
   until?: string | undefined;
 }
 
-/**
- * The last freeze as the log tells it, whatever is kept of it; one from before all that was read is taken as it is kept.
- */
+/** The last freeze as the log tells it, whatever is kept of it; of one from before all that was read, its place alone is. */
 export async function lastFreeze({ tx, evidence, outlined }: Transaction): Promise<Freeze | undefined> {
   const told = await evidence.lastOf("service_frozen", "service_unfrozen");
   const kept = (await tx.get("meta", "freeze"))?.value;
-  if (!told) return kept && kept.entry <= outlined() ? kept : undefined;
-  if (told.event_type === "service_unfrozen") return undefined;
-  return freezeIn(told);
+  // One from before all that was read is looked up.
+  const last = told ?? (kept && kept.entry <= outlined() ? await evidence.entry(kept.entry) : undefined);
+  return last?.event_type === "service_frozen" ? freezeIn(last) : undefined;
 }
 
 /** Freezes the service, or tells a freeze that is in force anew. */
