@@ -17,7 +17,7 @@ const LONG_ALONE =
 
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =
-  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{postgres,link},lib/{hosts/{edge,edge_reset,lambda_functions},store/{durable_object,dynamodb/store}},local/{file_adapter/model,link/siege},tamper/table}.test.ts";
+  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{postgres,process,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,store/{durable_object,dynamodb_faults,postgres_faults,dynamodb/store}},local/{file_adapter/model,link/siege},tamper/table}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
