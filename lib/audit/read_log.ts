@@ -28,6 +28,8 @@ export async function requireRead(
   { outline, head, sha256 }: { outline: Outline; head: ChainHead; sha256: AuditDeps["sha256"] },
   from: number,
 ): Promise<void> {
+  // An end before what was durable is looked at outside: a reader may be late, or the tail was cut.
+  if (head.length < outline.durable.length) throw new NotRead(from);
   if (!outline.reaches(head)) {
     if (outline.seen.length >= head.length) outline.reset();
     const { seen } = outline;

@@ -173,4 +173,11 @@ export const verified = [
     tests: ["test/local/file_adapter/replaced.test.ts"],
     grave: true,
   },
+  {
+    ...reading,
+    name: "a decision goes by a log whose tail was cut",
+    find: "if (head.length < outline.durable.length) throw new NotRead(from);",
+    replace: "",
+    tests: USE,
+  },
 ];

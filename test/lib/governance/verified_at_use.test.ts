@@ -175,6 +175,18 @@ test("a denial that was made an approval, with its own hash and its record made 
   expect(adapter.calls).toEqual([]);
 });
 
+test("a log whose tail was cut is found to be when the next decision reads it", async () => {
+  const api = await core();
+  const id = await api.bring("approved");
+  const { value: before } = (await api.deps.store.get("meta", "chain"))!;
+  await api.post("kpi", { csat: 4 });
+  await edit(api, (tx) => {
+    tx.put("meta", "chain", before);
+    tx.delete("audit", String(before.length + 1).padStart(16, "0"));
+  });
+  expect((await api.act("apply", id)).body.code).toBe("chain_broken");
+});
+
 test("minor changes are counted by the log: no counter can be set back", async () => {
   const policy = { minor: { kinds: ["config"], targets: ["ui.*"], max_per_day: 2 } };
   const first = await core({ intent: { policy } });
