@@ -94,13 +94,22 @@ export async function begin(
     if (!input.dry_run) await refuseHeldBack(transaction, record, proven, asked);
   }
   if (caller.request) requireMatch(caller.request, change.revision);
-  if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };
+  if (input.dry_run) {
+    const [owner, passes] = [await ownerOf(tx, change), await passedBy(transaction, record)];
+    return { step: "rehearse", operation, record, owner, passes };
+  }
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
   return {
     step: "run",
     lease: takeLease(transaction, change, { ...asked, owner, ...(await goneAfter(transaction, change, before)) }),
     record,
   };
+}
+
+/** The change whose place this one took, where it is applied no more: a rollback brings back what was before it. */
+async function passedBy({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
+  const before = target_owner && (await tx.get("changes", target_owner))?.value.change;
+  return before && before.status !== "applied" ? before.change_id : undefined;
 }
 
 /** What holds back an apply that has its consents; what it goes on over is noted, for its entry. */

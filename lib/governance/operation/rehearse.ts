@@ -7,23 +7,26 @@ import type { Operation } from "../rules/command.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { askHost } from "./run_adapter.ts";
 
-/** What is rehearsed; `owner`: the newest applied change of the target. */
+/** What is rehearsed. */
 export interface Rehearsal {
   operation: Operation;
   record: ChangeRecord;
+  /** The newest applied change of the target. */
   owner: string | null;
+  /** The one whose place this change took, where that was rolled back since: it is passed by. */
+  passes?: string | undefined;
 }
 
 /** Asks the adapter and answers; `host` is what the host shows of the change, `null` where it cannot be asked. */
 export async function rehearse(
   adapter: ProductAdapter | undefined,
-  { operation, record, owner }: Rehearsal,
+  { operation, record, owner, passes }: Rehearsal,
 ): Promise<Answer> {
   const { change } = record;
   const { change_id, status, revision } = change;
   const shown = adapter && {
     name: adapter.name,
-    ...(operation === "apply" ? await validated(adapter, record) : undoing(record, owner)),
+    ...(operation === "apply" ? await validated(adapter, record) : undoing(record, { owner, passes })),
     host: (await askHost(adapter, change)) ?? null,
   };
   const body = { change_id, status, dry_run: true, change, audit_entry: null, adapter: shown ?? null };
@@ -39,12 +42,16 @@ async function validated(adapter: ProductAdapter, { change }: ChangeRecord) {
 }
 
 /** What was there before comes back, unless a later change has taken the place. */
-function undoing({ change, applied }: ChangeRecord, owner: string | null) {
+function undoing({ change, applied }: ChangeRecord, { owner, passes }: Pick<Rehearsal, "owner" | "passes">) {
   const owns = owner === change.change_id;
   const { previous_digest } = applied ?? {};
   return {
     result: owns ? "restores" : "superseded",
-    preview: { target_owner: owner, ...(owns && previous_digest !== undefined ? { previous_digest } : {}) },
+    preview: {
+      target_owner: owner,
+      ...(owns && passes !== undefined ? { passes } : {}),
+      ...(owns && passes === undefined && previous_digest !== undefined ? { previous_digest } : {}),
+    },
   };
 }
 

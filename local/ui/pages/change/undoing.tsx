@@ -14,6 +14,8 @@ import { Given } from "../../parts/text.tsx";
 /** What the service says of the target: its owner, and the digest of what it held before (`null`: nothing). */
 interface Place {
   target_owner: string | null;
+  /** The change that held it before, where that was rolled back since. */
+  passes?: string;
   previous_digest?: string | null;
 }
 
@@ -25,7 +27,7 @@ export function Undoing({ change, answer: { adapter } }: { change: ChangeDetail;
         This service has no adapter: a rollback is recorded, and nothing is carried to a host product.
       </Notice>
     );
-  const { target_owner, previous_digest } = adapter.preview as Place;
+  const { target_owner, passes, previous_digest } = adapter.preview as Place;
   if (adapter.result === "superseded") return <Superseded change={change} owner={target_owner} />;
   return (
     <>
@@ -36,6 +38,11 @@ export function Undoing({ change, answer: { adapter } }: { change: ChangeDetail;
       {change.value === undefined ? (
         <p class="quiet">
           The change carries no value: <Given text={change.target} code /> keeps what it holds.
+        </p>
+      ) : passes !== undefined ? (
+        <p>
+          <a href={changeHref(passes)}>The change that held it before</a> was rolled back meanwhile, so that what was
+          there before that one comes back.
         </p>
       ) : previous_digest === undefined ? (
         <p>What that was is not on record: the adapter did not say it at the apply.</p>

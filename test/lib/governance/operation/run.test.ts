@@ -215,6 +215,15 @@ test("a dry run validates, shows what apply would do, and changes nothing", asyn
   expect([await api.change(change_id), await api.audit()]).toEqual(before);
 });
 
+test("a dry run of a rollback passes by a change that was rolled back meanwhile", async () => {
+  const api = await core({ adapter: scriptedAdapter() });
+  const [first, second] = [await api.bring("applied"), await api.bring("applied")];
+  const preview = async () => (await api.post("rollback", { change_id: second, dry_run: 1 })).body.adapter.preview;
+  expect(await preview()).toEqual({ target_owner: second });
+  await api.must("rollback", first);
+  expect(await preview()).toEqual({ target_owner: second, passes: first });
+});
+
 test("a dry run of a rollback says whether anything comes back, and what the host shows", async () => {
   const { adapter, api, change_id } = await withAdapter("applied");
   const before = [await api.change(change_id), await api.audit()];
