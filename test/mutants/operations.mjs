@@ -90,8 +90,8 @@ export const operations = [
   {
     ...begin,
     name: "a rehearsal applies",
-    find: '  if (input.dry_run) return { step: "rehearse", operation, record, owner: await ownerOf(tx, change) };\n',
-    replace: "",
+    find: '    return { step: "rehearse", operation, record, owner, passes };\n',
+    replace: "    void [owner, passes];\n",
     tests: flow,
   },
   {
