@@ -1,14 +1,21 @@
 /**
- * What a process has read of the log: 16 bytes an entry. By it an entry that is edited later shows when it is used, and so
+ * What a process has read of the log: 22 bytes an entry. By it an entry that is edited later shows when it is used, and so
  * does one that a record leaves out.
  */
 import type { AuditEntry } from "./entry.ts";
+import {
+  emptyPiece,
+  isHeld,
+  type Piece,
+  PIECE,
+  placeIn,
+  type Sought,
+  type SubjectsOf,
+  writeTo,
+} from "./outline_piece.ts";
 
-/** Entries a piece, and the most that are held: 64 MB of them. */
-const PIECE = 4096;
+/** The most pieces that are held: 92 MB. */
 const MOST_PIECES = 1024;
-/** Of an entry's hash as many 32-bit words are held. */
-const WORDS = 3;
 
 /** How far the log was read, and `current_hash` of the entry there. */
 export interface End {
@@ -16,25 +23,11 @@ export interface End {
   head: string;
 }
 
-interface Piece {
-  subjects: Uint32Array;
-  hashes: Uint32Array;
-}
-
-/** What an entry is about, in 32 bits: two subjects may have the same, so that what is found by it is looked at. */
-export type SubjectOf = (entry: Pick<AuditEntry, "event_type" | "change_id" | "detail">) => number;
-
-/** Subjects that have these bits where the mask has ones. */
-export interface Sought {
-  mask: number;
-  bits: number;
-}
-
 /** The outline of a log: of the entries after `after`, up to `length`. */
 export type Outline = ReturnType<typeof outlineFrom>;
 
 /** An outline that begins behind an entry that is taken as it is. */
-export function outlineFrom(start: End, subjectOf: SubjectOf) {
+export function outlineFrom(start: End, subjectsOf: SubjectsOf) {
   const pieces = new Map<number, Piece>();
   let after = start.length;
   /** As far as it was read when it was durable: no honest log takes that back. */
@@ -45,13 +38,8 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
   const write = ({ id, current_hash, ...entry }: AuditEntry): void => {
     const number = Math.floor(id / PIECE);
     let piece = pieces.get(number);
-    if (!piece) {
-      piece = { subjects: new Uint32Array(PIECE), hashes: new Uint32Array(PIECE * WORDS) };
-      pieces.set(number, piece);
-    }
-    const place = id % PIECE;
-    piece.subjects[place] = subjectOf(entry);
-    wordsOf(current_hash).forEach((word, index) => (piece.hashes[place * WORDS + index] = word));
+    if (!piece) pieces.set(number, (piece = emptyPiece()));
+    writeTo(piece, id % PIECE, current_hash, subjectsOf(entry));
   };
   const lowest = (): number => Math.max(0, (Math.floor(seen.length / PIECE) - MOST_PIECES + 1) * PIECE - 1);
   /** Lets the oldest go where there are too many. */
@@ -71,8 +59,7 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
   /** Whether an entry that it holds is the one that was read. */
   const isAsRead = ({ id, current_hash }: Pick<AuditEntry, "id" | "current_hash">): boolean => {
     const piece = id > after && id <= seen.length ? pieces.get(Math.floor(id / PIECE)) : undefined;
-    const place = (id % PIECE) * WORDS;
-    return piece !== undefined && wordsOf(current_hash).every((word, index) => piece.hashes[place + index] === word);
+    return piece !== undefined && isHeld(piece, id % PIECE, current_hash);
   };
 
   return {
@@ -121,17 +108,17 @@ export function outlineFrom(start: End, subjectOf: SubjectOf) {
       seen = durable;
     },
     isAsRead,
-    /** The ids after one, up to another, of the entries that may be about what is sought, rising. */
-    find({ mask, bits }: Sought, from: number, to: number): number[] {
-      const found: number[] = [];
-      for (let id = Math.max(after, from) + 1; id <= to;) {
-        const { subjects } = pieces.get(Math.floor(id / PIECE))!;
-        const end = Math.min(to, id + PIECE - (id % PIECE) - 1);
-        for (; id <= end; id++) if ((subjects[id % PIECE]! & mask) >>> 0 === bits) found.push(id);
+    /** The ids from one down to after another of the entries that may be about what is sought. */
+    *find(sought: Sought, from: number, to: number): Generator<number> {
+      const last = Math.max(after, to) + 1;
+      for (let id = Math.min(from, seen.length); id >= last;) {
+        const first = id - (id % PIECE);
+        const piece = pieces.get(first / PIECE);
+        if (!piece) return;
+        const place = placeIn(piece, sought, id % PIECE, Math.max(0, last - first));
+        if (place !== -1) yield first + place;
+        id = first + Math.max(0, place) - 1;
       }
-      return found;
     },
   };
 }
-
-const wordsOf = (hash: string): number[] => [0, 8, 16].map((at) => Number.parseInt(hash.slice(at, at + 8), 16));

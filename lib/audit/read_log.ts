@@ -6,7 +6,7 @@ import type { AuditDeps } from "./deps.ts";
 import { isSound } from "./entry.ts";
 import type { Outline } from "./outline.ts";
 import { readSlice } from "./read_slice.ts";
-import { broken } from "./tree.ts";
+import { broken, rewritten, tailCut } from "./tree.ts";
 
 /** Entries between two turns of the event loop: some milliseconds. */
 const SLICE = 250;
@@ -53,8 +53,7 @@ export const readLog = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, out
 async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outline: Outline, from: number) {
   const known = outline.durable;
   const head = await readHead(store);
-  if (!head || head.length < known.length)
-    throw broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
+  if (!head || head.length < known.length) throw tailCut(head, known);
   if (head.length === known.length && head.head !== known.head) throw rewritten(known.length);
   await readOn(store, sha256, outline, head);
   await readBack(store, sha256, outline, from);
@@ -63,8 +62,6 @@ async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outl
   const entry = (await store.get("audit", entryKey(from)))?.value;
   if (entry?.id !== from || !isSound(entry, sha256) || !outline.isAsRead(entry)) throw rewritten(from);
 }
-
-const rewritten = (id: number) => broken(id, "it is not the entry that stood here before: the log was rewritten");
 
 /** Reads on from what was durable. Transactions of this process go on meanwhile, and what they saw may never be. */
 async function readOn(store: Store, sha256: AuditDeps["sha256"], outline: Outline, head: ChainHead): Promise<void> {

@@ -10,9 +10,10 @@ declare module "../store/store.ts" {
   }
 }
 
-/** `meta/breach`; `known`: how far whoever found it had read the log. */
+/** `meta/breach`; `known`: how far whoever found it had read the log; `noticed`: people were told of it. */
 interface KeptBreach extends Breach {
   known: End | null;
+  noticed?: true;
 }
 
 type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;

@@ -87,6 +87,14 @@ export async function regrowTree(deps: Pick<AuditDeps, "store" | "sha256">): Pro
 /** The error of a log that does not hold at an entry. */
 export const broken = (first_invalid: number, reason: string): LogBroken => new LogBroken({ first_invalid, reason });
 
+/** The error of a log that ends before what was read of it. */
+export const tailCut = (head: Pick<ChainHead, "length"> | undefined, known: Pick<ChainHead, "length">): LogBroken =>
+  broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
+
+/** The error of a log in which another entry stood in this place when it was read. */
+export const rewritten = (id: number): LogBroken =>
+  broken(id, "it is not the entry that stood here before: the log was rewritten");
+
 /** The tree over the next slice of entries, each checked as it is taken in, and the tiles that changed. */
 async function growSlice(
   store: Store,

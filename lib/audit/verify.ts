@@ -7,8 +7,9 @@ import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./
 import type { Link, Verified } from "./integrity.ts";
 import { readSlice } from "./read_slice.ts";
 import { reportBreach } from "./report_breach.ts";
-import { broken } from "./tree.ts";
-import { outlineFrom, type SubjectOf } from "./outline.ts";
+import { broken, type LogBroken, rewritten, tailCut } from "./tree.ts";
+import { outlineFrom } from "./outline.ts";
+import type { SubjectsOf } from "./outline_piece.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
 const strictEntry = entrySchema.strict();
@@ -55,12 +56,12 @@ async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "i
  */
 export async function verifyTail(
   deps: Omit<AuditDeps, "ids" | "mutex" | "clock">,
-  { count, subjectOf }: { count: number; subjectOf: SubjectOf },
+  { count, subjectsOf }: { count: number; subjectsOf: SubjectsOf },
 ): Promise<void> {
   const start = Math.max(0, ((await readHead(deps.store))?.length ?? 0) - count);
   const before = start === 0 ? undefined : (await deps.store.get("audit", entryKey(start)))?.value;
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : BEGINNING;
-  const outline = outlineFrom(from, subjectOf);
+  const outline = outlineFrom(from, subjectsOf);
   const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: outline.append });
   outline.settle(outline.seen);
   deps.integrity.outline = outline;
@@ -79,28 +80,22 @@ async function verifyFrom(
   const head = await readHead(store);
   if (!head) return withoutHead(store);
   let link = from;
-  const brokenAt = (first_invalid: number, reason: string): Verified => ({
-    origin: head.origin,
-    ...link,
-    breach: { first_invalid, reason },
-  });
-  if (known && head.length < known.length)
-    return brokenAt(head.length + 1, `the log had ${known.length} entries: its tail was cut`);
+  const found = ({ breach }: LogBroken): Verified => ({ origin: head.origin, ...link, breach });
+  if (known && head.length < known.length) return found(tailCut(head, known));
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));
     for (const entry of slice) {
       const reason = whyInvalid(entry, link, head, sha256);
-      if (reason) return brokenAt(link.length + 1, reason);
+      if (reason) return found(broken(link.length + 1, reason));
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
       fill?.(entry!);
-      if (link.length === known?.length && link.head !== known.head)
-        return brokenAt(link.length, "it is not the entry that stood here before: the log was rewritten");
+      if (link.length === known?.length && link.head !== known.head) return found(rewritten(link.length));
     }
     await turn();
   }
   if (link.length === head.length && link.head !== head.head)
-    return brokenAt(head.length, "the last entry is not the one the head was made for");
-  if (await hasMore(store, head)) return brokenAt(head.length + 1, "it lies beyond the end of the log");
+    return found(broken(head.length, "the last entry is not the one the head was made for"));
+  if (await hasMore(store, head)) return found(beyondEnd(head));
   return { origin: head.origin, ...link };
 }
 
@@ -123,7 +118,7 @@ export async function verifySlice(
     const reason = whyInvalid(entry, link, head, sha256);
     if (reason) throw broken(link.length + 1, reason);
     if (entry!.id > (outline?.after ?? Infinity) && entry!.id <= outline!.durable.length && !outline!.isAsRead(entry!))
-      throw broken(entry!.id, "it is not the entry that stood here before: the log was rewritten");
+      throw rewritten(entry!.id);
     link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
     entries.push(entry!);
   }
@@ -141,10 +136,11 @@ async function withoutHead(store: Store): Promise<Verified> {
 export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
   const known = integrity.outline?.durable;
   const head = await readHead(store);
-  if (known && (head?.length ?? 0) < known.length)
-    throw broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
-  if (head && (await hasMore(store, head))) throw broken(head.length + 1, "it lies beyond the end of the log");
+  if (known && (head?.length ?? 0) < known.length) throw tailCut(head, known);
+  if (head && (await hasMore(store, head))) throw beyondEnd(head);
 }
+
+const beyondEnd = ({ length }: ChainHead): LogBroken => broken(length + 1, "it lies beyond the end of the log");
 
 /** Whether there are entries beyond a head that has not moved on meanwhile. */
 async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {

@@ -4,6 +4,7 @@ import { invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
+import type { Actor } from "./rules/actor.ts";
 import { signatureFacts } from "./rules/require_signature.ts";
 import type { Act } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
@@ -16,16 +17,19 @@ export interface ActInput extends ProofInput {
   until?: string | undefined;
 }
 
-/**
- * What the entry says of an act: whose it is, and with which key they signed it. It has a name under it: the one given, or the
- * one that the proxy gives.
- */
+/** Who acts, by the name given or the one that the proxy gives: an act has a name under it. */
+export function namedActor(call: Call<GovernanceDeps>, actor: string | undefined): Actor & { actor: string } {
+  requirePerson(call, "actor", actor);
+  const claimed = actorOf(call, actor);
+  if (claimed.actor === null) throw invalidField("actor", "is required");
+  return { ...claimed, actor: claimed.actor };
+}
+
+/** What the entry says of an act: whose it is, and with which key they signed it. */
 export async function actFacts(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: ActInput) {
   const { note = "", until, proof, at } = input;
-  requirePerson(call, "actor", input.actor);
-  const claimed = actorOf(call, input.actor);
+  const claimed = namedActor(call, input.actor);
   const { actor } = claimed;
-  if (actor === null) throw invalidField("actor", "is required");
   const { manifest_hash, intent } = transaction.product;
   const signature = await present(transaction, { decision: act, actor, note, until }, { proof, at });
   const by = actorBehind(actor, signature, claimed);

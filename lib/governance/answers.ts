@@ -4,36 +4,51 @@ import { entrySchema } from "../audit/entry.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./rules/change.ts";
 
 /** A created change with its receipt. */
-export const proposalAnswer = changeSchema.extend({
-  /** Other live changes of the same tenant and target. */
-  conflicts: z.array(z.string()),
-  audit_entry: entrySchema,
-});
+export const proposalAnswer = changeSchema
+  .extend({
+    conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
+    audit_entry: entrySchema,
+  })
+  .describe("A change that was put on record, with its receipt.");
 
 /** A consent decision with its receipt. */
-export const decisionAnswer = z.object({
-  change_id: z.string(),
-  status: z.enum(STATUSES),
-  decision: z.enum(["approved", ...RESOLUTIONS]),
-  approvals: z.array(approvalSchema),
-  change: changeSchema,
-  audit_entry: entrySchema,
-});
+export const decisionAnswer = z
+  .object({
+    change_id: z.string().describe("Id of the change."),
+    status: z.enum(STATUSES).describe("Its status after the decision."),
+    decision: z.enum(["approved", ...RESOLUTIONS]).describe("What was decided."),
+    approvals: z.array(approvalSchema).describe("All consents so far, oldest first."),
+    change: changeSchema,
+    audit_entry: entrySchema,
+  })
+  .describe("A decision that was recorded, with its receipt.");
 
 /** An apply or rollback with its receipt; `adapter` is `null` without one. A dry run has no entry, and `host` as it is now. */
-export const operationAnswer = z.object({
-  change_id: z.string(),
-  status: z.enum(STATUSES),
-  dry_run: z.literal(true).optional(),
-  change: changeSchema,
-  adapter: z
-    .object({
-      name: z.string(),
-      result: z.string(),
-      detail: z.unknown().optional(),
-      preview: z.unknown().optional(),
-      host: z.enum(["applied", "rolled_back", "absent", "unknown"]).nullable().optional(),
-    })
-    .nullable(),
-  audit_entry: entrySchema.nullable(),
-});
+export const operationAnswer = z
+  .object({
+    change_id: z.string().describe("Id of the change."),
+    status: z.enum(STATUSES).describe("Its status now."),
+    dry_run: z.literal(true).optional().describe("Present when nothing was done, only rehearsed."),
+    change: changeSchema,
+    adapter: z
+      .object({
+        name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
+        result: z.string().meta({ description: "What came of it, in a word.", examples: ["applied"] }),
+        detail: z.unknown().optional().describe("What the adapter says beyond that: any JSON."),
+        preview: z.unknown().optional().describe("Of a dry run: what the host holds now and would hold, any JSON."),
+        host: z
+          .enum(["applied", "rolled_back", "absent", "unknown"])
+          .nullable()
+          .optional()
+          .describe("Of a dry run: what the host shows of the change; null when it cannot be asked."),
+        holds: z
+          .object({ value: z.unknown().describe("Any JSON.") })
+          .nullable()
+          .optional()
+          .describe("Of a dry run: what the target holds now; null: nothing; absent: not known."),
+      })
+      .nullable()
+      .describe("What the host product did, or in a dry run would do; null without an adapter."),
+    audit_entry: entrySchema.nullable().describe("The receipt; null for a dry run."),
+  })
+  .describe("An apply or rollback, done or rehearsed.");

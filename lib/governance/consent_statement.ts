@@ -17,10 +17,14 @@ import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rul
 
 /** What is answered. */
 export const statementAnswer = z.object({
-  /** What is signed, to the byte. */
-  statement: z.string(),
-  /** Its SHA-256 in base64url, for a passkey. */
-  challenge: z.string(),
+  statement: z.string().meta({
+    description: "What is signed, to the byte: RFC 8785 JSON.",
+    examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
+  }),
+  challenge: z.string().meta({
+    description: "SHA-256 of the statement in base64url, for a passkey.",
+    examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
+  }),
 });
 
 /** Which decision or act, and whose. */

@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
+import { readRecords } from "./records.ts";
 
 /** Contents that are read together: of 64 KB each, a megabyte. */
 const CONTENTS = 16;
@@ -41,11 +42,10 @@ async function linesOf(store: Store, rows: readonly Row[]): Promise<string> {
   const intents = entries.flatMap((entry) =>
     entry?.event_type === "intent_in_force" ? (detailIn(entry.detail).manifest_hash ?? []) : [],
   );
-  const [changes, manifests] = await Promise.all([
-    store.getMany("changes", proposals),
-    store.getMany("manifests", intents),
-  ]);
-  const contentOf = new Map(changes.flatMap((found) => (found ? [[found.id, found.value.change] as const] : [])));
+  const [changes, manifests] = await Promise.all([readRecords(store, proposals), store.getMany("manifests", intents)]);
+  const contentOf = new Map(
+    changes.flatMap((found, index) => (found ? [[proposals[index]!, found.change] as const] : [])),
+  );
   const manifestOf = new Map(manifests.flatMap((found) => (found ? [[found.id, found.value] as const] : [])));
   return rows
     .map(({ text }, index) => {

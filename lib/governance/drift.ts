@@ -3,12 +3,15 @@ import * as z from "zod";
 import { readHead } from "../audit/chain.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import type { HostState } from "./adapters/port.ts";
+import { canonicalJson } from "../kit/canonical_json.ts";
 import { step } from "../kit/time_limit.ts";
 import type { Change } from "./rules/change.ts";
 import { readLease } from "./operation/lease.ts";
+import { askHeld } from "./operation/run_adapter.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
-import { unlessMismatched } from "./verified_record.ts";
+import { unlessMismatched } from "./mismatch.ts";
+import { ownerOf, readRecord } from "./records.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -23,26 +26,38 @@ const PER_CYCLE = 100;
 /** A host that answers slowly, or not at all, must not keep the rest of the cycle from its turn; milliseconds. */
 const LONGEST_MS = 30_000;
 
-const episode = z.object({
-  change_id: z.string(),
-  target: z.string(),
-  tenant_id: z.string(),
-  state: z.enum(["drifted", "missing"]),
-  host: z.enum(["applied", "rolled_back", "absent", "unknown"]),
-  since: z.string(),
-});
+export const episodeSchema = z
+  .object({
+    change_id: z.string().describe("The change that the host no longer shows."),
+    target: z.string().meta({ description: "Its target.", examples: ["limits.seats"] }),
+    tenant_id: z.string().meta({ description: "Its tenant.", examples: ["t-100"] }),
+    state: z.enum(["drifted", "missing"]).describe("drifted: the host holds something else; missing: nothing."),
+    host: z.enum(["applied", "rolled_back", "absent", "unknown"]).describe("What the host shows of the change."),
+    held_digest: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("SHA-256 (hex) of the canonical JSON that it holds; null: nothing; absent: not known."),
+    since: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
+  })
+  .describe("A change that the host product no longer shows.");
 
 export const driftSchema = z.object({
-  /** The worst of what was found; `null` without an adapter or before the first check. */
-  result: z.enum(["in_sync", "drifted", "missing"]).nullable(),
-  in_sync: z.boolean().nullable(),
-  checked_at: z.string().nullable(),
-  drifted: z.array(episode),
-  missing: z.array(episode),
+  result: z
+    .enum(["in_sync", "drifted", "missing"])
+    .nullable()
+    .describe("The worst of what was found; null without an adapter or before the first check."),
+  in_sync: z.boolean().nullable().describe("Whether nothing differs; null while not known."),
+  checked_at: z
+    .string()
+    .nullable()
+    .meta({ description: "When the last check was; null before the first.", examples: ["2026-11-22T18:00:00.000Z"] }),
+  drifted: z.array(episodeSchema).describe("Changes in whose place the host holds something else."),
+  missing: z.array(episodeSchema).describe("Changes of which the host shows nothing."),
 });
 
 /** `drift/<change_id>`: an episode of drift, from when it was noticed until the host shows the change again. */
-export type DriftEpisode = z.infer<typeof episode>;
+export type DriftEpisode = z.infer<typeof episodeSchema>;
 
 /** `meta/drift`: how far the round over all owners is, and when it was last at work. */
 export interface DriftCheck {
@@ -87,22 +102,26 @@ async function nextOwner(
  * noticed the same: what the host showed counts only for the change as it was before it was asked.
  */
 async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
-  const record = (await deps.store.get("changes", changeId))?.value;
+  const record = await readRecord(deps.store, changeId);
   if (record?.change.status !== "applied" || (await readLease(deps.store, record.change))) return;
   const host = await askHost(deps, record.change);
   if (host === undefined) return;
   const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
+  const held = state && (await heldDigest(deps, record.change));
   const seen = (await deps.store.get("drift", changeId))?.value;
-  if (state === seen?.state) return;
+  if (state === seen?.state && held?.held_digest === seen?.held_digest) return;
   await governed<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
     const current = await unlessMismatched(transaction.change(changeId));
     if (!current) return;
     const { revision, target, tenant_id } = current.change;
     if (revision !== record.change.revision || (await readLease(tx, record.change))) return;
+    // A later change may have taken the place, with which the episode ended.
+    if ((await ownerOf(tx, current.change)) !== changeId) return;
     if (state === undefined) return tx.delete("drift", changeId);
     const known = (await tx.get("drift", changeId))?.value;
-    tx.put("drift", changeId, { change_id: changeId, target, tenant_id, state, host, since: known?.since ?? at });
+    const since = known?.since ?? at;
+    tx.put("drift", changeId, { change_id: changeId, target, tenant_id, state, host, ...held, since });
     if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
   });
 }
@@ -113,6 +132,21 @@ const askHost = ({ product, log }: GovernanceDeps, change: Change): Promise<Host
     log.warn("the host could not be asked for drift", { change_id: change.change_id, error: String(error) });
     return undefined;
   });
+
+/** What the target holds instead, by its digest: the value itself is for those who may ask the host. */
+async function heldDigest(
+  { product, sha256 }: GovernanceDeps,
+  change: Change,
+): Promise<Pick<DriftEpisode, "held_digest">> {
+  const held = await askHeld(product!.adapter!, change);
+  if (held === undefined) return {};
+  try {
+    return { held_digest: held && sha256(canonicalJson(held.value)) };
+  } catch {
+    // It says what is no JSON.
+    return {};
+  }
+}
 
 /** The episodes under way, and when the last check was. */
 export async function driftReport({ store }: GovernanceDeps): Promise<z.infer<typeof driftSchema>> {

@@ -1,7 +1,7 @@
 /** What versions before 0.2 left in a store, and how it is taken up. */
 import type { Store, Tx } from "../store/store.ts";
 import { foldEntries } from "./history.ts";
-import { type EarlierRecord, placeOf } from "./records.ts";
+import { type EarlierRecord, placeOf, readRecord } from "./records.ts";
 import { type ChangeRecord, isWhole } from "./rules/record.ts";
 
 /** Two writes each, within what a transaction may hold. */
@@ -24,7 +24,7 @@ export async function takeUpClaims(store: Store): Promise<void> {
       for (const { id, value } of await tx.list("claims", { limit: SLICE })) {
         const { by = null, ...claim } = value;
         const authenticated = by === null || by.startsWith("policy:") ? null : "proxy";
-        const change = (await tx.get("changes", id))?.value.change;
+        const change = (await readRecord(tx, id))?.change;
         const place = change && placeOf(change);
         tx.put("leases", place ?? id, { ...claim, place, actor: by, authenticated });
         tx.delete("claims", id);

@@ -5,16 +5,14 @@ import { entrySchema } from "../audit/entry.ts";
 import { type Answer, answer, etag } from "../http/answer.ts";
 import type { Call } from "../http/endpoint.ts";
 import { requireMatch } from "../http/if_match.ts";
-import { invalidField } from "../kit/errors.ts";
-import type { ActInput } from "./act.ts";
-import { actorOf, requirePerson } from "./caller.ts";
+import { type ActInput, namedActor } from "./act.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { inProgress, readLease } from "./operation/lease.ts";
 import { actorBehind, present } from "./proof_input.ts";
-import { ownerOf } from "./records.ts";
 import { changeSchema } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
 import { STAYS } from "./rules/erasure.ts";
+import { ownerTold } from "./target_told.ts";
 import { governed } from "./transaction.ts";
 
 declare module "../store/store.ts" {
@@ -48,11 +46,15 @@ const GONE_MS = 24 * 3600 * 1000;
 
 /** What is answered. */
 export const erasureAnswer = z.object({
-  change_id: z.string(),
-  /** Until then copies go: from other collections, files and the journal. */
-  gone_by: z.string(),
-  /** What does not go with the content. */
-  stays: z.array(z.string()),
+  change_id: z.string().describe("Id of the change."),
+  gone_by: z.string().meta({
+    description: "When the last copy is gone: from other collections, files and the journal.",
+    examples: ["2026-11-21T09:30:00.000Z"],
+  }),
+  stays: z.array(z.string()).meta({
+    description: "What does not go with the content, in sentences.",
+    examples: [["its entries, with names and notes"]],
+  }),
   change: changeSchema,
   audit_entry: entrySchema,
 });
@@ -69,10 +71,8 @@ export async function eraseContent(call: Call<GovernanceDeps>, input: EraseInput
     const { tx, at, now } = transaction;
     const before = await transaction.change(change_id);
     const { change } = before;
-    requirePerson(call, "actor", input.actor);
-    const claimed = actorOf(call, input.actor);
+    const claimed = namedActor(call, input.actor);
     const { actor: name } = claimed;
-    if (name === null) throw invalidField("actor", "is required");
     const about = { change_id, digest: change.digest };
     const signature = await present(
       transaction,
@@ -81,7 +81,7 @@ export async function eraseContent(call: Call<GovernanceDeps>, input: EraseInput
     );
     if (await readLease(tx, change)) throw inProgress(change_id);
     requireMatch(call.request, change.revision);
-    const owner = await ownerOf(tx, change);
+    const owner = await ownerTold(transaction, change);
     const command = { type: "erase", name, note, owner, signature } as const;
     const enacted = transaction.enact(before, command, actorBehind(name, signature, claimed));
     const { value: entry } = enacted.entry;

@@ -1,12 +1,15 @@
 /** What the log itself tells at the moment it is used: entries that hash to what was read of them, and none left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import { type AuditEntry, type EventType, isSound } from "../audit/entry.ts";
-import type { Outline, Sought } from "../audit/outline.ts";
+import type { Outline } from "../audit/outline.ts";
+import type { Sought } from "../audit/outline_piece.ts";
 import { NotRead, requireRead } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { reading, type Reading } from "./reading.ts";
-import { minor, named } from "./subjects.ts";
+import { type Place, targetKey } from "./records.ts";
+import { detailIn } from "./rules/event.ts";
+import { minor, named, type OfTarget, onTarget } from "./subjects.ts";
 
 /** So many entries are read at a time where it is not known how many are needed. */
 const STRETCH = 4096;
@@ -21,65 +24,95 @@ export function evidenceOf(
 ) {
   const { outline, head, sha256 } = log;
 
-  /** The entries with these ids, of which the lowest stands first. */
-  const entries = async (ids: readonly number[]): Promise<AuditEntry[]> => {
-    if (ids.length === 0) return [];
-    await requireRead(reads, log, ids[0]!);
-    const stored = await reads.getMany("audit", ids.map(entryKey));
-    return stored.map((kept, index) => {
-      const id = ids[index]!;
+  /** Entries that were looked at; one decision asks for the same more than once. */
+  const known = new Map<number, AuditEntry>();
+  const get = async (ids: readonly number[]): Promise<AuditEntry[]> => {
+    const unknown = ids.filter((id) => !known.has(id));
+    const stored = unknown.length === 0 ? [] : await reads.getMany("audit", unknown.map(entryKey));
+    for (const [index, kept] of stored.entries()) {
+      const id = unknown[index]!;
       const entry = kept?.value;
       // What lies before all that is held is taken at its own word.
       if (entry?.id !== id || !isSound(entry, sha256) || (id > outline.after && !outline.isAsRead(entry)))
         throw new NotRead(id);
-      return entry;
-    });
+      known.set(id, entry);
+    }
+    return ids.map((id) => known.get(id)!);
   };
 
-  /** The ids from one on under which a subject may be found. */
-  const found = async (sought: Sought, from: number): Promise<number[]> => {
-    await requireRead(reads, log, from);
-    // Somebody who reads beside this may have let go of it again.
-    if (!outline.reaches(head)) throw new NotRead(from);
-    return outline.find(sought, from - 1, head.length);
+  /** The entries with these ids, of which the lowest stands first. */
+  const entries = async (ids: readonly number[]): Promise<AuditEntry[]> => {
+    if (ids.length === 0) return [];
+    await requireRead(reads, log, ids[0]!);
+    return get(ids);
   };
+
+  const isOne = (id: unknown): id is number =>
+    typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
+
+  /** The ids from the end down to one under which a subject may be found. */
+  async function* found(sought: Sought, from: number): AsyncGenerator<number> {
+    await requireRead(reads, log, from);
+    const held = () => {
+      // Somebody who reads beside this may have let go of it again.
+      if (!outline.reaches(head)) throw new NotRead(from);
+    };
+    held();
+    for (const id of outline.find(sought, head.length, from - 1)) {
+      yield id;
+      held();
+    }
+  }
+
+  /** The entries under which a subject may be found, newest first, as far as the log was read. */
+  async function* newest(sought: Sought): AsyncGenerator<AuditEntry> {
+    for await (const id of found(sought, outline.after + 1)) yield (await entries([id]))[0]!;
+  }
 
   return {
     entries,
     /** The entry with this id; undefined where the log has none. */
     async entry(id: unknown): Promise<AuditEntry | undefined> {
-      const isOne = typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
-      return isOne ? (await entries([id]))[0] : undefined;
+      return isOne(id) ? (await entries([id]))[0] : undefined;
+    },
+    /** The entry with this id as it is kept, of one from before all that was read; undefined where the log has none. */
+    async kept(id: unknown): Promise<AuditEntry | undefined> {
+      return isOne(id) ? (await get([id]))[0] : undefined;
     },
     /** All entries about a change from an id on, the lowest first. */
     async about(changeId: string, from: number): Promise<AuditEntry[]> {
-      const told = await entries(await found(named(changeId), from));
+      const ids = [];
+      for await (const id of found(named(changeId), from)) ids.push(id);
+      const told = await entries(ids.reverse());
       return told.filter(({ change_id }) => change_id === changeId);
     },
     /** The newest entries of a type that is about no change, newest first, as far as the log was read; it may be left early. */
     async *newest(type: EventType): AsyncGenerator<AuditEntry> {
-      for (const id of (await found(named(type), outline.after + 1)).reverse()) {
-        const [entry] = await entries([id]);
-        if (entry!.event_type === type) yield entry!;
-      }
+      for await (const entry of newest(named(type))) if (entry.event_type === type) yield entry;
     },
     /** The last entry of one of these types, of those that are about no change, as far as the log was read. */
     async lastOf(...types: readonly EventType[]): Promise<AuditEntry | undefined> {
-      const from = outline.after + 1;
-      const ids = [];
-      for (const type of types) ids.push(...(await found(named(type), from)));
-      for (const id of ids.sort((a, b) => b - a)) {
-        const [entry] = await entries([id]);
-        if (types.includes(entry!.event_type)) return entry;
+      let last: AuditEntry | undefined;
+      for (const type of types)
+        for await (const entry of this.newest(type)) {
+          if (!last || entry.id > last.id) last = entry;
+          break;
+        }
+      return last;
+    },
+    /** What entries tell of a target, newest first, as far as the log was read and they say it; it may be left early. */
+    async *onTarget(of: OfTarget, place: Place): AsyncGenerator<AuditEntry> {
+      const key = targetKey(place);
+      for await (const entry of newest(onTarget(of, place))) {
+        const { target } = detailIn(entry.detail);
+        if (target !== undefined && targetKey({ target, tenant_id: entry.tenant }) === key) yield entry;
       }
-      return undefined;
     },
     /** The minor changes since a moment, newest first; it may be left early. */
     async *minorSince(moment: string): AsyncGenerator<AuditEntry> {
-      for (const id of (await found(minor, outline.after + 1)).reverse()) {
-        const [entry] = await entries([id]);
-        if (entry!.timestamp < moment) return;
-        if (entry!.event_type === "change_proposed") yield entry!;
+      for await (const entry of newest(minor)) {
+        if (entry.timestamp < moment) return;
+        if (entry.event_type === "change_proposed") yield entry;
       }
       if (outline.after <= outline.lowest) return;
       const [lowest] = outline.after < head.length ? await entries([outline.after + 1]) : [];

@@ -8,7 +8,8 @@ import { overdueStep, WAITED } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { allowedActions } from "./rules/transitions.ts";
 import { governed, type Transaction } from "./transaction.ts";
-import { unlessMismatched } from "./verified_record.ts";
+import { unlessMismatched } from "./mismatch.ts";
+import { readRecords } from "./records.ts";
 
 /** Each expiry is three writes: within what a transaction may hold. */
 const SLICE = 15;
@@ -45,10 +46,12 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
   const certain = await certainNow(deps);
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += SLICE) {
-    const records = await deps.store.getMany("changes", changeIds.slice(start, start + SLICE));
-    const due = records.flatMap((stored) =>
-      stored && overdueStep(stored.value.change, policy, certain) ? [stored.id] : [],
-    );
+    const ids = changeIds.slice(start, start + SLICE);
+    const records = await readRecords(deps.store, ids);
+    const due = ids.filter((_, index) => {
+      const change = records[index]?.change;
+      return change && overdueStep(change, policy, certain);
+    });
     if (due.length > 0) expired += await expireAll(deps, due);
   }
   return expired;

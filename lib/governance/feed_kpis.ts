@@ -23,7 +23,7 @@ export async function feedKpis(call: Call<GovernanceDeps>, { values: fed, actor,
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, at, transaction.nextEntryId());
-    const { value: E, parts } = effectOf(after, product.intent);
+    const { value: E, parts } = effectOf(after, product.intent, Date.parse(at));
     const refreshed = parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);
     tx.put("kpi", "latest", after);
     const tripped = await judgeGuardrails(transaction, fed);

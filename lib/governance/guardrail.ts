@@ -5,7 +5,7 @@ import type { Transaction } from "./transaction.ts";
 import { entryKey } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import { detailIn } from "./rules/event.ts";
-import { unlessMismatched } from "./verified_record.ts";
+import { unlessMismatched } from "./mismatch.ts";
 
 declare module "../store/store.ts" {
   interface Collections {

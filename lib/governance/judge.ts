@@ -4,7 +4,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
 import { placeOf, targetKey } from "./records.ts";
-import { isReviewDue } from "./rules/in_force.ts";
+import { isLive, isReviewDue } from "./rules/in_force.ts";
 import { type ChangeRecord, differences, isWhole, type StoredRecord } from "./rules/record.ts";
 
 type Judging = Pick<GovernanceDeps, "store" | "sha256">;
@@ -68,7 +68,7 @@ export async function judgeEntries({ store }: Judging, entries: readonly AuditEn
 
 /** The views by which changes are found, and whether one tells of a change. */
 const VIEWS = {
-  live_by_target: (record: StoredRecord) => row(placeOf(record.change), isLive(record), true),
+  live_by_target: ({ change }: StoredRecord) => row(placeOf(change), isLive(change.status), true),
   owners: ({ change, applied }: StoredRecord) =>
     applied
       ? row(targetKey(change) + entryKey(applied.entry), change.status === "applied", change.change_id)
@@ -77,11 +77,11 @@ const VIEWS = {
 } as const;
 
 const row = <T>(id: string, stands: boolean, value: T) => ({ id, value: stands ? value : undefined });
-const isLive = ({ change: { status } }: StoredRecord): boolean => status === "pending_consent" || status === "approved";
+const VIEW_NAMES = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
 
 async function judgeViews({ store }: Judging, records: readonly Kept[]): Promise<Misfits> {
   const misfits: Misfits = new Map();
-  for (const view of ["live_by_target", "owners", "review_due"] as const) {
+  for (const view of VIEW_NAMES) {
     const rows = records.flatMap((record) => {
       const told = VIEWS[view](record.value);
       return told ? [{ record, ...told }] : [];
@@ -102,7 +102,7 @@ async function judgeViews({ store }: Judging, records: readonly Kept[]): Promise
 
 /** The rows of the views for one change, as they should be. */
 export const viewsOf = (record: ChangeRecord) =>
-  (["live_by_target", "owners", "review_due"] as const).flatMap((view) => {
+  VIEW_NAMES.flatMap((view) => {
     const told = VIEWS[view](record);
     return told ? [{ view, ...told }] : [];
   });

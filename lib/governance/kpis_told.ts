@@ -3,36 +3,27 @@ import { detailIn } from "./rules/event.ts";
 import type { KpiValue } from "./rules/kpi.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** So many feeds are looked through for a KPI of which something else is kept. */
-const MOST_FEEDS = 1000;
+/** So many feeds are looked through for a KPI that the newest ones do not tell of; then what is kept is asked for its entry. */
+const MOST_FEEDS = 100;
 
-/** The last value of every KPI; what is kept of one is taken where its entry tells of it. */
+/** The last value of every KPI, from the newest feed that tells of it. */
 export async function kpisTold({
   tx,
   evidence,
 }: Pick<Transaction, "tx" | "evidence">): Promise<Record<string, number>> {
-  const { values = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
-  const told: Record<string, number> = {};
-  for (const [kpi, kept] of Object.entries(values)) {
-    const value = (await isTold(evidence, kpi, kept)) ? kept.value : await lastFed(evidence, kpi);
-    if (value !== undefined) told[kpi] = value;
-  }
-  return told;
-}
-
-type Evidence = Transaction["evidence"];
-
-async function isTold(evidence: Evidence, kpi: string, { entry, value }: KpiValue): Promise<boolean> {
-  const feed = await evidence.entry(entry);
-  return feed?.event_type === "kpi_refreshed" && detailIn(feed.detail).values?.[kpi] === value;
-}
-
-async function lastFed(evidence: Evidence, kpi: string): Promise<number | undefined> {
+  const { values: kept = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
+  const told = new Map<string, number>();
   let feeds = 0;
   for await (const { detail } of evidence.newest("kpi_refreshed")) {
-    const { values } = detailIn(detail);
-    if (values && Object.hasOwn(values, kpi)) return values[kpi];
-    if (++feeds === MOST_FEEDS) return undefined;
+    for (const [kpi, value] of Object.entries(detailIn(detail).values ?? {})) if (!told.has(kpi)) told.set(kpi, value);
+    if (Object.keys(kept).every((kpi) => told.has(kpi)) || ++feeds === MOST_FEEDS) break;
   }
-  return undefined;
+  for (const [kpi, last] of Object.entries(kept))
+    if (!told.has(kpi) && (await isTold(evidence, kpi, last))) told.set(kpi, last.value);
+  return Object.fromEntries(told);
+}
+
+async function isTold(evidence: Transaction["evidence"], kpi: string, { entry, value }: KpiValue): Promise<boolean> {
+  const feed = await evidence.kept(entry);
+  return feed?.event_type === "kpi_refreshed" && detailIn(feed.detail).values?.[kpi] === value;
 }

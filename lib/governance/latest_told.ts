@@ -2,6 +2,7 @@
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesAfter } from "../audit/page.ts";
+import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { detailIn } from "./rules/event.ts";
 import type { Freeze } from "./rules/freeze.ts";
@@ -31,8 +32,15 @@ export function latestTold(store: Store) {
     return [...(sameFreeze(freeze, frozen) ? [] : ["freeze"]), ...(sameKpis(kept, kpis) ? [] : ["kpi"])];
   };
 
+  /** Takes in what the log has beyond what was taken in. */
+  const readOn = async (): Promise<void> => {
+    const end = (await readHead(store))?.length ?? 0;
+    for (; length < end; await turn()) take(await entriesAfter(store, length, Math.min(SLICE, end - length)));
+  };
+
   return {
     take,
+    readOn,
     /** What the log tells up to its entry `length`. */
     told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis }),
     /** `freeze`, `kpi`, or both. They may move while they are looked at: then what came since is read first. */
@@ -40,9 +48,9 @@ export function latestTold(store: Store) {
       for (let tries = 0; tries < TRIES; tries++) {
         const found = await misfits();
         if (found.length === 0) return [];
-        const end = (await readHead(store))?.length ?? 0;
-        if (end === length && tries > 0) return found;
-        while (length < end) take(await entriesAfter(store, length, Math.min(SLICE, end - length)));
+        const before = length;
+        await readOn();
+        if (length === before && tries > 0) return found;
       }
       return misfits();
     },

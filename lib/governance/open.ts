@@ -9,7 +9,7 @@ import type { GovernanceDeps } from "./deps.ts";
 import { takeUpClaims } from "./earlier.ts";
 import { recoverAbandoned } from "./operation/recover.ts";
 import type { Identity } from "./runtime.ts";
-import { subjectOf } from "./subjects.ts";
+import { subjectsOf } from "./subjects.ts";
 
 /** The store holds another product's state. */
 export class IdentityMismatch extends Error {
@@ -62,7 +62,7 @@ export async function openProduct(
     return begun;
   });
   if (isKnown) await holdAgainstAnchor(deps);
-  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectOf });
+  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);

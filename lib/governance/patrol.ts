@@ -89,16 +89,23 @@ async function lookAtRecords(deps: Patrolling, state: Patrol, share: number): Pr
 
 /** What was put right is no longer named. */
 async function lookAgain(deps: Patrolling, { misfits }: Patrol): Promise<void> {
-  const records = await recordsOf(deps, [...misfits.keys()].slice(0, CHANGES));
+  for (const id of await holding(deps, [...misfits.keys()].slice(0, CHANGES))) misfits.delete(id);
+}
+
+/** Of these changes those whose records are what the whole log tells; a record that is gone is none. */
+export async function holding(deps: Patrolling, ids: readonly string[]): Promise<string[]> {
+  const records = await recordsOf(deps, ids);
   const bad = await judgeRecords(deps, records);
+  const found: string[] = [];
   for (const { id, value } of records) {
     if (bad.has(id) || value.applied === undefined) continue;
     const { length } = (await readHead(deps.store))!;
     const { fields } = await consulting(deps, (evidence) =>
       heldAgainst({ evidence, length, sha256: deps.sha256 }, value as ChangeRecord, id),
     );
-    if (fields.length === 0) misfits.delete(id);
+    if (fields.length === 0) found.push(id);
   }
+  return found;
 }
 
 async function recordsOf({ store }: Patrolling, ids: readonly string[]) {

@@ -13,8 +13,13 @@ import { isForOneUse, noteUse } from "./used_statements.ts";
 /** When a statement was made. */
 export const statementTime = z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
 
+/** The same where the statement is signed. */
+export const signedAt = statementTime.describe(
+  "The time in the signed statement, within ten minutes of now; goes with proof.",
+);
+
 /** The fields of a request; in a form `proof` is JSON text. */
-export const proofFields = { proof: proofSchema.optional(), at: statementTime.optional() };
+export const proofFields = { proof: proofSchema.optional(), at: signedAt.optional() };
 
 /** A proof, and when its statement says it was made. */
 export interface ProofInput {

@@ -1,7 +1,4 @@
 /** Makes what does not hold anew from the log, each on record; what the log does not tell of, a content, must be restored. */
-import { readHead } from "../audit/chain.ts";
-import { entriesAfter } from "../audit/page.ts";
-import { turn } from "../kit/turn.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { viewsOf } from "./judge.ts";
 import { latestTold } from "./latest_told.ts";
@@ -16,8 +13,6 @@ export interface Rebuilt {
   /** Their content is not the one that the log tells of, or is gone: only a backup has it. */
   left: StateMismatch[];
 }
-
-const SLICE = 500;
 
 /** Rebuilds every record that does not hold. Errors: 503 `chain_broken`. */
 export async function rebuildRecords(deps: GovernanceDeps): Promise<Rebuilt> {
@@ -49,13 +44,8 @@ const rebuildChange = (deps: GovernanceDeps, { change_id, fields }: StateMismatc
 /** The freeze, or the last value of every KPI. */
 async function rebuildLatest(deps: GovernanceDeps, fields: readonly string[]): Promise<boolean> {
   const latest = latestTold(deps.store);
-  const readOn = async (): Promise<void> => {
-    const end = (await readHead(deps.store))?.length ?? 0;
-    for (let { length } = latest.told(); length < end; { length } = latest.told(), await turn())
-      latest.take(await entriesAfter(deps.store, length, Math.min(SLICE, end - length)));
-  };
   for (;;) {
-    await readOn();
+    await latest.readOn();
     const isMade = await governed<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
       const { length, freeze, kpis } = latest.told();

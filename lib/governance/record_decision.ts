@@ -10,9 +10,10 @@ import { inProgress, isOver, readLease, unsettled } from "./operation/lease.ts";
 import { settleOver } from "./operation/recover.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { asProven } from "./proven_consents.ts";
-import { type Lease, ownerOf } from "./records.ts";
+import type { Lease } from "./records.ts";
 import type { Verdict } from "./rules/change.ts";
 import { refuseOverdue } from "./rules/overdue.ts";
+import { ownerTold } from "./target_told.ts";
 import { governed, type Transaction } from "./transaction.ts";
 
 /** A decision on one change, and whose it is. */
@@ -58,7 +59,7 @@ async function record(
   const signature = await present(transaction, decided, { proof, at });
   const command =
     type === "approve"
-      ? { type, name, note, emergency, signature, target_owner: await ownerOf(tx, before.change) }
+      ? { type, name, note, emergency, signature, target_owner: await ownerTold(transaction, before.change) }
       : { type, name, note, signature };
   const actor = actorBehind(name, signature, actorOf(call, name));
   const judged = type === "approve" ? await asProven(transaction, before) : before.change;

@@ -1,12 +1,14 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
 import type { Reads } from "../store/store.ts";
+import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
 import type { Operation } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
-import type { ChangeRecord } from "./rules/record.ts";
+import { sameTarget } from "./rules/names.ts";
+import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
 
@@ -25,6 +27,8 @@ declare module "../store/store.ts" {
     live_by_target: true;
     /** Drafts of models that may still wait for consent, by change. */
     llm_drafts: true;
+    /** The newest draft of a model by the digest of what it would do. */
+    llm_drafted: string;
     /** The canonical text of each manifest that was ever in force, by its hash. */
     manifests: string;
     /** `<target\ntenant\napplied entry>`: the applied changes of a target; the last owns it. */
@@ -85,22 +89,48 @@ export interface DayCount {
   count: number;
 }
 
-/** A change's record as it lies there; 404 `change_not_found`. */
-export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | EarlierRecord> {
+type KeptRecord = ChangeRecord | EarlierRecord;
+
+/** A change's record as it lies there, whatever it is; 404 `change_not_found`. */
+export async function keptChange(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
   return found.value;
 }
 
-type Place = Pick<Change, "target" | "tenant_id">;
+/** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
+export async function findChange(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord> {
+  const record = await keptChange(reads, changeId);
+  if (!isRecord(record)) throw mismatch(changeId, ["record"]);
+  return record;
+}
+
+/** A change's record; undefined where it is missing, or none. */
+export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord | undefined> {
+  const record = (await reads.get("changes", changeId))?.value;
+  return isRecord(record) ? record : undefined;
+}
+
+/** The records of these changes, in their order; undefined for one that is missing, or none. */
+export async function readRecords(
+  reads: Pick<Reads, "getMany">,
+  changeIds: readonly string[],
+): Promise<(KeptRecord | undefined)[]> {
+  const found = await reads.getMany("changes", changeIds);
+  return found.map((kept) => (isRecord(kept?.value) ? kept.value : undefined));
+}
+
+/** A target of a tenant. */
+export type Place = Pick<Change, "target" | "tenant_id">;
 
 /** The place of a change's tenant and target in a view by target; neither holds a line break. */
-export const targetKey = ({ target, tenant_id }: Place): string => `${target.toLowerCase()}\n${tenant_id}\n`;
+export const targetKey = ({ target, tenant_id }: Place): string => `${sameTarget(target)}\n${tenant_id}\n`;
 
 /** The place of a change among those of its target. */
 export const placeOf = (change: Place & Pick<Change, "change_id">): string => targetKey(change) + change.change_id;
 
-const LISTED = 10;
+/** So many changes of a target are named at most. */
+export const LISTED = 10;
 
 /** Other live changes of a tenant and target, ten at most. */
 export async function liveOn(reads: Pick<Reads, "list">, place: Place, except?: string): Promise<string[]> {

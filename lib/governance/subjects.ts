@@ -1,5 +1,6 @@
-/** What an entry is about, as the outline of the log holds it. */
-import type { Sought, SubjectOf } from "../audit/outline.ts";
+/** What entries are about, as the outline of the log holds it. */
+import type { Sought, SubjectsOf } from "../audit/outline_piece.ts";
+import { targetKey } from "./records.ts";
 
 /** The lowest bit of a subject tells of a minor change. */
 const MINOR = 1;
@@ -8,17 +9,45 @@ const NAME = ~MINOR >>> 0;
 const hashOf = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash & NAME) >>> 0;
+  // 0 stands for no subject, and 1 for what is minor.
+  return (hash & NAME) >>> 0 || 2;
 };
 
-/** Its change, or its type where it is about none; and whether it tells of a minor change. */
-export const subjectOf: SubjectOf = ({ event_type, change_id, detail }) => {
-  const subject = hashOf(change_id || event_type);
-  return event_type === "change_proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
+/** What an entry tells of a target: that a change of it was proposed, or that it holds another change now. */
+export type OfTarget = "proposed" | "held";
+
+const OF_TARGET: Readonly<Record<string, OfTarget>> = {
+  change_proposed: "proposed",
+  change_applied: "held",
+  change_rolled_back: "held",
 };
+
+/** In the text of a detail; what stands in a text is escaped. */
+const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
+
+/** Its change, or its type where it is about none, and whether that is minor; and what it tells of which target. */
+export const subjectsOf: SubjectsOf = ({ event_type, change_id, tenant, detail }) => {
+  const subject = hashOf(change_id || event_type);
+  const of = OF_TARGET[event_type];
+  if (!of) return [subject];
+  const target = TARGET.exec(detail)?.[1];
+  return [
+    of === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject,
+    target === undefined ? 0 : placed(of, { target: JSON.parse(target) as string, tenant_id: tenant }),
+  ];
+};
+
+const placed = (of: OfTarget, place: Parameters<typeof targetKey>[0]): number => hashOf(`${of}\n${targetKey(place)}`);
 
 /** The entries about a change, or those of a type that are about none. */
-export const named = (name: string): Sought => ({ mask: NAME, bits: hashOf(name) });
+export const named = (name: string): Sought => ({ which: 0, mask: NAME, bits: hashOf(name) });
 
 /** The entries that tell of a minor change. */
-export const minor: Sought = { mask: MINOR, bits: MINOR };
+export const minor: Sought = { which: 0, mask: MINOR, bits: MINOR };
+
+/** The entries that tell something of a target. */
+export const onTarget = (of: OfTarget, place: Parameters<typeof targetKey>[0]): Sought => ({
+  which: 1,
+  mask: NAME,
+  bits: placed(of, place),
+});

@@ -3,9 +3,10 @@ import type { Call } from "../http/endpoint.ts";
 import { type Answer, etag, splice, textAnswer } from "../http/answer.ts";
 import { AppError, invalidField } from "../kit/errors.ts";
 import { actorOf, requirePerson } from "./caller.ts";
+import { keepDraft, type NotFiled, whyNotFiled } from "./drafts.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { minorToday } from "./minor_quota.ts";
-import { liveOn, ownerOf } from "./records.ts";
+import { liveOn, readRecord } from "./records.ts";
 import { actorBehind, present, type ProofInput } from "./proof_input.ts";
 import { recordRefusal } from "./refusals.ts";
 import { type Actor, serviceItself } from "./rules/actor.ts";
@@ -13,16 +14,10 @@ import type { Change } from "./rules/change.ts";
 import { digestOf } from "./rules/content.ts";
 import type { Asked, ProposeInput } from "./rules/command.ts";
 import { proposedContent } from "./rules/propose.ts";
+import { whyNotSuperseding } from "./rules/supersede.ts";
 import type { Presented } from "./rules/signing.ts";
+import { liveTold, ownerTold } from "./target_told.ts";
 import { type Enacted, governed, type Transaction } from "./transaction.ts";
-
-/** Open drafts of models at most: what nobody looks at must not pile up. */
-export const OPEN_DRAFTS = 5;
-
-/** Too many drafts wait already; the ids of those that do. */
-export interface TooMany {
-  open: string[];
-}
 
 /** Files a proposal and answers 201 with the change and its entry. Its proposer is the agent, or whom a trusted proxy names. */
 export function submitProposal(
@@ -45,17 +40,16 @@ export async function submitDraft(
   deps: GovernanceDeps,
   input: ProposeInput & { proposer: `llm:${string}` },
   asked: Asked,
-): Promise<Change | TooMany> {
-  const filed = await governed<Change | TooMany>({ deps }, async (transaction) => {
-    const open = await openDrafts(transaction);
-    if (open.length >= OPEN_DRAFTS) return { open };
+): Promise<Change | NotFiled> {
+  const filed = await governed<Change | NotFiled>({ deps }, async (transaction) => {
+    const reason = await whyNotFiled(transaction, input);
+    if (reason) return reason;
     const draft = await file(transaction, input, serviceItself(input.proposer), {}, asked);
     if (draft instanceof AppError) return draft;
-    const { change } = draft.record;
-    transaction.tx.put("llm_drafts", change.change_id, true);
-    return change;
+    keepDraft(transaction, draft.record.change);
+    return draft.record.change;
   });
-  return filed as Change | TooMany;
+  return filed as Change | NotFiled;
 }
 
 /** A refusal that is recorded is returned, any other thrown. */
@@ -68,10 +62,14 @@ async function file(
 ): Promise<(Enacted & { conflicts: string[] }) | AppError> {
   const { tx, at } = transaction;
   const minor_today = input.tier === "minor" ? await minorToday(transaction.evidence, at) : 0;
-  const target_owner = input.tier === "minor" ? await ownerOf(tx, input) : null;
-  const conflicts = await liveOn(tx, input);
-  if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))
-    throw invalidField("supersedes", "names no change");
+  const target_owner = input.tier === "minor" ? await ownerTold(transaction, input) : null;
+  const isDecidedBy = transaction.product.intent.policy.on_conflict === "block";
+  const conflicts = await (isDecidedBy ? liveTold(transaction, input) : liveOn(tx, input));
+  if (input.supersedes !== undefined) {
+    const of = (await readRecord(tx, input.supersedes))?.change;
+    const refused = of ? whyNotSuperseding(of, input) : "names no change";
+    if (refused !== undefined) throw invalidField("supersedes", refused);
+  }
   const signature = await presented(transaction, { input, minor_today }, stated, proven);
   const actor = actorBehind(input.proposer ?? "", signature, stated);
   let enacted: Enacted;
@@ -98,13 +96,4 @@ async function presented(
   const { intent } = transaction.product;
   const digest = digestOf(proposedContent(command, { intent, actor }), transaction.sha256);
   return present(transaction, { decision: "propose", digest, approver: proposer, note: "" }, proven);
-}
-
-/** The drafts that still wait for consent; others are taken off the list. */
-async function openDrafts({ tx }: Transaction): Promise<string[]> {
-  const ids = (await tx.list("llm_drafts", { limit: OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
-  const records = await tx.getMany("changes", ids);
-  const open = ids.filter((_, index) => records[index]?.value.change.status === "pending_consent");
-  for (const id of ids) if (!open.includes(id)) tx.delete("llm_drafts", id);
-  return open;
 }

@@ -19,20 +19,21 @@ import type { Caller } from "./caller.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { upgraded } from "./earlier.ts";
 import { type ComingIntoForce, comingIntoForce } from "./intent_in_force.ts";
-import { evidenceOf } from "./evidence.ts";
+import { type Evidence, evidenceOf } from "./evidence.ts";
+import { mismatch } from "./mismatch.ts";
 import { noteMisfit } from "./patrol.ts";
 import { reading, refuseBroken } from "./reading.ts";
-import { findChange, placeOf } from "./records.ts";
+import { keptChange, placeOf } from "./records.ts";
 import { toldAnswer } from "./replay.ts";
 import type { Actor } from "./rules/actor.ts";
-import { isReviewDue } from "./rules/in_force.ts";
+import { isLive, isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
-import { fromLog, type Held, heldAgainst, mismatch, type Use } from "./verified_record.ts";
+import { fromLog, type Held, heldAgainst, type Use } from "./verified_record.ts";
 
 /** What a governed decision may use. */
 export type Transaction = ReturnType<typeof begin>["transaction"];
@@ -64,12 +65,18 @@ export async function governed<T>(
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const kept = idempotency && (await replayed(tx, idempotency, now));
       const { integrity, sha256 } = deps;
-      if (kept)
-        return toldAnswer(kept, { evidence: evidenceOf(tx, { outline: integrity.outline!, head, sha256 }), sha256 });
+      const evidence = evidenceOf(tx, { outline: integrity.outline!, head, sha256 });
+      if (kept) return toldAnswer(kept, { evidence, sha256 });
       const behind = whyClockBehind(head, now);
       if (behind && !anyClock) throw new AppError("clock_behind", behind);
       const coming = await comingIntoForce(tx, deps.product);
-      const { transaction, commit } = begin(tx, deps, deps.product, { head, coming, now });
+      const { transaction, commit } = begin(tx, deps, deps.product, {
+        head,
+        coming,
+        now,
+        evidence,
+        isBehind: behind !== undefined,
+      });
       const decided = await decision(transaction);
       end = commit();
       if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);
@@ -81,15 +88,23 @@ export async function governed<T>(
   return outcome;
 }
 
+/** What is known when a decision begins. */
+interface Opened {
+  head: ChainHead;
+  coming: ComingIntoForce | undefined;
+  now: number;
+  evidence: Evidence;
+  isBehind: boolean;
+}
+
 function begin(
   tx: Tx,
   { sha256, ids, integrity }: GovernanceDeps,
   product: ProductRuntime,
-  { head: opened, coming, now }: { head: ChainHead; coming: ComingIntoForce | undefined; now: number },
+  { head: opened, coming, now, evidence, isBehind }: Opened,
 ) {
   const at = stamp(opened, now);
   const outline = integrity.outline!;
-  const evidence = evidenceOf(tx, { outline, head: opened, sha256 });
   const appended: AuditEntry[] = [];
   let head = opened;
   let due = coming;
@@ -122,7 +137,7 @@ function begin(
     length: opened.length,
     last: opened.at,
     /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
-    isBehind: whyClockBehind(opened, now) !== undefined,
+    isBehind,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + (due?.event ? 2 : 1),
     /** Appends to the chain, dated by `at` unless the event itself says that the clock is taken as it is. */
@@ -134,7 +149,7 @@ function begin(
     held: async (changeId: string): Promise<Held> =>
       heldAgainst(
         { evidence, length: opened.length, sha256 },
-        await upgraded(tx, await findChange(tx, changeId)),
+        await upgraded(tx, await keptChange(tx, changeId)),
         changeId,
       ),
     /**
@@ -175,7 +190,7 @@ function begin(
       const change = json(changeOf(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
       tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
-      if (isLive(before?.change) !== isLive(record.change)) moveLive(tx, record.change);
+      if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
@@ -195,12 +210,9 @@ function begin(
   return { transaction, commit };
 }
 
-const isLive = (change: Change | undefined): boolean =>
-  change?.status === "pending_consent" || change?.status === "approved";
-
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
 function moveLive(tx: Tx, change: Change): void {
   const place = placeOf(change);
-  if (isLive(change)) tx.put("live_by_target", place, true);
+  if (isLive(change.status)) tx.put("live_by_target", place, true);
   else tx.delete("live_by_target", place);
 }

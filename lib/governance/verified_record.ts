@@ -1,5 +1,4 @@
 /** A change's record at the moment it is used: held against every entry that the log has of it. */
-import { AppError } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Evidence } from "./evidence.ts";
 import { foldOf } from "./history.ts";
@@ -56,18 +55,3 @@ export async function fromLog(
   const record = { ...told, change: changeOf(told, content) };
   return isWhole(record) && differences(told, record, sha256).length === 0 ? record : undefined;
 }
-
-/** 409 `evidence_mismatch`. */
-export const mismatch = (changeId: string, fields: readonly string[]): AppError =>
-  new AppError(
-    "evidence_mismatch",
-    `the stored record of ${changeId} is not what the audit log tells (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild makes it anew from the log, or restore the store`,
-    { change_id: changeId, fields },
-  );
-
-/** The record; undefined where it is not what the log tells, for which no other change has to wait. */
-export const unlessMismatched = (record: Promise<ChangeRecord>): Promise<ChangeRecord | undefined> =>
-  record.catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;
-    throw error;
-  });

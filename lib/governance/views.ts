@@ -7,9 +7,10 @@ import { expireDue } from "./expiry.ts";
 import { heldNow } from "./freeze.ts";
 import { leaseBeside, readLease } from "./operation/lease.ts";
 import { asProven } from "./proven_consents.ts";
-import { type EarlierRecord, findChange, liveOn, ownerOf } from "./records.ts";
+import { type EarlierRecord, findChange, liveOn, ownerOf, readRecord } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type Gate, gatesOf } from "./rules/gates.ts";
+import { isLive } from "./rules/in_force.ts";
 import type { Hold } from "./rules/hold.ts";
 import { type Missing, missingConsents } from "./rules/missing.ts";
 import { allowedInTime, overdueStep, whyOverdue } from "./rules/overdue.ts";
@@ -57,7 +58,7 @@ export async function logPage(
   { change_id, ...query }: Omit<AuditQuery, "ids"> & { change_id?: string | undefined },
 ): Promise<AuditText> {
   if (change_id === undefined) return auditPage(store, query);
-  return auditPage(store, { ...query, ids: (await store.get("changes", change_id))?.value.audit ?? [] });
+  return auditPage(store, { ...query, ids: (await readRecord(store, change_id))?.audit ?? [] });
 }
 
 /** How a change stands with those of its consents that count: each proof is verified anew, as an apply does it. */
@@ -82,7 +83,7 @@ export async function standingOf(
   const guardrail = mark?.value ?? ("guardrail" in record ? record.guardrail : undefined);
   return {
     allowed_actions: allowedInTime(change, timed),
-    missing: isLive(change) ? missingConsents(change, intent) : [],
+    missing: isLive(change.status) ? missingConsents(change, intent) : [],
     gates: gatesOf(change, {
       intent,
       overdue: whyOverdue(change, timed),
@@ -98,8 +99,6 @@ export async function standingOf(
 
 const targetOwnerOf = (record: ChangeRecord | EarlierRecord) =>
   "target_owner" in record ? record.target_owner : undefined;
-
-const isLive = ({ status }: Change): boolean => status === "pending_consent" || status === "approved";
 
 /** A read judges what is overdue first; where that cannot be written now, the read is answered all the same. */
 export async function quietly(deps: GovernanceDeps, expiry: Promise<unknown>): Promise<void> {

@@ -12,15 +12,27 @@ const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollba
 type Act = (typeof ACTS)[number];
 
 export const whoamiSchema = z.object({
-  /** `null`: nobody is named. */
-  name: z.string().nullable(),
-  kind: z.enum(["person", "agent", "unknown"]),
-  /** How the caller is known: `proxy`, an `agent`'s secret, the admin `token`; `null`: not at all. */
-  authenticated: z.enum(["proxy", "agent", "token"]).nullable(),
-  /** What would not be refused for who it is. */
-  may: z.array(z.enum(ACTS)),
-  /** What the intent says that this person signs with. */
-  keys: z.array(z.object({ type: z.enum(["webauthn", "ssh"]), credential_id: z.string().optional() })),
+  name: z
+    .string()
+    .nullable()
+    .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
+  kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
+  authenticated: z
+    .enum(["proxy", "agent", "token"])
+    .nullable()
+    .describe("How the caller is known: the proxy, an agent's secret or the admin token; null: not at all."),
+  may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
+  keys: z
+    .array(
+      z.object({
+        type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
+        credential_id: z
+          .string()
+          .optional()
+          .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
+      }),
+    )
+    .describe("What the intent says that this person signs with."),
 });
 
 /** Who somebody is. */

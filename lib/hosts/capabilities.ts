@@ -1,4 +1,5 @@
 /** What a serverless host can do, and why it cannot do the rest: its part of the capability map. */
+import { BASE_URL_RULE, isBaseUrl, isNamedProvider } from "../llm/provider.ts";
 import type { Capability } from "../pulse/capability.ts";
 
 /** Settings by their names, as a host's environment has them. */
@@ -80,7 +81,10 @@ export function functionCapabilities(env: Told): Capability[] {
 export function llmProblem(env: Told): string | null {
   const provider = env["SVC_LLM"];
   if (!provider) return "not configured; the built-in responder answers";
-  if (!["openai", "anthropic"].includes(String(provider)) && !/^https?:\/\/[^/]/.test(String(provider)))
+  if (!isNamedProvider(provider) && !isBaseUrl(String(provider)))
     return "SVC_LLM names no known provider: openai, anthropic or a base URL is expected";
+  const baseUrl = env["SVC_LLM_BASE_URL"];
+  if (baseUrl && !isNamedProvider(provider)) return "SVC_LLM_BASE_URL goes with SVC_LLM openai or anthropic";
+  if (baseUrl && !isBaseUrl(String(baseUrl))) return `SVC_LLM_BASE_URL ${BASE_URL_RULE}`;
   return unless(env["SVC_LLM_MODEL"], "SVC_LLM_MODEL is missing");
 }

@@ -3,6 +3,7 @@ import type { Deps, ProductOptions } from "../deps.ts";
 import type { ProductAdapter } from "../governance/adapters/port.ts";
 import { webhookAdapter } from "../governance/adapters/webhook.ts";
 import type { Identity } from "../governance/runtime.ts";
+import { MOST_CALLS_PER_HOUR } from "../llm/bounds.ts";
 import { SecretRefused } from "../kit/webhook_signature.ts";
 
 /** The setting is malformed; the message names it and its rule, and never repeats a secret. */
@@ -21,6 +22,8 @@ export type Settings = ProductOptions &
     | "readToken"
     | "identityHeader"
     | "allowedHosts"
+    | "publicUrl"
+    | "llmCallsPerHour"
   >;
 
 /** Reads the settings. `adapter` stands in for the webhook that they name. Errors: `SettingRefused`. */
@@ -58,7 +61,23 @@ export function settingsOf(
       .split(",")
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== ""),
+    publicUrl: consoleAt(text("SVC_PUBLIC_URL")),
+    llmCallsPerHour: callsPerHour(text("SVC_LLM_CALLS_PER_HOUR")),
   };
+}
+
+function callsPerHour(told: string | undefined): number | undefined {
+  if (told === undefined) return undefined;
+  if (/^\d{1,6}$/.test(told) && Number(told) >= 1 && Number(told) <= MOST_CALLS_PER_HOUR) return Number(told);
+  throw new SettingRefused(`SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to ${MOST_CALLS_PER_HOUR}`);
+}
+
+/** Where people reach the console, which this host may not have itself. */
+function consoleAt(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  if (!/^https?:\/\/[^?#@]+$/i.test(address) || !URL.canParse(address))
+    throw new SettingRefused("SVC_PUBLIC_URL must be an http or https address without a password, ? and #");
+  return address.replace(/\/+$/, "");
 }
 
 /** Strangers can reach these hosts, and try as often as they like. */

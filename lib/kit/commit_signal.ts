@@ -6,10 +6,10 @@ export interface CommitSignal {
   /** Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when it is closed. */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Counts one more listener and returns how it leaves; undefined when `most` are there, or `mostOfOne` that gave the same
-   * name.
+   * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `mostOfOne` of them
+   * that gave the same name.
    */
-  join(most: number, mostOfOne?: number, name?: string): (() => void) | undefined;
+  join(most: number, mostOfOne?: number, name?: string, kind?: string): (() => void) | undefined;
   /** Lets everybody go, for a process that stops. */
   close(): void;
   readonly closed: boolean;
@@ -20,7 +20,7 @@ export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
   let closed = false;
-  const listeners: (string | undefined)[] = [];
+  const listeners = new Set<{ kind: string | undefined; name: string | undefined }>();
   const release = (): void => {
     for (const go of waiting) go();
   };
@@ -49,15 +49,13 @@ export function createCommitSignal(): CommitSignal {
         signal?.addEventListener("abort", go);
       });
     },
-    join(most, mostOfOne = most, name) {
-      const ofOne = name === undefined ? 0 : listeners.filter((other) => other === name).length;
-      if (listeners.length >= most || ofOne >= mostOfOne) return undefined;
-      listeners.push(name);
-      let left = false;
-      return () => {
-        if (!left) listeners.splice(listeners.indexOf(name), 1);
-        left = true;
-      };
+    join(most, mostOfOne = most, name, kind) {
+      const ofKind = [...listeners].filter((other) => other.kind === kind);
+      const ofOne = name === undefined ? [] : ofKind.filter((other) => other.name === name);
+      if (ofKind.length >= most || ofOne.length >= mostOfOne) return undefined;
+      const listener = { kind, name };
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     close() {
       closed = true;

@@ -21,6 +21,8 @@ const INTENT = {
     minor: { kinds: ["config"], targets: ["ui.*"], max_per_day: 2 },
     guardrails: [{ kpi: "csat", max_regression: 0.5, action: "rollback" as const }],
     required_approvers: { major: 2 },
+    on_conflict: "block" as const,
+    on_stale: "block" as const,
   },
 };
 export const MINOR = { tier: "minor", target: "ui.small", affected_users: 1, risk: "low", reversible: true };
@@ -55,19 +57,11 @@ export interface Truth {
 export async function lived(): Promise<{ api: Core; truth: Truth }> {
   const api = await core({ intent: INTENT, adapter: scriptedAdapter() });
   await api.post("kpi", { csat: 4 });
-  for (const status of [
-    "pending_consent",
-    "approved",
-    "applied",
-    "rolled_back",
-    "denied",
-    "approved",
-    "applied",
-  ] as const)
-    await api.bring(status, { target: `t.${status}.${api.deps.clock.now()}` });
+  const statuses = ["pending_consent", "approved", "applied", "rolled_back", "denied", "approved", "applied"] as const;
+  for (const [place, status] of statuses.entries()) await api.bring(status, { target: `t.${status}.${place}` });
   await api.propose({ tier: "major", target: "t.major" });
-  await api.propose(MINOR);
-  await api.propose(MINOR);
+  await api.propose({ ...MINOR, target: "ui.first" });
+  await api.propose({ ...MINOR, target: "ui.second" });
   const { change_id } = await api.propose({ target: "t.kept" });
   const { text } = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": KEPT });
   await api.must("apply", change_id);

@@ -14,11 +14,18 @@ export interface AdapterResult {
 /** The host product's answer before anything is touched; `preview` shows what apply would do, for a dry run. */
 export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: string };
 
-/**
- * The digest of what a change replaced, as its apply's entry has it: hex SHA-256 of the RFC 8785 JSON; `null`: nothing was there;
- * `undefined`: the log does not say.
- */
-export type ReplacedDigest = (changeId: string) => Promise<string | null | undefined>;
+/** What a rollback of an applied change has to do, as the entries of applies tell it. */
+export interface ToldRollback {
+  /** Whether a later change that sets a value holds the target: then nothing is put back. */
+  superseded: boolean;
+  /** Of what is put back: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say. */
+  digest?: string | null | undefined;
+  /** Whether the log has another change as applied. */
+  isApplied(changeId: string): Promise<boolean>;
+}
+
+/** Asks the log what a rollback of a change has to do; undefined where entries of an earlier version do not say. */
+export type RollbackTold = (changeId: string) => Promise<ToldRollback | undefined>;
 
 /**
  * Carries approved changes to the host product. Every operation is safe to repeat for one `change_id`, stops when
@@ -32,8 +39,10 @@ export interface ProductAdapter {
   validate(change: Change, signal: AbortSignal): Promise<Validation>;
   apply(change: Change, signal: AbortSignal): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
-  /** `replaced`: what an adapter that keeps what it replaced holds that against, before it is put back. */
-  rollback(change: Change, signal: AbortSignal, replaced?: ReplacedDigest): Promise<AdapterResult>;
+  /** `told`: what an adapter that keeps what it replaced holds that against, before anything is put back. */
+  rollback(change: Change, signal: AbortSignal, told?: RollbackTold): Promise<AdapterResult>;
+  /** What the change's target holds now; `null`: nothing; undefined: the host does not say. Touches nothing. */
+  held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
   /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }

@@ -36,7 +36,10 @@ const answers = once(() => ({
   ]),
   apply: result().extend({ previous: z.object({ value: z.unknown() }).nullable().optional() }),
   rollback: result(),
-  verify: z.object({ state: z.enum(["applied", "rolled_back", "absent", "unknown"]) }),
+  verify: z.object({
+    state: z.enum(["applied", "rolled_back", "absent", "unknown"]),
+    holds: z.object({ value: z.unknown() }).nullable().optional(),
+  }),
 }));
 const result = () => z.object({ result: z.string().min(1).max(100), detail: z.unknown().optional() });
 
@@ -137,6 +140,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     validate: (change, signal) => ask("validate", change, signal),
     apply: (change, signal) => ask("apply", change, signal),
     verify: async (change, signal) => (await ask("verify", change, signal)).state,
+    held: async (change, signal) => (await ask("verify", change, signal)).holds,
     rollback: (change, signal) => ask("rollback", change, signal),
   };
 }

@@ -8,7 +8,7 @@ import { asProven } from "../proven_consents.ts";
 import { expireIfDue } from "../expiry.ts";
 import { lastFreeze } from "../freeze.ts";
 import { requireTold } from "../guardrail.ts";
-import { type Asked, type Lease, ownerOf } from "../records.ts";
+import { type Asked, type Lease, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { Intent } from "../rules/intent.ts";
@@ -18,6 +18,7 @@ import { refuseMovedTarget, targetMoved } from "../rules/stale_target.ts";
 import { isEmergency } from "../rules/break_glass.ts";
 import { overdueStep, refuseOverdue } from "../rules/overdue.ts";
 import { allowedInstead, requireOperable, requireRehearsable } from "../rules/state_machine.ts";
+import { ownerTold } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import { inProgress, isAbandoned, isOver, leaseBeside, readLease, takeLease, targetInUse, unsettled } from "./lease.ts";
 import type { Rehearsal } from "./rehearse.ts";
@@ -95,7 +96,7 @@ export async function begin(
   }
   if (caller.request) requireMatch(caller.request, change.revision);
   if (input.dry_run) {
-    const [owner, passes] = [await ownerOf(tx, change), await passedBy(transaction, record)];
+    const [owner, passes] = [await ownerTold(transaction, change), await passedBy(transaction, record)];
     return { step: "rehearse", operation, record, owner, passes };
   }
   if (!product.adapter) return done(await recordSuccess(transaction, record, asked, null), null);
@@ -108,7 +109,7 @@ export async function begin(
 
 /** The change whose place this one took, where it is applied no more: a rollback brings back what was before it. */
 async function passedBy({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
-  const before = target_owner && (await tx.get("changes", target_owner))?.value.change;
+  const before = target_owner && (await readRecord(tx, target_owner))?.change;
   return before && before.status !== "applied" ? before.change_id : undefined;
 }
 
@@ -119,9 +120,9 @@ async function refuseHeldBack(
   change: Change,
   asked: Asked,
 ): Promise<void> {
-  const { tx, product, now } = transaction;
+  const { product, now } = transaction;
   const { policy } = product.intent;
-  const owners = { before: target_owner, now: await ownerOf(tx, change) };
+  const owners = { before: target_owner, now: await ownerTold(transaction, change) };
   const { change_id } = change;
   refuseMovedTarget(owners, policy, { change_id, allowed: allowedInstead(change, product.intent) });
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
@@ -131,13 +132,13 @@ async function refuseHeldBack(
 
 /** Whether the host need not show anything of a change after its rollback; `before`: what it showed, if it could be asked. */
 async function goneAfter(
-  { tx }: Transaction,
+  transaction: Transaction,
   change: Change,
   before: HostState | undefined,
 ): Promise<Pick<Lease, "mayBeGone">> {
   if (change.status !== "applied") return {};
   const wasShown = before !== undefined && !isGone(before);
-  return wasShown || (await ownerOf(tx, change)) !== change.change_id ? { mayBeGone: true } : {};
+  return wasShown || (await ownerTold(transaction, change)) !== change.change_id ? { mayBeGone: true } : {};
 }
 
 /** The answer to an operation that is done. */

@@ -4,8 +4,10 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { AdapterResult } from "../adapters/port.ts";
 import { watch } from "../guardrail.ts";
 import { kpisTold } from "../kpis_told.ts";
+import type { Tx } from "../../store/store.ts";
 import { type Asked, targetKey } from "../records.ts";
 import type { ChangeRecord } from "../rules/record.ts";
+import { ownerTold, targetWithout } from "../target_told.ts";
 import type { Enacted, Transaction } from "../transaction.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
@@ -28,12 +30,15 @@ export async function recordSuccess(
 ): Promise<Enacted> {
   const { tx } = transaction;
   const { operation } = asked;
+  const target_held = operation === "apply" ? await ownerTold(transaction, before.change) : null;
   const circumstance = {
     adapter: adapter && shownOf(adapter),
     ...reasonOf(asked),
     ...clockOf(transaction),
     ...found,
-    ...(operation === "apply" ? await factsOf(transaction, adapter?.previous) : {}),
+    ...(operation === "apply"
+      ? { target_held, ...(await factsOf(transaction, adapter?.previous)) }
+      : await targetWithout(transaction, before)),
   };
   const enacted = transaction.enact(before, { type: "succeed", operation, circumstance }, asked);
   const { change, applied } = enacted.record;
@@ -43,12 +48,17 @@ export async function recordSuccess(
   if (operation === "apply") {
     tx.put("owners", place!, change_id);
     watch(transaction, enacted.record);
+    // The host need not show any more what another change set there.
+    if (target_held !== null) await drop(tx, ["drift"], target_held);
   } else {
     if (place) tx.delete("owners", place);
-    for (const collection of ["drift", "guardrail_due"] as const)
-      if (await tx.get(collection, change_id)) tx.delete(collection, change_id);
+    await drop(tx, ["drift", "guardrail_due"], change_id);
   }
   return enacted;
+}
+
+async function drop(tx: Tx, collections: readonly ("drift" | "guardrail_due")[], changeId: string): Promise<void> {
+  for (const collection of collections) if (await tx.get(collection, changeId)) tx.delete(collection, changeId);
 }
 
 /** Records that an operation failed: the status stays, one entry tells the stage, the error and how the host was left. */

@@ -4,11 +4,12 @@ import { certainNow } from "../certain_time.ts";
 import type { GovernanceDeps } from "../deps.ts";
 import { foldOf } from "../history.ts";
 import { asProven } from "../proven_consents.ts";
-import { type Lease, ownerOf } from "../records.ts";
+import { type Lease, readRecord } from "../records.ts";
 import { overdueStep } from "../rules/overdue.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { targetMoved } from "../rules/stale_target.ts";
 import { requireOperable } from "../rules/state_machine.ts";
+import { ownerTold } from "../target_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { currentLease, endLease, isAbandoned, keepUnsettled, mayStillCome, renewLease } from "./lease.ts";
 import { recordFailure, recordSuccess } from "./record_result.ts";
@@ -27,7 +28,7 @@ const ANSWERED_LATE = "the host did not show the operation as done when it answe
 /** Asks the host about one abandoned lease, and completes the change or records the failure; else the lease stays. */
 export async function recoverLease(deps: GovernanceDeps, lease: Lease): Promise<Recovered> {
   const adapter = deps.product?.adapter;
-  const change = (await deps.store.get("changes", lease.change_id))?.value.change;
+  const change = (await readRecord(deps.store, lease.change_id))?.change;
   if (!adapter || !change) {
     await settle(deps, lease, failureOf(lease, "unknown"));
     return "settled";
@@ -149,7 +150,7 @@ async function standingConsent(
     if (error instanceof AppError) return undefined;
     throw error;
   }
-  const target_moved = { before: before.target_owner, now: await ownerOf(tx, before.change) };
+  const target_moved = { before: before.target_owner, now: await ownerTold(transaction, before.change) };
   if (targetMoved(target_moved) === undefined) return {};
   return policy.on_stale === "block" ? undefined : { target_moved };
 }

@@ -5,7 +5,7 @@ import { step } from "../../kit/time_limit.ts";
 import type { ProductAdapter } from "../adapters/port.ts";
 import type { Operation } from "../rules/command.ts";
 import type { ChangeRecord } from "../rules/record.ts";
-import { askHost } from "./run_adapter.ts";
+import { askHeld, askHost } from "./run_adapter.ts";
 
 /** What is rehearsed. */
 export interface Rehearsal {
@@ -27,10 +27,16 @@ export async function rehearse(
   const shown = adapter && {
     name: adapter.name,
     ...(operation === "apply" ? await validated(adapter, record) : undoing(record, { owner, passes })),
-    host: (await askHost(adapter, change)) ?? null,
+    ...(await lookAt(adapter, change)),
   };
   const body = { change_id, status, dry_run: true, change, audit_entry: null, adapter: shown ?? null };
   return answer(body, 200, { etag: etag(revision) });
+}
+
+/** What the host shows of the change, and what its target holds as far as the adapter says that. */
+async function lookAt(adapter: ProductAdapter, change: ChangeRecord["change"]) {
+  const [host = null, holds] = await Promise.all([askHost(adapter, change), askHeld(adapter, change)]);
+  return { host, ...(holds === undefined ? {} : { holds }) };
 }
 
 async function validated(adapter: ProductAdapter, { change }: ChangeRecord) {

@@ -8,7 +8,7 @@ import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { HostState } from "../adapters/port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
-import { replacedDigest } from "../replaced_digest.ts";
+import { rollbackTold } from "../rollback_told.ts";
 import { governed, type Transaction } from "../transaction.ts";
 import { begin, type Begun, done, type OperationInput } from "./begin.ts";
 import { endLease, keepUnsettled, unsettled } from "./lease.ts";
@@ -16,6 +16,7 @@ import { recordFailure, recordSuccess, shownOf } from "./record_result.ts";
 import { recoverLease, settleOver } from "./recover.ts";
 import { rehearse, rejected } from "./rehearse.ts";
 import { askHost, type HostRun, isUnsettled, lastStart, runOnHost } from "./run_adapter.ts";
+import { readRecord } from "../records.ts";
 
 /** How often a busy store is asked to keep a result; each time it tries for a few seconds itself. */
 const ROUNDS = 5;
@@ -57,7 +58,7 @@ async function inTurn(caller: Caller, input: OperationInput, left: Lease | undef
       // The host is left alone once the lease is so near its end that another may be at work before this one is done.
       const inTime = (): boolean => deps.clock.now() <= lastStart(lease.ends);
       const { mayBeGone } = lease;
-      const options = { inTime, mayBeGone, replaced: replacedDigest(deps) };
+      const options = { inTime, mayBeGone, told: rollbackTold(deps) };
       const run = await runOnHost(adapter!, record.change, input.operation, options);
       return keepResult(caller, lease, run);
     }
@@ -70,7 +71,7 @@ async function shownBefore(
   { operation, change_id, dry_run }: OperationInput,
 ): Promise<HostState | undefined> {
   if (operation === "apply" || dry_run || !product?.adapter) return undefined;
-  const change = (await store.get("changes", change_id))?.value.change;
+  const change = (await readRecord(store, change_id))?.change;
   return change?.status === "applied" ? askHost(product.adapter, change) : undefined;
 }
 

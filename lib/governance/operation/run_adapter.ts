@@ -1,6 +1,6 @@
 /** Runs the adapter: each step has its time limit, and a failure says how the host was left. */
 import { step, STEP_MS, Unanswered } from "../../kit/time_limit.ts";
-import type { AdapterResult, HostState, ProductAdapter, ReplacedDigest } from "../adapters/port.ts";
+import type { AdapterResult, HostState, ProductAdapter, RollbackTold } from "../adapters/port.ts";
 import type { Change } from "../rules/change.ts";
 import type { Operation } from "../rules/command.ts";
 
@@ -40,6 +40,12 @@ export function isDone(operation: Operation, host: HostState, mayBeGone = false)
 export const askHost = (adapter: ProductAdapter, change: Change): Promise<HostState | undefined> =>
   step((signal) => adapter.verify(change, signal)).catch(() => undefined);
 
+/** What a change's target holds on the host; undefined when the adapter cannot say. */
+export async function askHeld(adapter: ProductAdapter, change: Change): Promise<{ value: unknown } | null | undefined> {
+  const held = await step(async (signal) => adapter.held?.(change, signal)).catch(() => undefined);
+  return held && held.value === undefined ? undefined : held;
+}
+
 const stateOf = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
   (await askHost(adapter, change)) ?? "unknown";
 
@@ -63,7 +69,7 @@ export interface RunOptions {
   /** Whether a host that shows nothing of the change has rolled it back. */
   mayBeGone?: boolean | undefined;
   /** What a rollback's adapter holds against the log, before it puts it back. */
-  replaced?: ReplacedDigest | undefined;
+  told?: RollbackTold | undefined;
 }
 
 /**
@@ -74,7 +80,7 @@ export async function runOnHost(
   adapter: ProductAdapter,
   change: Change,
   operation: Operation,
-  { inTime = () => true, mayBeGone, replaced }: RunOptions = {},
+  { inTime = () => true, mayBeGone, told }: RunOptions = {},
 ): Promise<HostRun> {
   const look = (): Promise<HostState> => stateOf(adapter, change);
   const undo = async (): Promise<HostState> => {
@@ -98,7 +104,7 @@ export async function runOnHost(
   let result: AdapterResult;
   try {
     result = await step((signal) =>
-      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, replaced),
+      operation === "apply" ? adapter.apply(change, signal) : adapter.rollback(change, signal, told),
     );
   } catch (error) {
     if (error instanceof Unanswered) return failed(operation, textOf(error), "unknown", { unanswered: true });

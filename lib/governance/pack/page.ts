@@ -107,6 +107,7 @@ async function changeSection({ store }: PageDeps, change: Change): Promise<strin
       ["Can be undone", change.reversible ? "yes" : "no"],
       ["Rationale", erased ? null : text(change.rationale)],
       ["Proposer", text(change.proposer)],
+      ["Asked for by", text(change.asked_by ?? null)],
       ["Proposed", when(change.created_at)],
       ["Decided", change.decided_at && when(change.decided_at)],
       ["Applied", change.applied_at && when(change.applied_at)],

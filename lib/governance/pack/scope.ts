@@ -3,7 +3,7 @@ import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { logRows } from "../../audit/rows.ts";
 import type { Store } from "../../store/store.ts";
-import { findChange } from "../records.ts";
+import { findChange, readRecords } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 
@@ -48,10 +48,11 @@ export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Cha
       if (entry.change_id !== "" && !first.has(entry.change_id)) first.set(entry.change_id, entry.id);
     const ids = [...first.keys()];
     for (let at = 0; at < ids.length; at += PAGE)
-      for (const stored of await store.getMany("changes", ids.slice(at, at + PAGE))) {
-        if (!stored) continue;
-        const before = stored.value.audit.filter((id) => begin! <= id && id < first.get(stored.id)!);
-        if (!(await isAnyTold(store, scope, before))) yield stored.value.change;
+      for (const record of await readRecords(store, ids.slice(at, at + PAGE))) {
+        if (!record) continue;
+        const { change, audit } = record;
+        const before = audit.filter((id) => begin! <= id && id < first.get(change.change_id)!);
+        if (!(await isAnyTold(store, scope, before))) yield change;
       }
   }
   return undefined;

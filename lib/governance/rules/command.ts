@@ -1,7 +1,7 @@
 /** What is asked of a change or found out about it, what that is judged by, and what follows. */
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Actor } from "./actor.ts";
-import type { Verdict } from "./change.ts";
+import type { LateItem, Verdict } from "./change.ts";
 import type { Content } from "./content.ts";
 import type { ChangeEventType } from "./event.ts";
 import type { Intent } from "./intent.ts";
@@ -48,6 +48,8 @@ export type Command =
       signature?: Presented | undefined;
     }
   | { type: "review"; name: string; note: string; verdict: Verdict; signature?: Presented | undefined }
+  /** What is missing on its record, said afterwards. */
+  | { type: "note"; name: string; item: LateItem; note: string }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: Presented | undefined }
   | { type: "expire" }
   | { type: "lapse" }

@@ -6,28 +6,31 @@ import * as z from "zod";
 
 /** Those who must consent to changes of their targets, so many of them. */
 const owners = object({
-  targets: list(pattern).min(1, "must name a target"),
-  approvers: list(approver).min(1, "must name somebody"),
-  required: count(1).default(1),
+  targets: list(pattern).min(1, "must name a target").describe("Targets that they own; * stands for any characters."),
+  approvers: list(approver).min(1, "must name somebody").describe("The owners."),
+  required: count(1).default(1).describe("How many of them must consent."),
 });
 
 /** Who may approve in an emergency, and how soon that is to be reviewed. */
 const breakGlass = object({
-  approvers: list(approver).min(1, "must name somebody"),
-  required: count(1).default(1),
-  review_hours: finite.positive("must be above 0").default(72),
+  approvers: list(approver).min(1, "must name somebody").describe("Who may approve in an emergency."),
+  required: count(1).default(1).describe("How many of them must."),
+  review_hours: finite.positive("must be above 0").default(72).describe("Within how many hours it is to be reviewed."),
 });
 
 /** Fields of `policy`. */
 export const consentRules = {
-  /** Beside the tier's quorum. */
-  owners: list(owners).default([]),
-  /** How long an approved change may wait for its apply. */
-  approval_ttl_hours: finite.positive("must be above 0").optional(),
-  /** What an apply does when another change was applied on the target since the consent. */
-  on_stale: z.enum(["report", "block"], "must be report or block").default("report"),
-  windows: windows.prefault({}),
-  break_glass: breakGlass.optional(),
+  owners: list(owners).default([]).describe("Who must consent to changes of their targets, beside the tier's number."),
+  approval_ttl_hours: finite
+    .positive("must be above 0")
+    .optional()
+    .describe("After how many hours an approved change that is not applied lapses; absent: never."),
+  on_stale: z
+    .enum(["report", "block"], "must be report or block")
+    .default("report")
+    .describe("What an apply does when another change was applied on the target since the consent."),
+  windows: windows.prefault({}).describe("When changes may be applied."),
+  break_glass: breakGlass.optional().describe("Consent in an emergency; absent: there is none."),
 };
 
 interface Unreachable {

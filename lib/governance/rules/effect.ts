@@ -1,23 +1,28 @@
 /** E, effect: the weighted mean of how far the KPIs are on their way from floor to target. */
 import * as z from "zod";
 import type { Intent } from "./intent.ts";
-import { goalOf, type KpiState } from "./kpi.ts";
+import { goalOf, isStale, type KpiState } from "./kpi.ts";
 
 export const effectSchema = z.object({
-  value: z.number().nullable(),
-  parts: z.array(
-    z.object({
-      kpi: z.string(),
-      value: z.number(),
-      at: z.string(),
-      baseline: z.number().nullable(),
-      target: z.number().nullable(),
-      weight: z.number().nullable(),
-      /** `null` with a `reason` when the KPI does not count. */
-      attainment: z.number().nullable(),
-      reason: z.string().nullable(),
-    }),
-  ),
+  value: z.number().nullable().describe("E, from 0 to 1; null without data."),
+  parts: z
+    .array(
+      z.object({
+        kpi: z.string().meta({ description: "Name of the KPI.", examples: ["nrr_quarterly"] }),
+        value: z.number().describe("Its newest value."),
+        at: z.string().meta({ description: "When that was fed.", format: "date-time" }),
+        stale: z.boolean().describe("Whether that was more than 7 days ago; it counts all the same."),
+        baseline: z.number().nullable().describe("The value it starts from; null when not known."),
+        target: z.number().nullable().describe("The value it should reach; null when not known."),
+        weight: z.number().nullable().describe("Its weight in the mean; null when it does not count."),
+        attainment: z
+          .number()
+          .nullable()
+          .describe("0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count."),
+        reason: z.string().nullable().describe("Why it does not count; null when it does."),
+      }),
+    )
+    .describe("What each fed KPI contributes."),
 });
 
 /** 0 to 1, or `null` without data, and what it was worked out from. */
@@ -25,11 +30,11 @@ export type Effect = z.infer<typeof effectSchema>;
 /** One KPI's share of E. */
 export type EffectPart = Effect["parts"][number];
 
-/** E from the newest values. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
-export function effectOf(state: KpiState, intent: Intent): Effect {
+/** E from the newest values, also from stale ones. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
+export function effectOf(state: KpiState, intent: Intent, now: number): Effect {
   const parts = Object.keys(state.values)
     .sort()
-    .map((kpi) => partOf(kpi, state, intent));
+    .map((kpi) => partOf(kpi, state, intent, now));
   let sum = 0;
   let weights = 0;
   for (const { attainment, weight } of parts)
@@ -40,10 +45,10 @@ export function effectOf(state: KpiState, intent: Intent): Effect {
   return { value: weights === 0 ? null : sum / weights, parts };
 }
 
-function partOf(kpi: string, state: KpiState, intent: Intent): EffectPart {
+function partOf(kpi: string, state: KpiState, intent: Intent, now: number): EffectPart {
   const { value, at } = state.values[kpi]!;
   const { baseline = 0, target = null, weight = null } = goalOf(kpi, state, intent) ?? {};
-  const part = { kpi, value, at, baseline, target, weight, attainment: null };
+  const part = { kpi, value, at, stale: isStale(at, now), baseline, target, weight, attainment: null };
   if (target === null) return { ...part, reason: "its baseline is 0" };
   const floor = 2 * baseline - target;
   if (target === floor) return { ...part, reason: "its target is its baseline" };

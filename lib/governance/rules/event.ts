@@ -1,6 +1,6 @@
 /** What entries about a change say, as far as it moves the change. */
 import type { GuardrailEvidence } from "./guardrail.ts";
-import type { Change, Resolution, Status, Tier } from "./change.ts";
+import type { Change, LateItem, Resolution, Status, Tier } from "./change.ts";
 
 /** The event types that are about a change. */
 export type ChangeEventType =
@@ -13,6 +13,7 @@ export type ChangeEventType =
   | "change_drifted"
   | "emergency_reviewed"
   | "content_erased"
+  | "note_added"
   | "record_rebuilt";
 
 /** An entry with its detail read. */
@@ -30,6 +31,14 @@ export interface Detail {
   /** What the change was before, where that is not plain. */
   from?: Status;
   tier?: Tier;
+  /** Of a proposal, an apply or a rollback. */
+  target?: string;
+  /** Whose change the target held before an apply; at a rollback, whose of those is still applied. */
+  target_held?: string | null;
+  /** Whose change it holds after a rollback. */
+  target_holds?: string | null;
+  /** Of a proposal under `on_conflict: block`: no other change of its target was live. */
+  alone?: true;
   /** Of a minor change: which of its day it is. */
   minor_number?: number;
   decision?: "approved" | Resolution;
@@ -59,6 +68,9 @@ export interface Detail {
   /** Stands in the consent with which an emergency's quorum is reached. */
   review_hours?: number;
   verdict?: NonNullable<Change["review"]>["verdict"];
+  /** Of a late note. */
+  item?: LateItem;
+  actor?: string | null;
 }
 
 /** Reads an entry. */

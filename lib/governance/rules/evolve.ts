@@ -6,6 +6,7 @@ import { HOUR_MS } from "../../kit/days.ts";
 import { isReviewDue } from "./in_force.ts";
 import type { Status } from "./change.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
+import { isDecided, lateItems } from "./late_items.ts";
 import type { Operation } from "./command.ts";
 import type { ChangeEvent } from "./event.ts";
 import type { Applied, ChangeState, Lifecycle } from "./record.ts";
@@ -36,6 +37,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (change_id !== change.change_id || (detail.digest ?? change.digest) !== change.digest) return undefined;
   if (event_type === "emergency_reviewed") return reviewed(state, event);
   if (event_type === "content_erased") return erased(state, event);
+  if (event_type === "note_added") return noted(state, event);
   if (event_type === "record_rebuilt")
     return { ...state, change: { ...change, revision: change.revision + 1 }, audit: [...state.audit, id] };
   const isConsent = event_type === "consent_decision";
@@ -57,6 +59,15 @@ function reviewed(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent
   if (!isReviewDue(change) || !verdict) return undefined;
   const review = { ...change.review!, verdict, approver, note, at };
   return { ...state, change: { ...change, review, revision: change.revision + 1 }, audit: [...state.audit, id] };
+}
+
+/** What was missing is said once, and moves nothing. */
+function noted(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
+  const { change } = state;
+  const { item, note, actor = null } = detail;
+  if (!item || !note || !isDecided(change) || lateItems(change).includes(item)) return undefined;
+  const late_notes = [...(change.late_notes ?? []), { item, note, actor, at }];
+  return { ...state, change: { ...change, late_notes, revision: change.revision + 1 }, audit: [...state.audit, id] };
 }
 
 /** A content is erased once, of a change that nothing more is decided on; what is left of it stands in the entry by its digest. */

@@ -1,7 +1,7 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
 import { isEmergency, reviewersOf } from "./break_glass.ts";
-import { isReviewDue } from "./in_force.ts";
+import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
 import { wayOut } from "./closing.ts";
 import type { Intent } from "./intent.ts";
@@ -11,25 +11,28 @@ import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
-export const gateSchema = z.object({
-  gate: z.enum([
-    "consent",
-    "deadline",
-    "owners",
-    "forbidden_target",
-    "target_conflict",
-    "target_moved",
-    "review",
-    "freeze",
-    "window",
-    "operation",
-    "guardrail",
-    "reversible",
-  ]),
-  /** `warn` blocks nothing. */
-  state: z.enum(["pass", "block", "warn"]),
-  message: z.string(),
-});
+export const gateSchema = z
+  .object({
+    gate: z
+      .enum([
+        "consent",
+        "deadline",
+        "owners",
+        "forbidden_target",
+        "target_conflict",
+        "target_moved",
+        "review",
+        "freeze",
+        "window",
+        "operation",
+        "guardrail",
+        "reversible",
+      ])
+      .describe("What is asked of the change."),
+    state: z.enum(["pass", "block", "warn"]).describe("Whether it passes, blocks the apply, or only warns."),
+    message: z.string().meta({ description: "Why, in a sentence.", examples: ["1 of 2 consents"] }),
+  })
+  .describe("One condition between a change and its apply, as it stands now.");
 export type Gate = z.infer<typeof gateSchema>;
 
 /** What the gates of a change are judged by. */
@@ -65,7 +68,7 @@ export function gatesOf(
     missing.some((one) => one.rule === rule && one.unreachable)
       ? `; too few are left who may, and ${wayOut(change, intent)}`
       : "";
-  if (status === "pending_consent" || status === "approved") {
+  if (isLive(status)) {
     if (isEmergency(change, intent)) add("consent", "pass", "approved in an emergency");
     else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
     else

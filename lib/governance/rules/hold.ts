@@ -35,7 +35,8 @@ export function holdsAt(policy: Policy, freeze: Freeze | undefined, now: number)
 function frozenBy(freeze: Freeze): Hold {
   const { actor, note, until } = freeze;
   const ends = until === null ? "until somebody lifts it" : `until ${until}`;
-  const message = `the service is frozen by ${actor} ${ends}${note === "" ? "" : `: ${note}`}`;
+  // In quotes, so that nobody takes what somebody noted for a word of the service.
+  const message = `the service is frozen by ${actor} ${ends}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;
   return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema.parse(freeze) } };
 }
 

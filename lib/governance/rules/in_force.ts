@@ -1,5 +1,7 @@
-/** What stands at a moment: a freeze, and a review that an emergency made due. Without a schema, so that a browser can load it. */
-import type { Change } from "./change.ts";
+/** What stands at a moment: a freeze, a change that waits for somebody and for how long, and a review that an emergency made due. Without a schema, so that a browser can load it. */
+import { HOUR_MS } from "../../kit/days.ts";
+import type { Change, Status } from "./change.ts";
+import type { Policy } from "./intent.ts";
 
 /** The freeze that is in force; `now` in milliseconds since the epoch. */
 export const inForce = <F extends { until: string | null }>(
@@ -10,3 +12,22 @@ export const inForce = <F extends { until: string | null }>(
 /** Whether an emergency consent waits for its review; where the change was closed without an apply, there is nothing to review. */
 export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status">): boolean =>
   review !== undefined && review.verdict === null && status !== "denied";
+
+/** The last quarter of the time that a change has: what is in it is said to expire soon. */
+export const LAST_PART = 1 / 4;
+
+/** Whether a change in this status waits for somebody: for consents, or for its apply. */
+export const isLive = (status: Status | undefined): status is "pending_consent" | "approved" =>
+  status === "pending_consent" || status === "approved";
+
+/** When a waiting change's time is over, in milliseconds since the epoch; undefined where the intent sets it no limit. */
+export function deadlineOf(
+  { status, created_at, decided_at }: Pick<Change, "status" | "created_at" | "decided_at">,
+  { consent_ttl_hours, approval_ttl_hours }: Pick<Policy, "consent_ttl_hours" | "approval_ttl_hours">,
+): number | undefined {
+  if (!isLive(status)) return undefined;
+  const hours = status === "approved" ? approval_ttl_hours : consent_ttl_hours;
+  return hours === undefined
+    ? undefined
+    : Date.parse((status === "approved" && decided_at) || created_at) + hours * HOUR_MS;
+}

@@ -7,7 +7,7 @@ import { isSlip, nearest } from "../../kit/nearest.ts";
 import { KINDS, RISKS } from "./change.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, unknown } from "./fields.ts";
-import { approver, count, finite, pattern } from "./intent_parts.ts";
+import { approver, count, finite, moment, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
@@ -27,55 +27,100 @@ const kpiName = z
   .refine((name) => !(name in {}), "is a reserved word");
 
 const kpiSchema = object({
-  baseline: finite,
-  target: finite,
-  weight: finite.positive("must be above 0").default(1),
+  baseline: finite.describe("The value it starts from."),
+  target: finite.describe("The value it should reach; up is good when it is not below the baseline."),
+  weight: finite.positive("must be above 0").default(1).describe("Its weight in E, the effect."),
+  deadline: moment
+    .optional()
+    .describe("By when it should be reached: a date, with that whole UTC day, or a time; absent: no such time."),
+  tenant: filled
+    .max(200, "must have 200 characters at most")
+    .optional()
+    .describe("The tenant whom alone it is measured of; absent: the whole product."),
 });
 
 /** Rules that are absent forbid nothing, except in `minor`, where kinds and targets that are not named are not covered. */
 export const policySchema = object({
   minor: object({
-    kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`)).default([]),
-    targets: list(pattern).default([]),
-    max_affected_users: count(0).optional(),
-    max_risk: z.enum(RISKS, `must be one of ${RISKS.join(", ")}`).default("low"),
-    max_per_day: count(0).optional(),
-    agents: z.boolean("must be true or false").optional(),
-  }).optional(),
-  required_approvers: object({ standard: count(1).default(1), major: count(1).default(1) }).default({
-    standard: 1,
-    major: 1,
-  }),
-  approvers: list(approver).optional(),
-  self_approval: z.boolean("must be true or false").default(true),
-  /** Absent: true as soon as anybody has keys. */
-  signed_only: z.boolean("must be true or false").optional(),
-  consent_ttl_hours: finite.positive("must be above 0").optional(),
+    kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
+      .default([])
+      .describe("Kinds that are covered."),
+    targets: list(pattern).default([]).describe("Targets that are covered; * stands for any characters."),
+    max_affected_users: count(0).optional().describe("Most users that one may reach; absent: any number."),
+    max_risk: z
+      .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
+      .default("low")
+      .describe("Highest risk."),
+    max_per_day: count(0).optional().describe("Most of them on a UTC day; absent: any number."),
+    agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
+  })
+    .optional()
+    .describe("Which changes need no consent; absent: none."),
+  required_approvers: object({
+    standard: count(1).default(1).describe("For a standard change."),
+    major: count(1).default(1).describe("For a major change."),
+  })
+    .default({
+      standard: 1,
+      major: 1,
+    })
+    .describe("How many distinct people must consent, by tier."),
+  approvers: list(approver).optional().describe("Who may approve; absent: anybody."),
+  self_approval: z
+    .boolean("must be true or false")
+    .default(true)
+    .describe("Whether a proposer may approve their own change."),
+  signed_only: z
+    .boolean("must be true or false")
+    .optional()
+    .describe("Whether only signed consents count; absent: yes as soon as anybody has keys."),
+  consent_ttl_hours: finite
+    .positive("must be above 0")
+    .optional()
+    .describe("After how many hours a pending change expires; absent: never."),
   ...consentRules,
-  on_conflict: z.enum(["report", "block"], "must be report or block").default("report"),
-  forbidden_targets: list(pattern).default([]),
+  on_conflict: z
+    .enum(["report", "block"], "must be report or block")
+    .default("report")
+    .describe("What an apply does while another live change is on the same target."),
+  forbidden_targets: list(pattern)
+    .default([])
+    .describe("Targets that may not be changed; * stands for any characters."),
   guardrails: list(
     object({
-      kpi: kpiName,
-      max_regression: finite.min(0, "must be 0 or more"),
-      action: z.enum(["alert", "rollback"], "must be alert or rollback"),
+      kpi: kpiName.describe("Which KPI."),
+      max_regression: finite.min(0, "must be 0 or more").describe("How much worse it may get, in units of the KPI."),
+      action: z
+        .enum(["alert", "rollback"], "must be alert or rollback")
+        .describe("alert marks the change, rollback takes it back."),
     }),
-  ).default([]),
+  )
+    .default([])
+    .describe("What happens when a KPI worsens after an apply."),
 });
 
 const shape = {
-  product_id: filled,
-  product_type: filled.optional(),
-  version: filled,
-  approved_by: filled,
-  update_epoch: z.int("must be a whole number above 0").positive("must be a whole number above 0"),
-  kpis: z.record(kpiName, kpiSchema, "must be an object").default({}),
-  policy: policySchema.prefault({}),
-  principals: principalsSchema.default({}),
+  product_id: filled.describe("The product that is governed."),
+  product_type: filled.optional().describe("What sort of product; peers of the same sort learn from each other."),
+  version: filled.describe("Version of the intent, as its authors count."),
+  approved_by: filled.describe("Who puts it in force."),
+  update_epoch: z
+    .int("must be a whole number above 0")
+    .positive("must be a whole number above 0")
+    .describe("Raise it with each intent; one lower than the log has seen is refused."),
+  kpis: z.record(kpiName, kpiSchema, "must be an object").default({}).describe("KPIs with their goals, by name."),
+  policy: policySchema
+    .prefault({})
+    .describe("The rules for changes; without any, nothing is minor and one consent is enough."),
+  principals: principalsSchema.default({}).describe("Who is who, by name: people and agents."),
 };
 const FIELDS = Object.keys(shape);
-/** Rules that stand where nobody reads them. */
-const MISPLACED = [...Object.keys(policySchema.shape), ...Object.keys(kpiSchema.shape), "policies"];
+/** Rules that stand where nobody reads them; `deadline` and `tenant` may be words of the product's own there. */
+const MISPLACED = [
+  ...Object.keys(policySchema.shape),
+  ...Object.keys(kpiSchema.omit({ deadline: true, tenant: true }).shape),
+  "policies",
+];
 
 /** A manifest is kept with every log and record that it was in force for. */
 const MOST_BYTES = 256 * 1024;

@@ -8,6 +8,11 @@ export const finite = z.number("must be a finite number");
 /** A whole number of at least `min`. */
 export const count = (min: number) =>
   z.int(`must be a whole number of ${min} or more`).min(min, `must be a whole number of ${min} or more`);
+/** A day, or a moment with its offset. */
+export const moment = z.union(
+  [z.iso.date(), z.iso.datetime({ offset: true })],
+  "must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00",
+);
 /** What can match a target; anything else would be a rule that never matches. */
 export const pattern = z
   .string("must be text")

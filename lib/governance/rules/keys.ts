@@ -11,14 +11,21 @@ const base64Url = (what: string) =>
   filled.max(2000).refine((text) => base64UrlBytes(text) !== undefined, readAs(`${what} in base64url without padding`));
 
 const passkey = object({
-  type: z.literal("webauthn"),
-  credential_id: base64Url("the credential id"),
-  public_key: base64Url("the public key (SPKI)").refine(
-    (text) => passkeyMaterial(text) !== undefined,
-    readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
-  ),
-  rp_id: filled.regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case"),
-  origins: list(filled).min(1, "must name an origin; without the field it is https:// and the rp_id").optional(),
+  type: z.literal("webauthn").describe("A passkey."),
+  credential_id: base64Url("the credential id").describe("Its id, base64url without padding."),
+  public_key: base64Url("the public key (SPKI)")
+    .refine(
+      (text) => passkeyMaterial(text) !== undefined,
+      readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
+    )
+    .describe("Its public key (SPKI), base64url without padding."),
+  rp_id: filled
+    .regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case")
+    .describe("The host name it was made for."),
+  origins: list(filled)
+    .min(1, "must name an origin; without the field it is https:// and the rp_id")
+    .optional()
+    .describe("Where it may be used; absent: https:// and the rp_id."),
 }).superRefine(({ rp_id, origins = [] }, context) => {
   for (const [index, origin] of origins.entries())
     if (!isOriginOf(origin, rp_id))
@@ -26,11 +33,15 @@ const passkey = object({
 });
 
 const ssh = object({
-  type: z.literal("ssh"),
+  type: z.literal("ssh").describe("An SSH key."),
   public_key: filled
     .max(2000)
-    .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`)),
-  unattended: z.boolean("must be true or false").default(false),
+    .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`))
+    .describe("The line of its .pub file."),
+  unattended: z
+    .boolean("must be true or false")
+    .default(false)
+    .describe("Must be true for a key that signs without a touch; such signatures are shown as unattended."),
 }).superRefine(({ public_key, unattended }, context) => {
   const material = sshMaterial(public_key);
   if (!material || unattended === (material.application === undefined)) return;

@@ -1,4 +1,5 @@
 /** KPIs: their direction, what is remembered of the feeds, and what they are held against. */
+import { DAY_MS } from "../../kit/days.ts";
 import type { Intent, KpiGoal } from "./intent.ts";
 
 /** What is known of one KPI. */
@@ -9,6 +10,8 @@ export interface KpiValue {
   entry: number;
   /** The first value ever fed: the baseline where the intent gives none. */
   first: number;
+  /** When that was; absent where an earlier version kept it. */
+  first_at?: string;
 }
 
 /** `kpi/latest` */
@@ -22,12 +25,14 @@ export const NO_KPIS: KpiState = { values: {}, last_at: null };
 
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 const DEFAULT_STEP = 0.2;
+/** A KPI that was not fed for longer is stale. */
+const STALE_MS = 7 * DAY_MS;
 
 /** The state after a feed; the feed's numbers are finite. */
 export function feed(state: KpiState, fed: Record<string, number>, at: string, entry: number): KpiState {
   const values = { ...state.values };
   for (const [kpi, value] of Object.entries(fed))
-    values[kpi] = { value, at, entry, first: values[kpi]?.first ?? value };
+    values[kpi] = { ...(values[kpi] ?? { first: value, first_at: at }), value, at, entry };
   return { values, last_at: at };
 }
 
@@ -49,6 +54,15 @@ export function directionOf(kpi: string, intent: Pick<Intent, "kpis">): 1 | -1 {
   const stated = intent.kpis[kpi];
   if (stated) return stated.target >= stated.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
+}
+
+/** Whether a KPI's newest value is too old to go by. */
+export const isStale = (fed_at: string, now: number): boolean => now - Date.parse(fed_at) > STALE_MS;
+
+/** The moment at which a KPI's deadline is over; a date is over with its day. Infinity where the intent gives none. */
+export function deadlineOf({ deadline }: Pick<KpiGoal, "deadline"> = {}): number {
+  if (deadline === undefined) return Infinity;
+  return Date.parse(deadline) + (deadline.length === "2026-12-31".length ? DAY_MS : 0);
 }
 
 /** A difference without the last digits that binary fractions add. */

@@ -6,16 +6,17 @@ import { matchesAny, sameName } from "./names.ts";
 import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
-export const missingSchema = z.object({
-  /** `required_approvers`, or `owners` with the targets of the rule. */
-  rule: z.string(),
-  /** How many more must consent. */
-  count: z.number().int(),
-  /** Who may; empty: anybody. */
-  of: z.array(z.string()),
-  /** Fewer are left who may than are missing. */
-  unreachable: z.literal(true).optional(),
-});
+export const missingSchema = z
+  .object({
+    rule: z.string().meta({
+      description: "Which rule asks: required_approvers, or owners with the targets of the rule.",
+      examples: ["required_approvers"],
+    }),
+    count: z.number().int().describe("How many more must consent."),
+    of: z.array(z.string()).meta({ description: "Who may; empty: anybody.", examples: [["ana@acme.example"]] }),
+    unreachable: z.literal(true).optional().describe("Present when fewer are left who may than are missing."),
+  })
+  .describe("Consent that a rule of the intent still asks for.");
 export type Missing = z.infer<typeof missingSchema>;
 
 /** The rule of the tier. */

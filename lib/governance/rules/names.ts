@@ -4,28 +4,39 @@
 export const sameName = (name: string): string =>
   name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
 
+/** Whether a name is this one, or one of these. */
+export const isOneOf = (name: string, names: string | readonly string[]): boolean =>
+  [names].flat().some((one) => sameName(one) === sameName(name));
+
 /** A target as it is compared: without case. */
 export const sameTarget = (target: string): string => target.toLowerCase();
 
-/** Whether a target falls under a pattern of the intent; `*` stands for any characters. */
-export const matchesPattern = (target: string, pattern: string): boolean => compiled([pattern]).test(target);
+/** Whether two proposals are about the same target of the same tenant. */
+export const samePlace = (a: Place, b: Place): boolean =>
+  a.tenant_id === b.tenant_id && sameTarget(a.target) === sameTarget(b.target);
 
-/** An intent's patterns, compiled once: they are the same list for as long as it is in force. */
-const known = new WeakMap<readonly string[], RegExp>();
-
-/** Whether a target falls under any of the patterns. */
-export function matchesAny(target: string, patterns: readonly string[]): boolean {
-  let any = known.get(patterns);
-  if (!any) known.set(patterns, (any = compiled(patterns)));
-  return any.test(target);
+/** A target of a tenant. */
+interface Place {
+  tenant_id: string;
+  target: string;
 }
 
-/** Without patterns nothing matches: a look-ahead that fails everywhere. */
-const compiled = (patterns: readonly string[]): RegExp =>
-  patterns.length === 0 ? /(?!)/ : new RegExp(`^(?:${patterns.map(sourceOf).join("|")})$`, "i");
+/** Whether a target falls under a pattern; `*` stands for any characters. In one pass: anybody may ask with a pattern. */
+export function matchesPattern(target: string, pattern: string): boolean {
+  const [begin, ...parts] = sameTarget(pattern).split("*") as [string, ...string[]];
+  const text = sameTarget(target);
+  const end = parts.pop();
+  if (end === undefined) return text === begin;
+  if (!text.startsWith(begin) || !text.endsWith(end)) return false;
+  let from = begin.length;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from + end.length <= text.length;
+}
 
-const sourceOf = (pattern: string): string =>
-  pattern
-    .split("*")
-    .map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))
-    .join(".*");
+/** Whether a target falls under any of the patterns. */
+export const matchesAny = (target: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => matchesPattern(target, pattern));

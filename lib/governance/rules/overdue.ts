@@ -1,17 +1,14 @@
 /** Time limits of a change: how long it may wait for consent, and approved for its apply. */
-import { HOUR_MS } from "../../kit/days.ts";
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
+import { deadlineOf } from "./in_force.ts";
 import type { Intent, Policy } from "./intent.ts";
 import { type Action, allowedActions } from "./transitions.ts";
 
 /** Which of its time limits a change has passed: it waited too long for consent, or approved for its apply. */
 export function overdueStep(change: Change, policy: Policy, now: number): "expire" | "lapse" | undefined {
-  const { consent_ttl_hours, approval_ttl_hours } = policy;
-  const isOver = (since: string, hours = Infinity) => now - Date.parse(since) > hours * HOUR_MS;
-  if (change.status === "pending_consent" && isOver(change.created_at, consent_ttl_hours)) return "expire";
-  if (change.status === "approved" && isOver(change.decided_at!, approval_ttl_hours)) return "lapse";
-  return undefined;
+  if (now <= (deadlineOf(change, policy) ?? Infinity)) return undefined;
+  return change.status === "approved" ? "lapse" : "expire";
 }
 
 /** What an overdue change did for too long. */

@@ -12,15 +12,16 @@ export type Principal = { kind: "person"; keys?: Key[] | undefined } | { kind: "
 const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const principalSchema = object({
-  kind: z.enum(["person", "agent"], "must be person or agent"),
-  /** Of a person. */
-  keys: list(keySchema).optional(),
-  /** Of an agent. */
+  kind: z
+    .enum(["person", "agent"], "must be person or agent")
+    .describe("A person decides; an agent is a program that proposes."),
+  keys: list(keySchema).optional().describe("Of a person: what they sign with. Whoever has keys must sign."),
   token_sha256: z
     .string("must be text")
     .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")
     .transform((hex) => hex.toLowerCase())
-    .optional(),
+    .optional()
+    .describe("Of an agent: SHA-256 (hex) of its secret."),
 })
   .check(({ value: { kind, keys, token_sha256 }, issues }) => {
     const refuse = (field: string, message: string) =>

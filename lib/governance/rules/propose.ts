@@ -40,6 +40,8 @@ export function propose(command: Proposal, context: Context): Decided {
     required_approvers: requiredApprovers(tier, policy),
     ...(minor ? { minor_number: minor_today + 1, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
+    // Before it no other was live, so that nobody need look further back.
+    ...(policy.on_conflict === "block" ? { alone: true } : {}),
     digest: digestOf(content, context.sha256),
     manifest_hash,
     ...actor,

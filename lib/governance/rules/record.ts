@@ -63,6 +63,15 @@ export function differences(told: ChangeState, record: StoredRecord, sha256: Sha
 export const isWhole = (record: Partial<StoredRecord> | null): boolean =>
   changeSchema.safeParse(record?.change).success && Array.isArray(record?.audit);
 
+const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
+
+/** Whether what is kept as a record can be shown as one: somebody may have put anything in its place. */
+export function isRecord<R extends Pick<StoredRecord, "change" | "audit">>(kept: R | null | undefined): kept is R {
+  const { change, audit } = kept ?? {};
+  if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;
+  return TEXTS.every((field) => typeof change[field] === "string") && Array.isArray(change.approvals);
+}
+
 /** Members may stand in another order: what is compared was parsed from two texts. */
 function same(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;

@@ -9,6 +9,7 @@ import { refuseErasure, remainingOf } from "./erasure.ts";
 import { requireRevoker, wayOut } from "./closing.ts";
 import type { Command, Context, Decided, Operation } from "./command.ts";
 import type { Intent } from "./intent.ts";
+import { lateNoteOf } from "./late_note.ts";
 import { sameName } from "./names.ts";
 import { missingConsents, missingOrdinary, quorumOf, type Missing } from "./missing.ts";
 import { refuseForbiddenTarget, requireApprover, requireDecider, standingApprovals } from "./policy.ts";
@@ -27,7 +28,7 @@ export function decide(change: Change | undefined, command: Command, context: Co
     case "succeed": {
       const status = transition(change, command.operation, intent);
       const event_type = command.operation === "apply" ? "change_applied" : "change_rolled_back";
-      return { event_type, detail: { status, ...command.circumstance, ...told } };
+      return { event_type, detail: { status, target: change.target, ...command.circumstance, ...told } };
     }
     case "fail": {
       transition(change, command.operation, intent);
@@ -44,6 +45,8 @@ export function decide(change: Change | undefined, command: Command, context: Co
         event_type: "emergency_reviewed",
         detail: { ...reviewOf(change, command, intent), ...told, ...signed(command, context) },
       };
+    case "note":
+      return { event_type: "note_added", detail: { ...lateNoteOf(change, command, intent), ...told } };
     case "erase": {
       refuseErasure(change, command, intent);
       const content = remainingOf(change);

@@ -1,6 +1,6 @@
 /** The state table of a change: which steps its status allows, and where they lead. */
 import { AppError } from "../../kit/errors.ts";
-import type { Change, Status } from "./change.ts";
+import { type Change, type Status, STATUSES } from "./change.ts";
 import type { Intent } from "./intent.ts";
 import { missingConsents } from "./missing.ts";
 
@@ -24,6 +24,13 @@ export type Action = Exclude<Step, "expire" | "lapse">;
 
 /** Whether the table has a step from a status. */
 export const isFrom = (step: Step, status: Status): boolean => (TABLE[step].from as readonly Status[]).includes(status);
+
+/** Whether no step leads out of a status. */
+export const isFinal = (status: Status): boolean =>
+  !(Object.keys(TABLE) as Step[]).some((step) => isFrom(step, status));
+
+/** The statuses that a step leads out of: what can be waited past. */
+export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, ...Status[]];
 
 const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
 

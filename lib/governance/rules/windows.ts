@@ -13,15 +13,30 @@ const timeOfDay = z
 
 /** When changes may be applied. */
 export const windows = object({
-  deny: list(object({ from: instant, to: instant, reason: z.string("must be text").default("") })).default([]),
+  deny: list(
+    object({
+      from: instant.describe("Start of the period."),
+      to: instant.describe("Its end, exclusive."),
+      reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
+    }),
+  )
+    .default([])
+    .describe("Periods without applies."),
   allow: list(
     object({
-      days: list(z.enum(DAYS, `must be one of ${DAYS.join(", ")}`)).min(1, "must name a day"),
-      from: timeOfDay,
-      to: timeOfDay,
-      tz: z.string("must be text").refine((name) => isTimeZone(name), "must be a time zone such as Europe/Berlin"),
+      days: list(z.enum(DAYS, `must be one of ${DAYS.join(", ")}`))
+        .min(1, "must name a day")
+        .describe("Days of the week."),
+      from: timeOfDay.describe("Start of the hours, as 09:00."),
+      to: timeOfDay.describe("Their end, exclusive; before from: over midnight."),
+      tz: z
+        .string("must be text")
+        .refine((name) => isTimeZone(name), "must be a time zone such as Europe/Berlin")
+        .describe("Time zone, as Europe/Berlin."),
     }),
-  ).default([]),
+  )
+    .default([])
+    .describe("Hours of the week with applies; empty: all."),
 });
 
 type Windows = z.output<typeof windows>;

@@ -1,5 +1,8 @@
 /** Which function answers which endpoint, so that each has the rights it needs and no others. */
+import { isWrite } from "../../http/admission.ts";
 import type { Declaration } from "../../http/endpoint.ts";
+
+type Routed = Pick<Declaration, "method" | "path" | "product" | "reads">;
 
 /** `docs` needs no store, `health` and `read` read it; `product` and `agent` write to it. */
 export const GROUPS = ["docs", "health", "read", "product", "agent"] as const;
@@ -18,18 +21,20 @@ const OF_PATH: Readonly<Record<string, Group>> = {
   "/api/product/audit/proof": "product",
   "/api/product/changes/:change_id/certificate": "product",
   "/api/product/pack": "product",
+  // Some of its tools write.
+  "/mcp": "product",
 };
 
 /** The group of an endpoint. */
-export function groupOf({ method, path, product }: Pick<Declaration, "method" | "path" | "product">): Group {
+export function groupOf({ path, product, ...terms }: Routed): Group {
   const named = OF_PATH[path];
   if (named) return named;
-  if (method === "GET") return "read";
+  if (!isWrite(terms)) return "read";
   return product ? "product" : "agent";
 }
 
 /** What answering an endpoint takes of the store. */
-export function accessOf(endpoint: Pick<Declaration, "method" | "path" | "product">): Access {
+export function accessOf(endpoint: Routed): Access {
   const group = groupOf(endpoint);
   if (group === "docs" || endpoint.path === "/livez") return "none";
   return group === "product" || group === "agent" ? "write" : "read";

@@ -3,7 +3,7 @@ import { verifyTail } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import { IdentityMismatch, openProduct } from "../../governance/open.ts";
-import { subjectOf } from "../../governance/subjects.ts";
+import { subjectsOf } from "../../governance/subjects.ts";
 import { once } from "../../kit/once.ts";
 import { type Log, wallClock } from "../../kit/platform.ts";
 import { dynamoDbStore } from "../../store/dynamodb/store.ts";
@@ -19,6 +19,9 @@ const SECRETS_KEPT_MS = 10 * 60_000;
 
 /** The newest entries that each instance checks before it answers: one page of the table. */
 const TAIL = 200;
+
+/** An API answers 503 after 29 seconds, and a function that only waits is paid for; seconds. */
+const LONGEST_WAIT = 20;
 
 /** What a function adds to what every handler is given. */
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
@@ -45,6 +48,7 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
     clock,
     store,
     log,
+    longestWait: LONGEST_WAIT,
     ...(pem && { checkpointSigner: await loadAuditKey(pem) }),
     capabilities: [...functionCapabilities(told), tokenCapability(settings)],
   });
@@ -78,7 +82,7 @@ async function openToRead(deps: Deps): Promise<void> {
     throw new IdentityMismatch(
       `the table belongs to product ${JSON.stringify(kept.product_id)}, the intent to ${JSON.stringify(product_id)}: product_id must match`,
     );
-  await verifyTail(deps, { count: TAIL, subjectOf });
+  await verifyTail(deps, { count: TAIL, subjectsOf });
 }
 
 const elsewhere = (): Promise<never> => Promise.reject(new Error("this function reads only"));

@@ -6,7 +6,7 @@ import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { NotRead, readLog } from "../../../lib/audit/read_log.ts";
 import { evidenceOf } from "../../../lib/governance/evidence.ts";
 import { patrol } from "../../../lib/governance/patrol.ts";
-import { subjectOf } from "../../../lib/governance/subjects.ts";
+import { subjectsOf } from "../../../lib/governance/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { core, coreOf } from "../../support/core.ts";
@@ -99,7 +99,7 @@ describe("while the log is read", () => {
     const { store, api } = await twoProcesses();
     await api.bring("approved");
     const { length, head } = (await readHead(api.deps.store))!;
-    const outline = outlineFrom({ length, head }, subjectOf);
+    const outline = outlineFrom({ length, head }, subjectsOf);
     const inVain = await entryAtEnd(api.deps);
     store.interrupt("get", () => expect(outline.append(inVain)).toBe(true));
     await readLog(api.deps, outline, 1);

@@ -1,6 +1,7 @@
 /** What an agent may: propose in its own name, take that back, read. Its secret is all an adversary has here. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
+import { isWrite } from "../../../lib/http/admission.ts";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { FOLLOWUP, PROPOSAL } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -24,8 +25,8 @@ const proposed = async (api: TestService, fields: object = {}, headers: object =
   (await api.post("propose", { ...PROPOSAL, ...fields }, headers as HeadersInit)).body;
 const detailOf = async (api: TestService) => JSON.parse((await api.audit()).at(-1).detail);
 
-const WRITES = endpoints.filter(({ method, open }) => method === "POST" && !open).map(({ path }) => path);
-const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/withdraw"];
+const WRITES = endpoints.filter((one) => isWrite(one) && !one.open).map(({ path }) => path);
+const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/withdraw", "/mcp"];
 
 describe("every write there is, with an agent's secret", () => {
   test("the list of those that are open to agents is the specification's", () => {

@@ -20,7 +20,7 @@ test("a freeze refuses an apply and is a gate; lifted, the apply goes on; both s
   const refused = await api.act("apply", change_id);
   expect(refused).toMatchObject({ status: 409, body: { code: "frozen", freeze } });
   expect(adapter.calls).toEqual([]);
-  const message = "the service is frozen by ops until somebody lifts it: month end";
+  const message = 'the service is frozen by ops until somebody lifts it: "month end"';
   expect(await gatesOf(api, change_id)).toEqual([{ gate: "freeze", state: "block", message }]);
   const lifted = await api.post("unfreeze", { actor: "ana", note: "done" });
   expect(lifted).toMatchObject({ status: 200, body: { frozen: false, freeze: null } });

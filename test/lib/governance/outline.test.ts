@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { outlineFrom } from "../../../lib/audit/outline.ts";
 import { readLog } from "../../../lib/audit/read_log.ts";
 import { openProduct } from "../../../lib/governance/open.ts";
-import { subjectOf } from "../../../lib/governance/subjects.ts";
+import { named, subjectsOf } from "../../../lib/governance/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";
 import { core, coreOf } from "../../support/core.ts";
@@ -75,5 +75,15 @@ test("entries are read back each against the one after it", async () => {
   const [one, two] = await deps.store.getMany("audit", ["0000000000000002", "0000000000000003"]);
   const another = { ...one!.value, id: 3, previous_hash: two!.value.previous_hash };
   await deps.store.transact((tx) => tx.put("audit", two!.id, { ...another, current_hash: hashOf(another) }));
-  await expect(readLog(deps, outlineFrom({ length, head }, subjectOf), 1)).rejects.toThrow("were not made for it");
+  await expect(readLog(deps, outlineFrom({ length, head }, subjectsOf), 1)).rejects.toThrow("were not made for it");
+});
+
+test("a change whose place in the outline would be that of nothing is found all the same", () => {
+  const outline = outlineFrom({ length: 0, head: "" }, subjectsOf);
+  // Its FNV-1a hash is 1, of which the lowest bit is left out.
+  const change_id = "chg_w1iv1y";
+  const event = { event_type: "change_drifted", change_id, tenant: "t1", detail: "{}" } as const;
+  const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };
+  expect(outline.append(entry)).toBe(true);
+  expect([...outline.find(named(change_id), 1, 0)]).toEqual([1]);
 });

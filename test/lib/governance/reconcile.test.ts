@@ -11,6 +11,7 @@ import { PROPOSAL, type Reachable } from "../../support/client.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
 import { core, type Core } from "../../support/core.ts";
 import { chainFault } from "../../support/independent_chain.ts";
+import { inLong } from "../../support/length.ts";
 import { numbers } from "../../support/numbers.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { realLog } from "../../tamper/real_log.ts";
@@ -268,6 +269,7 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
         note,
       });
     case 7:
+      if (random(4) === 0) return api.post("note", { change_id, actor: name, item: "rationale", note: "said late" });
       return api.post("apply", { change_id, ...(random(2) === 0 ? { actor: name, note } : {}) });
     case 8:
       return name === "pat" && note === ""
@@ -288,7 +290,7 @@ async function live(api: Core, adapter: ScriptedAdapter, random: (below: number)
   }
 }
 
-test("in random lives every stored record is the fold of its entries", async () => {
+inLong(test)("in random lives every stored record is the fold of its entries", async () => {
   const policy = {
     minor: { kinds: ["config"], targets: ["ui.a"], max_per_day: 3 },
     required_approvers: { standard: 1, major: 2 },

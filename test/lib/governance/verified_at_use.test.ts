@@ -4,14 +4,17 @@ import type { Answer } from "../../../lib/http/answer.ts";
 import { foldOf } from "../../../lib/governance/history.ts";
 import { misfitsOf, patrol } from "../../../lib/governance/patrol.ts";
 import { reconcile } from "../../../lib/governance/reconcile.ts";
-import { placeOf } from "../../../lib/governance/records.ts";
+import { openProduct } from "../../../lib/governance/open.ts";
+import { placeOf, targetKey } from "../../../lib/governance/records.ts";
+import { entryKey } from "../../../lib/audit/chain.ts";
 import { contentIn } from "../../../lib/governance/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Collection, Tx } from "../../../lib/store/store.ts";
 import { HOUR, pass } from "../../support/clock.ts";
 import { type Core, core, coreOf } from "../../support/core.ts";
-import { restarted } from "../../support/deps.ts";
+import { restarted, type TestOptions } from "../../support/deps.ts";
 import { hashOf } from "../../support/independent_chain.ts";
+import { PROPOSAL } from "../../support/client.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 /** Edits the store behind the service's back. */
@@ -20,9 +23,9 @@ const edit = (api: Core, change: (tx: Tx) => Promise<void> | void): Promise<void
 const recordOf = async (api: Core, id: string) => (await api.deps.store.get("changes", id))!.value as ChangeRecord;
 
 /** The service as it is, and another process that was just started on its store. */
-const PROCESSES: [what: string, over: (api: Core) => Promise<Core>][] = [
+const PROCESSES: [what: string, over: (api: Core, options?: TestOptions) => Promise<Core>][] = [
   ["the process that wrote it", async (api) => api],
-  ["another process", async (api) => coreOf(await restarted(api.deps))],
+  ["another process", async (api, over) => coreOf(await restarted(api.deps, over))],
 ];
 
 describe.each(PROCESSES)("a record that is set back, to %s", (_, processOf) => {
@@ -228,6 +231,231 @@ test("a KPI that was edited in the store is remembered of an apply as the log te
   });
   const { audit_entry } = await api.must("apply", await api.bring("approved"));
   expect(JSON.parse(audit_entry.detail).kpis).toEqual({ csat: 4 });
+});
+
+test("nor one that was set back to an earlier feed", async () => {
+  const goal = { baseline: 1, target: 2 };
+  const api = await core({ intent: { kpis: { csat: goal, churn: goal } } });
+  await api.post("kpi", { csat: 4, churn: 9 });
+  const { value: before } = (await api.deps.store.get("kpi", "latest"))!;
+  await api.post("kpi", { csat: 3 });
+  await edit(api, (tx) => tx.put("kpi", "latest", before));
+  const { audit_entry } = await api.must("apply", await api.bring("approved"));
+  expect(JSON.parse(audit_entry.detail).kpis).toEqual({ csat: 3, churn: 9 });
+});
+
+describe("what a target holds, and what waits for it", () => {
+  const policy = { on_conflict: "block", on_stale: "block" };
+  /** Takes the rows of a view out, or puts one in. */
+  const takeOut = (api: Core, view: "live_by_target" | "owners") =>
+    edit(api, async (tx) => {
+      for (const { id } of await tx.list(view, { limit: 9 })) tx.delete(view, id);
+    });
+
+  test.each(PROCESSES)(
+    "a live change that is taken out of the view still blocks the next one, to %s",
+    async (_, processOf) => {
+      const first = await core({ intent: { policy } });
+      const live = await first.bring("approved");
+      await takeOut(first, "live_by_target");
+      const api = await processOf(first, { intent: { policy } });
+      const { status, body } = await api.post("propose", PROPOSAL);
+      expect([status, body.code, body.conflicts]).toEqual([409, "target_conflict", [live]]);
+      await api.must("apply", live);
+      expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+    },
+  );
+
+  test("one that is put into it blocks nothing", async () => {
+    const first = await core();
+    const { change_id, ...place } = await first.change(await first.bring("applied"));
+    await edit(first, (tx) => {
+      tx.put("live_by_target", placeOf({ ...place, change_id }), true);
+      tx.put("live_by_target", placeOf({ ...place, change_id: "chg_none" }), true);
+    });
+    const api = coreOf(await restarted(first.deps, { intent: { policy } }));
+    expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+  });
+
+  test("an apply that is taken out of the view has moved the target all the same", async () => {
+    const intent = { policy: { on_stale: "block" } };
+    const first = await core({ intent });
+    const id = await first.bring("approved");
+    const other = await first.bring("applied");
+    await takeOut(first, "owners");
+    const api = coreOf(await restarted(first.deps, { intent }));
+    expect((await api.act("apply", id)).body).toMatchObject({
+      code: "target_moved",
+      target_owner: { before: null, now: other },
+    });
+  });
+
+  test("one that is put into it has not, nor one that was rolled back since", async () => {
+    const intent = { policy: { on_stale: "block" } };
+    const first = await core({ intent });
+    const gone = await first.bring("applied");
+    const { applied } = await recordOf(first, gone);
+    await first.must("rollback", gone);
+    const id = await first.bring("pending_consent");
+    expect(JSON.parse((await first.must("approve", id)).audit_entry.detail).target_owner).toBeNull();
+    const elsewhere = await first.bring("applied", { target: "ui.b" });
+    const { applied: other } = await recordOf(first, elsewhere);
+    const untouched = await first.bring("approved", { target: "ui.c" });
+    const places = [targetKey(await first.change(id)), targetKey(await first.change(untouched))];
+    await edit(first, (tx) => {
+      for (const place of places) {
+        tx.put("owners", place + entryKey(applied!.entry), gone);
+        tx.put("owners", place + entryKey(other!.entry), elsewhere);
+        tx.put("owners", place + entryKey(9999), elsewhere);
+      }
+    });
+    const api = coreOf(await restarted(first.deps, { intent }));
+    for (const one of [id, untouched]) expect((await api.act("apply", one)).status).toBe(200);
+  });
+
+  test("applies and rollbacks tell what the target holds, whatever the view says of it", async () => {
+    const api = await core();
+    const ids = [];
+    for (let made = 0; made < 4; made++) ids.push(await api.bring("applied"));
+    const [first, second, third, last] = ids as [string, string, string, string];
+    const holds = async (id: string) => {
+      await takeOut(api, "owners");
+      return JSON.parse((await api.must("rollback", id)).audit_entry.detail).target_holds;
+    };
+    expect(await holds(second)).toBe(last);
+    expect(await holds(third)).toBe(last);
+    expect(await holds(last)).toBe(first);
+    const { audit_entry } = await api.must("apply", await api.bring("approved"));
+    expect(JSON.parse(audit_entry.detail).target_held).toBe(first);
+    expect(await holds(first)).not.toBe(first);
+    const { change_id } = audit_entry;
+    expect(await holds(change_id)).toBeNull();
+  });
+
+  test("of what is older than all that was read, the views say it", async () => {
+    const intent = { policy: { on_stale: "block", on_conflict: "block" } };
+    const first = await core({ intent });
+    const owner = await first.bring("applied");
+    const live = await first.bring("approved", { target: "ui.b" });
+    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    const deps = await restarted(first.deps, { intent });
+    await openProduct(deps, { tail: 1 });
+    const api = coreOf(deps);
+    expect((await api.post("propose", { ...PROPOSAL, target: "ui.b" })).body.conflicts).toEqual([live]);
+    const { audit_entry } = await api.must("approve", (await api.propose()).change_id);
+    expect(JSON.parse(audit_entry.detail).target_owner).toBe(owner);
+  });
+});
+
+describe("what a target holds, to a process that read only the newest of the log", () => {
+  const late = async (api: Core, intent: TestOptions["intent"] = {}, tail = 1) => {
+    const deps = await restarted(api.deps, { intent });
+    await openProduct(deps, { tail });
+    return coreOf(deps);
+  };
+  /** A record that says of itself that it is older than all that was read. */
+  const backdate = async (api: Core, id: string, status: "applied" | "rolled_back" | "approved") => {
+    const { change, ...record } = await recordOf(api, id);
+    await edit(api, (tx) => tx.put("changes", id, { ...record, audit: [1], change: { ...change, status } }));
+  };
+
+  test.each(["rolled_back", "gone"] as const)(
+    "a change under another is not hidden by a record that is %s",
+    async (how) => {
+      const first = await core();
+      for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+      const api = await late(first);
+      const [below, above] = [await api.bring("applied"), await api.bring("applied")];
+      expect(api.deps.integrity.outline!.after).toBeGreaterThan(0);
+      if (how === "gone") await edit(api, (tx) => tx.delete("changes", below));
+      else await backdate(api, below, how);
+      await edit(api, async (tx) => {
+        for (const { id } of await tx.list("owners", { limit: 9 })) tx.delete("owners", id);
+      });
+      expect(JSON.parse((await api.must("rollback", above)).audit_entry.detail).target_holds).toBe(below);
+    },
+  );
+
+  test("one that was rolled back is not brought back by its record", async () => {
+    const first = await core();
+    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    const api = await late(first);
+    const [below, above] = [await api.bring("applied"), await api.bring("applied")];
+    await api.must("rollback", below);
+    await backdate(api, below, "applied");
+    expect(JSON.parse((await api.must("rollback", above)).audit_entry.detail).target_holds).toBeNull();
+  });
+
+  test("nor is one that is closed, or waits elsewhere, made to wait here", async () => {
+    const intent = { policy: { on_conflict: "block" } };
+    const first = await core();
+    const elsewhere = await first.bring("approved", { target: "ui.b" });
+    for (let other = 0; other < 9; other++) await first.propose({ target: `t${other}` });
+    const denied = await first.bring("denied");
+    const api = await late(first, intent, 2);
+    await backdate(api, denied, "approved");
+    const here = targetKey({ target: PROPOSAL.target, tenant_id: PROPOSAL.tenant_id });
+    await edit(api, (tx) => {
+      for (const id of [denied, elsewhere]) tx.put("live_by_target", here + id, true);
+    });
+    expect((await api.post("propose", PROPOSAL)).status).toBe(201);
+  });
+});
+
+describe("what a decision reads of a target does not grow with its history", () => {
+  /** How often the store is asked while something is done. */
+  const asked = async (api: Core, what: () => Promise<unknown>): Promise<number> => {
+    const { store } = api.deps;
+    const { transact } = store;
+    let reads = 0;
+    store.transact = (decide) =>
+      transact.call(store, (tx) =>
+        decide({
+          ...tx,
+          get: (...of) => (reads++, tx.get(...of)),
+          getMany: (...of) => (reads++, tx.getMany(...of)),
+          list: (...of) => (reads++, tx.list(...of)),
+        } as Tx),
+      ) as never;
+    await what();
+    store.transact = transact;
+    return reads;
+  };
+
+  test("where each change was taken back after the next was applied over it", async () => {
+    const counts = [];
+    for (const rounds of [3, 30]) {
+      const api = await core();
+      let last = await api.bring("applied");
+      for (let round = 0; round < rounds; round++) {
+        const next = await api.bring("applied");
+        await api.must("rollback", last);
+        last = next;
+      }
+      counts.push(await asked(api, () => api.must("rollback", last)));
+      expect(JSON.parse((await api.steps("?limit=1000")).at(-1).detail)).toMatchObject({
+        target_held: null,
+        target_holds: null,
+      });
+    }
+    expect(counts[1]).toBe(counts[0]);
+  });
+
+  test("where a proposal is refused under a policy that came later than those before it", async () => {
+    const counts = [];
+    for (const rounds of [3, 30]) {
+      const api = await core();
+      for (let round = 0; round < rounds; round++) await api.bring("denied");
+      await api.bring("approved");
+      const later = coreOf(await restarted(api.deps, { intent: { policy: { on_conflict: "block" } } }));
+      counts.push(
+        await asked(later, async () =>
+          expect((await later.post("propose", PROPOSAL)).body.code).toBe("target_conflict"),
+        ),
+      );
+    }
+    expect(counts[1]).toBe(counts[0]);
+  });
 });
 
 describe("an answer that is kept under an Idempotency-Key", () => {

@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { HOUR } from "../../../support/clock.ts";
 import { core } from "../../../support/core.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import type { Store, Tx } from "../../../../lib/store/store.ts";
 import { fails, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 async function silent(policy: object = {}) {
@@ -32,6 +34,50 @@ test("a dry run settles nothing and writes nothing", async () => {
   expect(await api.audit()).toHaveLength(length);
   expect((await api.act("apply", change_id)).status).toBe(400);
   expect((await api.change(change_id)).status).toBe("applied");
+});
+
+test.each(["pending_consent", "approved", "applied"] as const)(
+  "a dry run of a change that is %s asks the host, touches nothing there, and writes nothing here",
+  async (status) => {
+    const host = scriptedAdapter();
+    const base = memoryStore();
+    const written: string[] = [];
+    const counting = (tx: Tx): Tx =>
+      new Proxy(tx, {
+        get: (of, name: "put" | "delete") =>
+          name === "put" || name === "delete" ? (where: string) => void written.push(`${name} ${where}`) : of[name],
+      });
+    let looks = false;
+    const transact: Store["transact"] = (decide) => base.transact((tx) => decide(looks ? counting(tx) : tx));
+    const api = await core({ adapter: host, store: { ...base, transact } });
+    const change_id = await api.bring(status);
+    const before = await api.change(change_id);
+    host.calls.length = 0;
+    looks = true;
+    const reply = await api.post(status === "applied" ? "rollback" : "apply", { change_id, dry_run: true });
+    expect(reply).toMatchObject({ status: 200, body: { dry_run: true, status, audit_entry: null } });
+    expect(host.calls).toEqual(status === "applied" ? ["verify"] : ["validate", "verify"]);
+    expect(written).toEqual([]);
+    expect(await api.change(change_id)).toEqual(before);
+  },
+);
+
+test.each([
+  ["denied", "apply"],
+  ["rolled_back", "apply"],
+  ["applied", "apply"],
+  ["pending_consent", "rollback"],
+  ["approved", "rollback"],
+  ["denied", "rollback"],
+] as const)("of one that is %s a dry run of %s is refused in words that say where it stands", async (status, act) => {
+  const host = scriptedAdapter();
+  const api = await core({ adapter: host });
+  const change_id = await api.bring(status);
+  host.calls.length = 0;
+  const reply = await api.post(act, { change_id, dry_run: true });
+  expect(reply).toMatchObject({ status: 400, body: { code: "illegal_transition", current_status: status } });
+  expect(reply.body.error).toContain(`cannot ${act} ${change_id}: it is ${status}`);
+  expect(host.calls).toEqual([]);
 });
 
 test("a dry run does not end a change whose time is over", async () => {

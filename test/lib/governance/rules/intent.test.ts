@@ -153,7 +153,7 @@ test("a field that begins with x- is free, wherever it stands", () => {
 /** An intent that states every field there is. */
 const EVERYTHING = manifest({
   product_type: "crm",
-  kpis: { csat: { baseline: 4, target: 5, weight: 2 } },
+  kpis: { csat: { baseline: 4, target: 5, weight: 2, deadline: "2026-12-31", tenant: "t1" } },
   principals: {
     ana: { kind: "person", keys: [{ ...passkey().key, origins: ["https://gov.acme.example"] }, sshPen().key] },
     bo: { kind: "person", keys: [sshPen("ssh-ed25519").key] },

@@ -1,0 +1,65 @@
+/** What is kept of models' drafts: which still wait, and which people turned down, so that neither piles up or comes twice. */
+import { canonicalJson } from "../kit/canonical_json.ts";
+import { readRecord, readRecords } from "./records.ts";
+import type { Change, Resolution } from "./rules/change.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Open drafts of models at most: what nobody looks at must not pile up. */
+export const OPEN_DRAFTS = 5;
+
+/** So long what was turned down is not filed again as it was; then things may have changed. */
+const TURNED_DOWN_MS = 90 * 86_400_000;
+const TURNED_DOWN: readonly (Resolution | null)[] = ["denied", "withdrawn", "revoked", "expired"];
+
+/** Why a draft was not put on record: so many wait already, or this very change does, or it was turned down. */
+export type NotFiled = { open: string[] } | { waits: string } | { turned_down: TurnedDown };
+
+/** The earlier draft, and who turned it down, when and why. */
+export type TurnedDown = Pick<Change, "change_id" | "resolution" | "approver" | "approval_note" | "decided_at">;
+
+/** What a draft does, whatever words it comes in: they are the model's, and easily others. */
+type Deed = Pick<Change, "tenant_id" | "kind" | "target" | "value">;
+
+/** Why this draft of a model is not to be filed, if so. */
+export async function whyNotFiled(transaction: Transaction, deed: Deed): Promise<NotFiled | undefined> {
+  const last = await lastOf(transaction, deed);
+  // Beside itself it would outlive its own denial.
+  if (last?.status === "pending_consent") return { waits: last.change_id };
+  const turned_down = last && turnedDown(last, transaction.now);
+  if (turned_down) return { turned_down };
+  const open = await openDrafts(transaction);
+  return open.length >= OPEN_DRAFTS ? { open } : undefined;
+}
+
+/** Keeps in mind that a model's draft was filed. */
+export function keepDraft({ tx, sha256 }: Transaction, change: Change): void {
+  tx.put("llm_drafts", change.change_id, true);
+  tx.put("llm_drafted", deedDigest(change, sha256), change.change_id);
+}
+
+/** The last draft of the same deed. */
+async function lastOf({ tx, sha256 }: Transaction, deed: Deed): Promise<Change | undefined> {
+  const kept = await tx.get("llm_drafted", deedDigest(deed, sha256));
+  return kept && (await readRecord(tx, kept.value))?.change;
+}
+
+/** That it was turned down, and not too long ago. */
+function turnedDown(change: Change, now: number): TurnedDown | undefined {
+  const { change_id, resolution, approver, approval_note, decided_at } = change;
+  if (!TURNED_DOWN.includes(resolution)) return undefined;
+  if (decided_at !== null && now - Date.parse(decided_at) > TURNED_DOWN_MS) return undefined;
+  return { change_id, resolution, approver, approval_note, decided_at };
+}
+
+/** A tenant as people read it: spaces around it and wide letters make it no other. Case may. */
+const deedDigest = ({ tenant_id, kind, target, value }: Deed, sha256: Transaction["sha256"]): string =>
+  sha256(canonicalJson({ tenant_id: tenant_id.normalize("NFKC").trim(), kind, target: target.toLowerCase(), value }));
+
+/** The drafts that still wait for consent; others are taken off the list. */
+async function openDrafts({ tx }: Transaction): Promise<string[]> {
+  const ids = (await tx.list("llm_drafts", { limit: OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
+  const records = await readRecords(tx, ids);
+  const open = ids.filter((_, index) => records[index]?.change.status === "pending_consent");
+  for (const id of ids) if (!open.includes(id)) tx.delete("llm_drafts", id);
+  return open;
+}

@@ -1,0 +1,17 @@
+/** A change of which the store has another record than the log tells of. */
+import { AppError } from "../kit/errors.ts";
+
+/** 409 `evidence_mismatch`. */
+export const mismatch = (changeId: string, fields: readonly string[]): AppError =>
+  new AppError(
+    "evidence_mismatch",
+    `the stored record of ${changeId} is not what the audit log tells (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild makes it anew from the log, or restore the store`,
+    { change_id: changeId, fields },
+  );
+
+/** What is asked of a change; undefined where its record is not what the log tells, for which no other change has to wait. */
+export const unlessMismatched = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "evidence_mismatch") return undefined;
+    throw error;
+  });

@@ -1,0 +1,25 @@
+/** For whom a change waits: whose consent would bring it nearer to its apply. */
+import type { Change } from "./change.ts";
+import { isLive } from "./in_force.ts";
+import { missingConsents } from "./missing.ts";
+import { sameName } from "./names.ts";
+import { approvesOwn, type Electorate, isDecider, standingApprovals } from "./policy.ts";
+import { canSign } from "./signing.ts";
+
+/** Whether a rule still lacks a consent that this person may give. */
+export function awaits(change: Change, name: string, intent: Electorate): boolean {
+  const { policy } = intent;
+  const own = sameName(name);
+  const may = isDecider(change, name, intent) && !approvesOwn(change, name, policy) && canSign(name, policy.signing);
+  if (!may || !isLive(change.status)) return false;
+  const missing = missingConsents(change, intent);
+  // Where the rules ask for less than they did, a change may wait that lacks nothing but a word.
+  if (missing.length === 0) return change.status === "pending_consent";
+  const has = standingApprovals(change, intent).some(
+    ({ approver, emergency }) => !emergency && sameName(approver) === own,
+  );
+  return (
+    !has &&
+    missing.some(({ of, unreachable }) => of.some((one) => sameName(one) === own) || (of.length === 0 && !unreachable))
+  );
+}

@@ -1,0 +1,21 @@
+/** A late note: what should have been said of a change when it was decided, said afterwards, and marked so. */
+import { AppError } from "../../kit/errors.ts";
+import type { Change, LateItem } from "./change.ts";
+import type { Intent } from "./intent.ts";
+import { isDecided, lateItems, wasSaid } from "./late_items.ts";
+import { allowedActions } from "./transitions.ts";
+
+/** What a late note says of the change. Errors: 400 `illegal_transition` while it is open, or where that is on record. */
+export function lateNoteOf(change: Change, { item, note }: { item: LateItem; note: string }, intent: Intent): object {
+  const { change_id, status } = change;
+  const refuse = (why: string) =>
+    new AppError("illegal_transition", `cannot add a late ${item} to ${change_id}: ${why}`, {
+      change_id,
+      current_status: status,
+      allowed: allowedActions(change, intent),
+    });
+  if (!isDecided(change)) throw refuse(`it is ${status}, and what is decided on stays as it was proposed`);
+  if (lateItems(change).includes(item)) throw refuse("one was added already, and what is on record stays");
+  if (wasSaid(change, item)) throw refuse("it has one");
+  return { status, item, note, late: true };
+}

@@ -1,0 +1,21 @@
+/** A late note beside what else happens to the change. */
+import { expect, test } from "vitest";
+import { opened } from "../../support/deps.ts";
+import { gate, scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { serviceOf } from "../../support/service.ts";
+
+test("one that comes while a rollback runs keeps it from nothing, and stays", async () => {
+  const adapter = scriptedAdapter();
+  const api = serviceOf(await opened({ adapter }));
+  const change_id = await api.bring("applied", { rationale: "" });
+  const [begun, mayEnd] = [gate(), gate()];
+  adapter.on("rollback", () => (begun.open(), mayEnd.opened), 1);
+  const rollback = api.post("rollback", { change_id });
+  await begun.opened;
+  const noted = api.post("note", { change_id, actor: "bo", item: "rationale", note: "asked for" });
+  await Promise.race([noted, new Promise((resolve) => setImmediate(resolve))]);
+  mayEnd.open();
+  expect([(await noted).status, (await rollback).status]).toEqual([200, 200]);
+  expect(await api.change(change_id)).toMatchObject({ status: "rolled_back", late_notes: [{ note: "asked for" }] });
+  expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+});

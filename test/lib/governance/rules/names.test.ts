@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { matchesAny, matchesPattern } from "../../../../lib/governance/rules/names.ts";
+
+test.each([
+  ["limits.seats", "limits.seats", true],
+  ["limits.seats", "LIMITS.*", true],
+  ["limits.seats", "*.Seats", true],
+  ["limits.seats", "*", true],
+  ["limits.seats", "l*.s*s", true],
+  ["limits.seats", "limits.seats*", true],
+  ["limits.seats", "limits", false],
+  ["limits.seats", "limitsxseats", false],
+  ["limits-seats", "limits.seats", false],
+  ["limits.seats", "*seats.*", false],
+  ["limits.seats", "", false],
+  // What begins a target is not its end too.
+  ["aba", "aba*ba", false],
+  ["abba", "ab*ba", true],
+  ["abcabd", "a*c*d", true],
+  ["abcabd", "a*d*c", false],
+])("%s under %s: %s", (target, pattern, falls) => {
+  expect(matchesPattern(target, pattern)).toBe(falls);
+  expect(matchesAny(target, ["other.*", pattern])).toBe(falls);
+});
+
+test("without patterns nothing matches", () => {
+  expect(matchesAny("limits.seats", [])).toBe(false);
+});
+
+test("no pattern takes long, however many stars it has", () => {
+  expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*b`)).toBe(false);
+  expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*`)).toBe(true);
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { clipped } from "../../../lib/kit/clip.ts";
+import { numbers } from "../../support/numbers.ts";
+
+const bytes = (text: string): number => new TextEncoder().encode(text).length;
+// oxlint-disable-next-line no-explicit-any -- whatever is left of a value
+const cutTo = (value: unknown, budget: number): any => {
+  const text = clipped(value, budget);
+  expect(bytes(text)).toBeLessThanOrEqual(budget);
+  return JSON.parse(text);
+};
+
+const change = (number: number, over: object = {}) => ({
+  change_id: `chg_019a8f3e-6c1e-7b44-9d52-${String(number).padStart(12, "0")}`,
+  tenant_id: `t${number}`,
+  target: "limits.seats",
+  summary: `Raise the limit to ${number}`,
+  rationale: "",
+  status: "pending_consent",
+  approvals: [],
+  ...over,
+});
+
+test("what fits is left as it is", () => {
+  const value = { data: [change(1), change(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
+  const whole = JSON.stringify(value);
+  for (const budget of [16_000, bytes(whole)]) expect(clipped(value, budget)).toBe(whole);
+});
+
+describe("of what does not fit", () => {
+  test("one value of forty kilobytes hides none of ten changes, and says how much of it is missing", () => {
+    const values = ["x".repeat(40_000), Array(5000).fill("seats"), { nested: { text: "y".repeat(40_000) } }];
+    for (const value of values) {
+      const changes = Array.from({ length: 10 }, (_, at) => change(at, at === 3 ? { value } : {}));
+      const { data } = cutTo({ data: { changes, next: null } }, 16_000);
+      const { value: shown, ...rest } = data.changes[3];
+      expect(JSON.stringify(shown)).toMatch(/\d+ (?:more )?(?:characters |items |fields )?left out/);
+      expect([...data.changes.slice(0, 3), rest, ...data.changes.slice(4)]).toEqual(
+        Array.from({ length: 10 }, (_, at) => change(at)),
+      );
+      expect(data.next).toBeNull();
+    }
+  });
+
+  test("the longest texts give way first, and say how much is gone", () => {
+    const { a, b, c } = cutTo({ a: "short one", b: "b ".repeat(150), c: "c ".repeat(5000) }, 2000);
+    expect([a, b]).toEqual(["short one", "b ".repeat(150)]);
+    const [, gone] = /^(?:c )+c?… \((\d+) more characters left out\)$/.exec(c)!;
+    expect(Number(gone) + c.indexOf("…")).toBe(10_000);
+  });
+
+  test("of many the first are shown, and the rest is counted", () => {
+    const shown = cutTo(
+      Array.from({ length: 500 }, (_, at) => change(at)),
+      4000,
+    );
+    const mark = shown.pop();
+    expect(shown).toEqual(Array.from({ length: shown.length }, (_, at) => change(at)));
+    expect(shown.length).toBeGreaterThan(10);
+    expect(mark).toBe(`(${500 - shown.length} more left out)`);
+  });
+
+  test("of many fields the short facts stay, however many texts come before them", () => {
+    const long = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`text_${at}`, "lorem ".repeat(100)]));
+    const facts = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`change_${at}`, change(at).change_id]));
+    const shown = cutTo({ ...long, ...facts, status: "denied", revision: 3 }, 1000);
+    expect(shown).toMatchObject({ ...facts, status: "denied", revision: 3 });
+    expect(shown["…"]).toMatch(/^\d+ more fields left out$/);
+  });
+
+  test("what lies deeper than a record does is left out, also without end", () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
+    expect(clipped(deep, 16_000)).toContain("(deeper levels left out)");
+  });
+
+  test("no character is halved, and none is taken for shorter than it is", () => {
+    for (const char of ["😀", "漢", "\u0001", '"', "\ud800", "é"]) {
+      const shown = cutTo(char.repeat(3000), 500);
+      expect(shown.startsWith(char.repeat(5))).toBe(true);
+      if (char.isWellFormed()) expect(shown.isWellFormed()).toBe(true);
+    }
+  });
+});
+
+/** Any JSON value: with ids, long texts, long lists, wide objects, odd names, deep nesting. */
+function anyValue(below: (most: number) => number, levels = 4): unknown {
+  const long = (): number => Math.floor(4000 ** (below(1000) / 1000));
+  const id = (): string => `chg_019a8f3e-6c1e-7b44-9d52-${String(below(1e12)).padStart(12, "0")}`;
+  const kinds = [
+    () => below(1e9) / 7,
+    () => [null, true, false][below(3)],
+    id,
+    () =>
+      Array.from(
+        { length: long() },
+        () => [`${id()} `, "a ", "漢字", "😀 ", '"\\\n', " and ", "\u0000"][below(7)],
+      ).join(""),
+    () => Array.from({ length: long() / 8 }, id).join(", "),
+    () => Array.from({ length: below(9) }, () => anyValue(below, levels - 1)),
+    () => Array.from({ length: long() }, () => below(100)),
+    () =>
+      Object.fromEntries(
+        Array.from({ length: below(9) }, (_, at) => [
+          below(20) === 0 ? ["__proto__", "…", "toJSON", "n".repeat(long())][below(4)] : `field_${at}`,
+          anyValue(below, levels - 1),
+        ]),
+      ),
+  ];
+  return kinds[below(levels > 0 ? kinds.length : 5)]!();
+}
+
+test("whatever it is given: it is JSON, it fits, and no id is cut", () => {
+  const below = numbers(17);
+  for (let run = 0; run < 150; run++) {
+    const value = { data: anyValue(below) };
+    const budget = 4 + below(1 + below(20_000));
+    const text = clipped(value, budget);
+    expect(bytes(text), `run ${run}`).toBeLessThanOrEqual(budget);
+    expect(() => JSON.parse(text) as unknown, `run ${run}`).not.toThrow();
+    const whole = JSON.stringify(value);
+    for (const [id] of text.matchAll(/chg_[0-9a-f-]*/g)) expect(whole.includes(id) && id.length, `run ${run}`).toBe(40);
+  }
+});
