@@ -48,9 +48,9 @@ export const waiting = (deps: PulseDeps) => approvals(deps, { limit: LISTED });
 export type Waiting = Awaited<ReturnType<typeof waiting>>;
 
 /** E and what each KPI adds to it. */
-export async function kpiStanding({ store, product }: PulseDeps): Promise<Effect> {
+export async function kpiStanding({ store, product, clock }: PulseDeps): Promise<Effect> {
   const kpis = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
-  return effectOf(kpis, product!.intent);
+  return effectOf(kpis, product!.intent, clock.now());
 }
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */

@@ -4,7 +4,12 @@ import type { Turn } from "../memory/history.ts";
 
 /** One message as a list item. */
 export function listItem({ message_id, role, author, text, at, mode, citations = [] }: Turn): string {
-  const by = author === null ? "" : `<span>${escapeHtml(author)}</span> `;
+  const by =
+    author !== null
+      ? `<span>${escapeHtml(author)}</span> `
+      : mode === "llm"
+        ? "<em>Worded by a language model, unverified</em> "
+        : "";
   const cited = citations.map(({ kind, id }) => `<cite data-kind="${escapeHtml(kind)}">${escapeHtml(id)}</cite>`);
   return [
     `<li id="${escapeHtml(message_id)}" data-role="${role}"${mode ? ` data-mode="${mode}"` : ""}>`,

@@ -7,7 +7,8 @@ import { type Citation, type Turn, turnsBefore } from "../memory/history.ts";
 import { type Llm, LlmFailed } from "../llm/port.ts";
 import type { Recalled } from "../memory/recall.ts";
 import { promptMessages, systemPrompt } from "./prompt.ts";
-import { type Drafted, toolbox } from "./tools.ts";
+import type { Drafted } from "./drafted.ts";
+import { toolbox } from "./tools.ts";
 
 const EARLIER_TURNS = 10;
 const CITED = 20;
@@ -19,9 +20,11 @@ export interface Question {
   memory: boolean;
   /** Whether the caller may write to the product. */
   mayWrite: boolean;
-  /** A trusted proxy names whoever asks. */
-  known: boolean;
   memories: Recalled[];
+  /** Aborted when whoever asks has gone. */
+  gone?: AbortSignal | undefined;
+  /** Where a person decides on a change. */
+  page(changeId: string): string;
 }
 
 /** What the model answered, or why it did not; what it drafted is told in both cases. */
@@ -31,12 +34,12 @@ type ModelReply = { drafted: Drafted[] } & (
 
 /** Asks the model. The log learns that it failed, never what was said. */
 export async function answerByModel(deps: PulseDeps, llm: Llm, question: Question): Promise<ModelReply> {
-  const { asked, known, memory, mayWrite } = question;
+  const { asked, memory, mayWrite } = question;
   const drafted: Drafted[] = [];
   const memories = [...question.memories];
   const tools = toolbox({
     deps,
-    asked: { model: llm.model, by: asked.author, known, message_id: asked.message_id },
+    asked: { model: llm.model, by: asked.author, known: Boolean(asked.known), message_id: asked.message_id },
     mayWrite,
     memory,
     drafted,
@@ -46,9 +49,9 @@ export async function answerByModel(deps: PulseDeps, llm: Llm, question: Questio
   const { conversation_id, message_id: before } = asked;
   const { turns } = await turnsBefore(deps.store, { conversation_id, before, limit: EARLIER_TURNS });
   const data = { snapshot: await snapshot(deps), memories: question.memories };
-  const messages = promptMessages({ message: asked.text, author: asked.author }, fence, data, turns);
+  const messages = promptMessages(asked, fence, data, turns);
   try {
-    const text = await converse(llm, systemPrompt(fence), messages, tools);
+    const text = await converse(llm, systemPrompt(fence), messages, tools, { gone: question.gone });
     return { text, drafted, memories: distinct(memories), citations: await citedIn(deps, text, drafted, memories) };
   } catch (error) {
     const failed = error instanceof LlmFailed ? error.message : "it failed";

@@ -3,17 +3,18 @@ import * as z from "zod";
 import type { PulseDeps } from "../pulse/deps.ts";
 import type { Call } from "../http/endpoint.ts";
 import { AppError } from "../kit/errors.ts";
-import { requirePerson } from "../governance/caller.ts";
 import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
+import { pageOf } from "../pulse/page_address.ts";
 import { tickOf } from "../pulse/state.ts";
-import { addTurn, type Citation, type Turn } from "../memory/history.ts";
-import { remember } from "../follow/memories.ts";
+import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
+import { remember } from "../follow/memory.ts";
+import { speakerOf } from "./conversation.ts";
 import { answerByModel, type Question } from "./model_reply.ts";
 import { recall, type Recalled, recalledSchema } from "../memory/recall.ts";
-import { queryTerms, textTerms } from "../memory/tokens.ts";
+import { textTerms } from "../memory/tokens.ts";
 import { answerByRules, phrasesFor } from "./rules.ts";
-import { type Drafted, draftedSchema } from "./tools.ts";
+import { type Drafted, draftedSchema } from "./drafted.ts";
 import { QUESTION_TERMS } from "./topics.ts";
 
 /** What a person sends. */
@@ -26,26 +27,33 @@ export interface Message {
 }
 
 export const chatAnswer = z.object({
-  message_id: z.string(),
-  reply: z.object({
-    id: z.string(),
-    text: z.string(),
-    mode: z.enum(["rules", "llm"]),
-    citations: z.array(z.object({ kind: z.string(), id: z.string() })),
-    at: z.string(),
-  }),
-  /** Whether memories went into the reply. */
-  injected: z.boolean(),
-  memories: z.array(recalledSchema),
-  drafts: z.array(draftedSchema),
-  tick: z.number().int(),
+  message_id: z
+    .string()
+    .meta({ description: "Id of the message that was sent.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6a"] }),
+  reply: z
+    .object({
+      id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6b"] }),
+      text: z.string().meta({ description: "What it says.", examples: ["One change waits for consent."] }),
+      mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
+      citations: z
+        .array(
+          z.object({
+            kind: z.string().meta({ description: "What sort of record.", examples: ["change"] }),
+            id: z.string().meta({ description: "Its id.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+          }),
+        )
+        .describe("The records it goes by."),
+      at: z.string().meta({ description: "When.", format: "date-time" }),
+    })
+    .describe("What the service replies."),
+  injected: z.boolean().describe("Whether memories went into the reply."),
+  memories: z.array(recalledSchema).describe("The memories that went into it."),
+  drafts: z.array(draftedSchema).describe("What a model drafted; empty under rules."),
+  tick: z.number().int().describe("The number of cycles so far."),
 });
 export type ChatAnswer = z.infer<typeof chatAnswer>;
 
-const MAIN = "main";
 const RECALLED = 5;
-/** How many memories are looked through: few, then more where a question has been asked over and over. */
-const LOOKED_THROUGH = [20, 100, 500];
 /** The share of a message's terms that a memory must hold to be thought of. */
 const COVERAGE = 1 / 3;
 
@@ -55,26 +63,29 @@ export async function converseWith(
   input: Message,
 ): Promise<{ answer: ChatAnswer; turns: [Turn, Turn] }> {
   const { deps } = call;
-  const author = authorOf(call, input.author);
+  const author = speakerOf(call, input.author);
   const memory = input.memory !== "off";
   const recalled = memory ? await think(deps, input.message) : [];
-  const asked = await keepMessage(deps, { ...input, author, memory });
+  const { message: text, conversation_id = conversationOf(author, deps) } = input;
+  const known = call.person?.trim() ? ({ known: true } as const) : {};
+  const asked = await keepMessage(deps, { author, ...known, conversation_id, text }, memory);
   const tick = await quickCycle(deps);
   const reply = await replyTo(deps, {
     asked,
-    known: Boolean(call.person?.trim()),
     memory,
     mayWrite: mayWrite(call),
     memories: recalled,
+    gone: call.request.signal,
+    page: (changeId) => pageOf(call, changeId) ?? `/#/changes/${changeId}`,
   });
   const kept = await keepReply(deps, asked, reply);
-  const { message_id: id, text, at, citations = [] } = kept;
+  const { message_id: id, at, citations = [] } = kept;
   const { mode, memories, drafted: drafts } = reply;
   const answer = {
     message_id: asked.message_id,
-    reply: { id, text, mode, citations, at },
+    reply: { id, text: kept.text, mode, citations, at },
     injected: memories.length > 0,
-    memories,
+    memories: [...memories],
     drafts,
     tick,
   };
@@ -86,26 +97,23 @@ interface Reply {
   text: string;
   mode: "rules" | "llm";
   citations: Citation[];
-  memories: Recalled[];
+  memories: readonly Recalled[];
   drafted: Drafted[];
 }
 
 /** The model's answer, or, without one and where it fails, the rules' own. What it drafted before it failed is told. */
 async function replyTo(deps: PulseDeps, question: Question): Promise<Reply> {
-  const { asked, memories } = question;
+  const { asked } = question;
   const answered = deps.llm && (await answerByModel(deps, deps.llm, question));
   if (answered && !("failed" in answered)) return { ...answered, mode: "llm" };
-  const { text, citations } = await answerByRules(deps, asked.text, memories);
+  const { text, citations, memories } = await answerByRules(deps, asked.text, question.memories, {
+    author: asked.author,
+    page: question.page,
+  });
   const ofRules = { mode: "rules", citations, memories } as const;
   if (!answered) return { ...ofRules, text, drafted: [] };
   const failed = phrasesFor(asked.text).modelFailed(answered.failed);
   return { ...ofRules, text: `${failed}\n${text}`, drafted: answered.drafted };
-}
-
-/** With a trusted proxy the author is the person it names, and no other. */
-function authorOf(call: Call<PulseDeps>, author: string | undefined): string | null {
-  requirePerson(call, "author", author);
-  return author ?? (call.person?.normalize("NFKC").trim() || null);
 }
 
 /** What a product write would ask of this request: the token, and behind a proxy a person. */
@@ -121,49 +129,56 @@ function mayWrite({ request, deps, person }: Call<PulseDeps>): boolean {
   }
 }
 
-/** The memories that fit; not what was asked before in the same words, which is remembered too, but answers nothing. */
+/**
+ * The memories that fit; not what was only asked before, nor what was said in the same words, for neither answers anything.
+ * None where they cannot be read: that does not cost the reply.
+ */
 async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
-  const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS };
   const known = new Set([...textTerms(message), ...QUESTION_TERMS]);
-  let news: Recalled[] = [];
-  for (const limit of LOOKED_THROUGH) {
-    const found = await recall(deps, { ...search, limit });
-    const said = await Promise.all(found.map((memory) => saidIn(deps.store, memory)));
-    news = found.filter((_, index) => {
-      const text = said[index];
-      return text === undefined || queryTerms(text).some((term) => !known.has(term));
-    });
-    if (news.length >= RECALLED || found.length < limit) break;
+  const search = { query: message, coverage: COVERAGE, ignored: QUESTION_TERMS, known, limit: RECALLED };
+  try {
+    return await recall(deps, search);
+  } catch (error) {
+    deps.log.warn("memory could not be searched", { error: String(error) });
+    return [];
   }
-  return news.slice(0, RECALLED);
 }
 
-/** The words of a remembered message, without its author; undefined for every other memory. */
-async function saidIn(store: PulseDeps["store"], { kind, ref, text }: Recalled): Promise<string | undefined> {
-  if (kind !== "chat") return undefined;
-  const turn = ref === null ? undefined : await store.get("chat", ref.slice("msg_".length));
-  return turn?.value.text ?? text;
-}
-
-function keepMessage(
-  { store, clock }: PulseDeps,
-  message: { message: string; author: string | null; conversation_id?: string | undefined; memory: boolean },
+/** Keeps a message and, where it may be remembered, its memory; without that where it alone cannot be kept. */
+async function keepMessage(
+  deps: PulseDeps,
+  said: Omit<Turn, "message_id" | "role" | "at">,
+  memory: boolean,
 ): Promise<Turn> {
-  const { message: text, author, conversation_id = MAIN, memory } = message;
-  return store.transact(async (tx) => {
-    const at = new Date(clock.now()).toISOString();
-    const turn = await addTurn(tx, { role: "user", author, conversation_id, text, at });
-    const told = author === null ? text : `${author}: ${text}`;
-    if (memory) await remember(tx, { kind: "chat", text: told, at, ref: turn.message_id });
+  const { store, clock, log } = deps;
+  const at = new Date(clock.now()).toISOString();
+  const keep = (remembered: boolean): Promise<Turn> =>
+    store.transact(async (tx) => {
+      const turn = await addTurn(tx, { role: "user", ...said, at });
+      const { text, author, message_id: ref } = turn;
+      if (remembered) await remember(tx, { kind: "chat", text, author, at, ref });
+      return turn;
+    });
+  if (!memory) return keep(false);
+  try {
+    return await keep(true);
+  } catch (error) {
+    const turn = await keep(false);
+    log.warn("a message could not be remembered", { error: String(error) });
     return turn;
-  });
+  }
 }
 
-function keepReply({ store, clock }: PulseDeps, { conversation_id }: Turn, reply: Reply): Promise<Turn> {
+function keepReply(
+  { store, clock }: PulseDeps,
+  { conversation_id, message_id: to }: Turn,
+  reply: Reply,
+): Promise<Turn> {
   const { text, mode, citations, memories } = reply;
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
-    const turn = await addTurn(tx, { role: "assistant", author: null, conversation_id, text, at, mode, citations });
+    const said = { role: "assistant", author: null, conversation_id, to, text, at, mode, citations } as const;
+    const turn = await addTurn(tx, { ...said, citations });
     const memory_ids = memories.map(({ id }) => id);
     const injected = memory_ids.length > 0;
     tx.put("meta", "chat_provenance", { injected, reply_id: turn.message_id, memory_ids, mode, at });

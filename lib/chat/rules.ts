@@ -1,144 +1,159 @@
 /** The built-in responder: the same question on the same records has the same answer, and says which records it is from. */
-import { kpiNames } from "../governance/rules/intent.ts";
-import type { Recalled } from "../memory/recall.ts";
-import { changePage } from "../pulse/change_views.ts";
-import type { PulseDeps } from "../pulse/deps.ts";
-import { type ChangeDetail, changeIn, failures, kpiStanding, overview, waiting } from "./facts.ts";
+import { sameName } from "../governance/rules/names.ts";
+import { shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
-import { EN, type Phrases } from "./phrases_en.ts";
-import { ZH } from "./phrases_zh.ts";
-import { languageOf, type Topic, topicsOf } from "./topics.ts";
+import type { Recalled } from "../memory/recall.ts";
+import { expireOverdue } from "../pulse/change_views.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+import type { ChangeFilter } from "../pulse/query/filter.ts";
+import { look } from "../pulse/query/look.ts";
+import { quietly } from "../governance/views.ts";
+import { type Answer, type Asking, lines } from "./answers/asking.ts";
+import { tellPeers, tellStatus, tellTasks } from "./answers/figures.ts";
+import { explain, namesOne } from "./answers/one_change.ts";
+import { KINDS } from "./answers/kinds.ts";
+import { examplesOf } from "./answers/unknown.ts";
+import { Names, namesOn } from "./question/names.ts";
+import { planOf } from "./question/plan.ts";
+import { isWord, languageOf, type Question, readQuestion } from "./question/read.ts";
+import { type Say, sayIn } from "./say/say.ts";
 
-/** An answer and the records it is from. */
-interface RulesReply {
-  text: string;
-  citations: Citation[];
+/** Who asks, and where people decide. */
+export interface Asker {
+  author: string | null;
+  /** The address of a change's page; of the console itself for "". */
+  page(changeId: string): string;
 }
 
 const LONGEST_MEMORY = 300;
 
-/** The responder's language for a message. */
-export const phrasesFor = (message: string): Phrases => ({ en: EN, zh: ZH })[languageOf(message)];
+/** The responder's words for a message. */
+export const phrasesFor = (message: string): Say => sayIn(languageOf(message));
 
-/** Answers from the records, then from the memories that were recalled for this message. */
+/** An answer, and whether it answers all that was asked. */
+interface Told extends Answer {
+  isWhole?: boolean;
+}
+
+/**
+ * Answers from the records; where these do not answer the whole of it, from the memories that were recalled for this message
+ * too. Those name other changes than were asked for, and what the records tell needs none.
+ */
 export async function answerByRules(
   deps: PulseDeps,
   message: string,
   memories: readonly Recalled[],
-): Promise<RulesReply> {
+  asker: Asker,
+): Promise<Answer & { memories: readonly Recalled[] }> {
   const say = phrasesFor(message);
-  const topics = topicsOf(message, deps.product ? kpiNames(deps.product.intent) : []);
-  const known = deps.product ? await fromRecords(deps, message, topics, say) : await withoutProduct(deps, topics, say);
-  const answers = [known, fromMemory(memories, say)].filter((answer) => answer !== undefined);
-  if (answers.length === 0) return { text: `${say.nothingFound}\n${say.help}`, citations: [] };
+  const known: Told = deps.product
+    ? await fromRecords(deps, message, asker, say)
+    : await withoutProduct(deps, message, say);
+  const used = known.isWhole ? [] : memories;
+  const answers = [known, fromMemory(used, say)].filter((answer) => answer !== undefined);
   return {
+    memories: used,
     text: lines(answers.map(({ text }) => text)),
     citations: distinct(answers.flatMap(({ citations }) => citations)),
   };
 }
 
-const TELL: Readonly<Record<Topic, (deps: PulseDeps, say: Phrases) => Promise<RulesReply>>> = {
-  help: async (_, say) => ({ text: say.help, citations: [] }),
-  change: askWhich,
-  failed: tellFailures,
-  kpis: tellKpis,
-  pending: tellWaiting,
-  status: tellStatus,
-};
-
-async function fromRecords(deps: PulseDeps, message: string, topics: readonly Topic[], say: Phrases) {
-  const [first] = topics;
-  const change = first === undefined || first === "change" ? await changeIn(deps, message) : undefined;
-  if (change) return explain(change, say);
-  const topic = topics.find((other) => other !== "change") ?? first;
-  return topic && TELL[topic](deps, say);
-}
-
-async function withoutProduct(deps: PulseDeps, topics: readonly Topic[], say: Phrases) {
-  if (topics.length === 0) return undefined;
-  const { text, citations } = topics.includes("status") ? await tellStatus(deps, say) : { text: "", citations: [] };
-  return { text: lines([topics[0] === "help" ? say.help : "", text, say.off]), citations };
-}
-
-const cite = (kind: string, ids: readonly (string | number)[]): Citation[] =>
-  ids.map((id) => ({ kind, id: String(id) }));
-
-async function tellStatus(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
-  const { state, product } = await overview(deps);
-  const citations = cite("state", [state.tick]);
-  if (!product) return { text: say.state(state), citations };
-  const { intent, audit } = product;
-  citations.push(...cite("intent", [intent.manifest_hash]), ...cite("audit", audit.length > 0 ? [audit.length] : []));
-  return { text: lines([say.product(product), say.state(state)]), citations };
-}
-
-async function tellWaiting(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
-  const { pending, approved } = await waiting(deps);
-  const { changes } = (await overview(deps)).product!;
-  const section = (listed: typeof pending, count = 0, title: (count: number) => string): string[] => [
-    title(count),
-    ...listed.map(say.waiting),
-    count > listed.length ? say.more(count - listed.length) : "",
-  ];
-  const pendingOnes = section(pending, changes.pending_consent, say.pending);
-  const approvedOnes = section(approved, changes.approved, say.approved);
-  const ids = [...pending, ...approved].map(({ change_id }) => change_id);
-  return { text: lines([...pendingOnes, ...approvedOnes]), citations: cite("change", ids) };
-}
-
-function explain(change: ChangeDetail, say: Phrases): RulesReply {
-  const entries = change.audit_entries.map(({ id }) => id);
-  const blocks = change.gates.filter(({ state }) => state === "block").map(({ message }) => message);
+async function fromRecords(deps: PulseDeps, message: string, { author, page }: Asker, say: Say): Promise<Told> {
+  const { intent } = deps.product!;
+  await quietly(deps, expireOverdue(deps));
+  const seen = await look(deps.store);
+  const names = namesOn(seen.rows, intent, isWord);
+  const question = readQuestion(message, names, deps.clock.now());
+  const asker = author === null ? null : (names.only("person", sameName(author)) ?? author);
+  const plan = planOf(question, seen.rows, asker);
+  const asking: Asking = { deps, question, plan, seen, names, say, asker, page };
+  const strange = strangersIn(question, plan.left);
+  const turned = negationsIn(question);
+  if (isForHelp(question)) return { text: lines(say.help, examplesOf(asking)), citations: [], isWhole: true };
+  if (strange.length > 0 && namesOne(asking)) {
+    const told = await explain(asking);
+    if (told) return { ...told, text: lines(say.notOnRecord(strange), told.text) };
+  }
+  for (const kind of strange.length + turned.length > 0 ? [] : KINDS) {
+    // With a part of it not understood, "all changes" answers nothing.
+    if (!kind.fits(asking) || (kind.isBroad && (plan.left.length > 0 || question.has("not")))) continue;
+    const answer = await kind.answer(asking);
+    if (!answer) continue;
+    // What was left out may be what is on record: "none" would be said of something else.
+    if (answer.isNone && plan.left.length > 0) break;
+    // It is on record, and not as was asked: what it is instead is told too.
+    const whole = answer.citations.length === 0 && namesOne(asking) ? await explain(asking) : undefined;
+    const told = whole ? { text: lines(answer.text, whole.text), citations: whole.citations } : answer;
+    const note = plan.left.length === 0 ? "" : say.notUnderstood(plan.left);
+    const isWhole = note === "" && (told.citations.length > 0 || isOfRecords(plan.filter));
+    return { ...told, text: lines(note, told.text), isWhole };
+  }
+  const ids = question.named("change");
   return {
-    text: lines([
-      say.change(change),
-      change.approver === null ? "" : say.decided(change),
-      blocks.length > 0 ? say.blocked(blocks) : "",
-      change.outcome ? say.outcome(change.outcome) : "",
-      say.entries(entries),
-    ]),
-    citations: [...cite("change", [change.change_id]), ...cite("audit", entries)],
+    text: lines(
+      ids.length > 0 ? say.noChange(ids) : strange.length > 0 ? say.notOnRecord(strange) : say.notUnderstoodAtAll,
+      ids.length > 0 || strange.length > 0 ? "" : say.nothingLeft([...turned, ...plan.left]),
+      examplesOf(asking),
+    ),
+    citations: [],
   };
 }
 
-async function askWhich(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
-  const { changes } = await changePage(deps, { limit: 3 });
-  const ids = changes.map(({ change_id }) => change_id);
-  return { text: say.whichChange(changes), citations: cite("change", ids) };
+/**
+ * Words that are meant as names, and that nothing on record has: without them another question would be answered. Among
+ * Chinese, what is written in letters is one.
+ */
+function strangersIn({ text, language, named, tokens }: Question, left: readonly string[]): string[] {
+  const ids = named("change");
+  return left.filter((word) => {
+    // Days are no name, and whoever is named beside another is on record too.
+    if (ids.includes(word) || word.includes("…") || isNamed(tokens, word)) return false;
+    const at = text.toLowerCase().indexOf(word);
+    const isCapital = at > 0 && /^\p{Lu}/u.test(text.slice(at));
+    const isLabelled = /(?:\btenant|\btarget|\bby|租户|目标)\s*["'“「]?$/i.test(text.slice(0, at));
+    return isCapital || isLabelled || /[@_\d]|\w[.:]\w/.test(word) || (language === "zh" && /^[a-z]/.test(word));
+  });
 }
 
-async function tellKpis(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
-  const { value, parts } = await kpiStanding(deps);
-  if (parts.length === 0) return { text: say.noKpis, citations: [] };
-  const kpis = parts.map(({ kpi }) => kpi);
-  return { text: lines([say.effect(value), ...parts.map(say.kpi)]), citations: cite("kpi", kpis) };
+const isNamed = (tokens: Question["tokens"], word: string): boolean =>
+  tokens.some((token) => token.type === "name" && token.named.values.includes(word));
+
+/** A "not" that is a part of no phrase, and that turns round what is asked for. */
+const negationsIn = ({ tokens, has }: Question): string[] =>
+  has("why", "may", "policy", "forbidden", "ready", "intact", "pending", "waits")
+    ? []
+    : tokens.flatMap((token) => (token.type === "sense" && token.senses.includes("not") ? [token.words] : []));
+
+/** Whether it is asked of somebody, or of something, that is on record: that there is none is then the whole answer. */
+const isOfRecords = ({ person, tenant_id, target, change_id }: ChangeFilter): boolean =>
+  [person, tenant_id, target, change_id].some((asked) => asked !== undefined);
+
+/** A greeting, or a question for what can be asked, and nothing else. */
+const isForHelp = ({ has, tokens, text }: Question): boolean =>
+  /^[\s?？]+$/.test(text) ||
+  (has("help") && tokens.every((token) => token.type === "sense" && token.senses.some((one) => HELPFUL.has(one))));
+const HELPFUL: ReadonlySet<string> = new Set(["help", "noise", "which", "may", "me"]);
+
+/** Without a product there is little to tell: the state, tasks, peers. */
+async function withoutProduct(deps: PulseDeps, message: string, say: Say): Promise<Answer> {
+  const question = readQuestion(message, new Names(), deps.clock.now());
+  const { has } = question;
+  const told = has("tasks")
+    ? await tellTasks({ deps, say })
+    : has("peers")
+      ? await tellPeers({ deps, say })
+      : has("status")
+        ? await tellStatus(deps, say)
+        : { text: "", citations: [] };
+  const isPlain = isForHelp(question);
+  return { text: lines(isPlain ? say.help : "", told.text, say.off), citations: told.citations };
 }
 
-async function tellFailures(deps: PulseDeps, say: Phrases): Promise<RulesReply> {
-  const { failures: failed, drift } = await failures(deps);
-  const told = [...failed.map(say.failure), ...drift.map(say.drift)];
-  const ofFailures = failed.flatMap(({ audit_id, change_id }) => [
-    { kind: "audit", id: String(audit_id) },
-    { kind: "change", id: change_id },
-  ]);
-  const ofDrift = drift.map(({ change_id }) => change_id);
-  const citations = [...ofFailures, ...cite("change", ofDrift)];
-  return { text: told.length > 0 ? lines(told) : say.noFailures, citations };
-}
-
-function fromMemory(memories: readonly Recalled[], say: Phrases): RulesReply | undefined {
+function fromMemory(memories: readonly Recalled[], say: Say): Answer | undefined {
   if (memories.length === 0) return undefined;
-  const told = memories.map((memory) => say.memory({ ...memory, text: oneLine(memory.text) }));
-  const ids = memories.map(({ id }) => id);
-  return { text: lines([say.remembered, ...told]), citations: cite("memory", ids) };
+  const told = memories.map((memory) => say.memory({ ...memory, text: shorten(memory.text, LONGEST_MEMORY) }));
+  return { text: lines(say.remembered, told), citations: memories.map(({ id }) => ({ kind: "memory", id })) };
 }
-
-const lines = (parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n");
-
-const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/gu, " ");
-  return line.length > LONGEST_MEMORY ? `${line.slice(0, LONGEST_MEMORY).toWellFormed()}…` : line;
-};
 
 /** Each citation once, in the order of first mention. */
 const distinct = (citations: readonly Citation[]): Citation[] => [

@@ -3,54 +3,25 @@
  * applies, rolls back, feeds KPIs or touches the intent, and a name that is not in this table does nothing.
  */
 import * as z from "zod";
-import { logPage } from "../governance/views.ts";
 import type { PulseDeps } from "../pulse/deps.ts";
+import { clipped } from "../kit/clip.ts";
+import { oneLine, shorten } from "../kit/quote.ts";
 import { AppError } from "../kit/errors.ts";
-import { changeId, finiteNumber, flag, freeText, line, parseInput, target, wholeNumber, word } from "../http/form.ts";
-import { KINDS, RISKS, STATUSES } from "../governance/rules/change.ts";
-import { kpiNames } from "../governance/rules/intent.ts";
-import type { ProductRuntime } from "../governance/runtime.ts";
-import { changePage } from "../pulse/change_views.ts";
-import { OPEN_DRAFTS, submitDraft } from "../governance/submit_proposal.ts";
-import { changeById, failures, kpiStanding, overview, waiting } from "./facts.ts";
+import { fieldsOf } from "../http/body.ts";
+import { freeText, line, parseInput, wholeNumber, word } from "../http/form.ts";
+import { OPEN_DRAFTS } from "../governance/drafts.ts";
+import { proposalFields } from "../governance/proposal_fields.ts";
+import { submitDraft } from "../governance/submit_proposal.ts";
+import { overview } from "./facts.ts";
+import { READING } from "./reading_tools.ts";
+import { type Tool, tool, type ToolContext } from "./tool.ts";
 import type { Toolbox } from "../llm/port.ts";
-import { recall, type Recalled } from "../memory/recall.ts";
+import { recall } from "../memory/recall.ts";
 
+/** What a model is told by one tool, in bytes. */
 const RESULT_LIMIT = 16_000;
-
-/** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
-export const draftedSchema = z.object({
-  kind: z.enum(["change", "task"]),
-  /** A change is stored where the caller may write; a task is a suggestion and never stored. */
-  stored: z.boolean(),
-  change_id: z.string().nullable(),
-  reason: z.string().nullable(),
-  content: z.record(z.string(), z.unknown()),
-});
-export type Drafted = z.infer<typeof draftedSchema>;
-
-/** For whom the tools work. */
-interface ToolContext {
-  deps: PulseDeps;
-  /** The model, who asked it, and in which message. */
-  asked: { model: string; by: string | null; known: boolean; message_id: string };
-  /** Whether the caller may write to the product. */
-  mayWrite: boolean;
-  /** Whether memory may be searched. */
-  memory: boolean;
-  /** Collects what is drafted. */
-  drafted: Drafted[];
-  /** Collects the memories that the model is shown. */
-  recalled: Recalled[];
-}
-
-interface Tool<S extends z.ZodType = z.ZodType> {
-  description: string;
-  input: S;
-  run: (input: z.output<S>, context: ToolContext) => Promise<unknown>;
-}
-
-const tool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;
+/** A refusal names the fields that do not fit, as the model named them. */
+const LONGEST_REFUSAL = 1000;
 
 const GET_STATUS = tool({
   description: "State, counts of changes, intent, adapter, drift and audit log.",
@@ -58,44 +29,9 @@ const GET_STATUS = tool({
   run: (_, { deps }) => overview(deps),
 });
 
-const PRODUCT: Record<string, Tool> = {
-  list_pending: tool({
-    description: "Changes that wait for consent, and approved ones that wait for their apply.",
-    input: z.strictObject({}),
-    run: (_, { deps }) => waiting(deps),
-  }),
-  list_changes: tool({
-    description: "Changes, newest first.",
-    input: z.strictObject({ status: word(STATUSES).optional(), limit: wholeNumber(1, 20).default(10) }),
-    run: (query, { deps }) => changePage(deps, query),
-  }),
-  get_change: tool({
-    description: "One change with its audit entries, outcome and what blocks it.",
-    input: z.strictObject({ change_id: changeId }),
-    run: async ({ change_id }, { deps }) => (await changeById(deps, change_id)) ?? `there is no change ${change_id}`,
-  }),
-  get_audit: tool({
-    description: "The newest audit entries, of one change or of all.",
-    input: z.strictObject({ change_id: changeId.optional(), limit: wholeNumber(1, 20).default(10) }),
-    async run(query, { deps }) {
-      const { entries, ...page } = await logPage(deps, query);
-      return { entries: entries.value, ...page };
-    },
-  }),
-  get_kpis: tool({
-    description: "E and what each KPI adds to it.",
-    input: z.strictObject({}),
-    run: (_, { deps }) => kpiStanding(deps),
-  }),
-  list_failures: tool({
-    description: "Failed operations and drift, newest first.",
-    input: z.strictObject({}),
-    run: (_, { deps }) => failures(deps),
-  }),
-};
-
 const SEARCH_MEMORY = tool({
-  description: "Memories of decisions, outcomes, rollbacks, feedback, KPIs, chat and insights.",
+  description:
+    "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. basis: record, or said: somebody's unverified word.",
   input: z.strictObject({ query: freeText(1000), limit: wholeNumber(1, 20).default(8) }),
   run: async (search, { deps, recalled }) => {
     const found = await recall(deps, search);
@@ -120,23 +56,12 @@ const SUGGEST_TASK = tool({
   },
 });
 
-/** No tier: a draft is never minor. No proposer: it is the model. */
-const draftChange = ({ intent }: ProductRuntime): Tool =>
-  tool({
+/** The fields that a client has, held to the same. No tier: a draft is never minor. No proposer: it is the model. */
+const draftChange = (deps: Pick<PulseDeps, "product">): Tool => {
+  const { tier: _, proposer: _by, supersedes: _for, rationale, ...fields } = proposalFields(deps);
+  return tool({
     description: "Files a proposal that waits for people's consent. It applies nothing.",
-    input: z.strictObject({
-      tenant_id: line(200),
-      kind: word(KINDS),
-      target,
-      summary: line(500),
-      rationale: freeText(4000),
-      expected_delta_k: finiteNumber.optional(),
-      affected_users: wholeNumber(0).optional(),
-      reversible: flag.optional(),
-      risk: word(RISKS).optional(),
-      value: z.unknown().optional(),
-      kpi: word(kpiNames(intent) as [string, ...string[]]).optional(),
-    }),
+    input: z.strictObject({ ...fields, rationale: rationale.unwrap() }),
     run: async (input, { deps, asked: { model, by, known, message_id }, mayWrite, drafted }) => {
       if (drafted.filter(({ kind }) => kind === "change").length >= OPEN_DRAFTS) return "enough changes are drafted";
       if (!mayWrite) {
@@ -148,11 +73,17 @@ const draftChange = ({ intent }: ProductRuntime): Tool =>
       const filed = await submitDraft(deps, proposal, { asked_by: by, known, message_id });
       if ("open" in filed)
         return `not stored: ${OPEN_DRAFTS} drafts wait for consent already: ${filed.open.join(", ")}`;
+      if ("waits" in filed) return `not stored: this very change waits for consent already: ${filed.waits}`;
+      if ("turned_down" in filed) return { not_stored: TURNED_DOWN, ...filed };
       const { change_id, status } = filed;
       drafted.push({ kind: "change", stored: true, change_id, reason: null, content: input });
       return { change_id, status };
     },
   });
+};
+
+const TURNED_DOWN =
+  "people turned down this very change, as told here; do not draft it again, nor in other words: a person may propose it";
 
 /** Hands out the tools that make sense here: product tools with a product, memory where it may be searched. */
 export function toolbox(context: ToolContext): Toolbox {
@@ -160,7 +91,7 @@ export function toolbox(context: ToolContext): Toolbox {
   const tools = new Map<string, Tool>(
     Object.entries({
       get_status: GET_STATUS,
-      ...(deps.product && { ...PRODUCT, draft_change: draftChange(deps.product) }),
+      ...(deps.product && { ...READING, draft_change: draftChange(deps) }),
       ...(memory && { search_memory: SEARCH_MEMORY }),
       suggest_task: SUGGEST_TASK,
     }),
@@ -174,10 +105,10 @@ export function toolbox(context: ToolContext): Toolbox {
       const found = tools.get(name);
       if (!found) return `there is no tool ${JSON.stringify(name.slice(0, 100))}`;
       try {
-        const result = await found.run(parseInput(found.input, input), context);
-        return JSON.stringify({ data: result }).slice(0, RESULT_LIMIT);
+        const result = await found.run(parseInput(found.input, fieldsOf(input)), context);
+        return oneLine(clipped({ data: result }, RESULT_LIMIT));
       } catch (error) {
-        if (error instanceof AppError) return `refused: ${error.message}`;
+        if (error instanceof AppError) return `refused: ${shorten(error.message, LONGEST_REFUSAL)}`;
         throw error;
       }
     },

@@ -13,6 +13,8 @@ import { overlay } from "./overlay.ts";
 const ENTRIES = 500;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
+/** So many at a time are put elsewhere: each goes, comes, and may displace another. */
+const MOVED = WRITES / 4;
 
 /** Follows up to the log's end; `proceed` is asked before each slice. Another process that is faster is left to it. */
 export async function catchUp(
@@ -93,15 +95,19 @@ async function clear(
   const own = follower.collections.map((collection): Retired => ({ collection }));
   const places = [...own, ...(follower.retired ?? [])];
   const { place, after } = clearing!;
-  const { collection: name, id, where = () => true, ring } = places[place]!;
+  const { collection: name, id, where = () => true, ring, move } = places[place]!;
   // Older versions' collections are declared nowhere any more.
   const collection = name as Collection;
-  const page = id === undefined ? await into.list(collection, { after, limit: WRITES }) : [{ id, value: undefined }];
-  const next = page.length < WRITES ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
+  const limit = move ? MOVED : WRITES;
+  const page = id === undefined ? await into.list(collection, { after, limit }) : [{ id, value: undefined }];
+  const next = page.length < limit ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
   const cursor: Cursor = next.place < places.length ? { ...from, clearing: next } : from;
   const gone = page.filter(({ value }) => where(value));
   await keep(into, follower, cursor, stored, async (tx) => {
-    for (const { id } of gone) tx.delete(collection, id);
+    for (const { id, value } of gone) {
+      await move?.(tx, value);
+      tx.delete(collection, id);
+    }
     const kept = ring && (await tx.get("meta", ring))?.value;
     if (kept?.count !== undefined) tx.put("meta", ring!, { ...kept, count: kept.count - gone.length });
   });

@@ -1,6 +1,7 @@
 /** What a feed changes of verdicts that were told before, and the row that tells of it. */
 import { type Outcome, type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
 import type { Notice } from "./growth_row.ts";
+import { movementOf, sharedWords } from "../governance/rules/outcome_words.ts";
 
 /** How many outcomes went to each verdict, and the first of them. */
 export interface Changed {
@@ -23,6 +24,7 @@ export function rowOf({ counts, named }: Changed, at: string): Omit<Notice, "kin
   const [first] = named;
   if (!first) return undefined;
   const went = ({ from, to }: Changed["named"][number]): string => `${to.change_id} went from ${from} to ${to.verdict}`;
+  const told = (one: Changed["named"][number]): string => [went(one), sharedWords(one.to)].filter(Boolean).join(", ");
   const count = Object.values(counts).reduce((sum, one) => sum + one, 0);
   if (count === 1)
     return { at, title: `The outcome of ${went(first)}`, detail: movementOf(first.to), ref: first.to.change_id };
@@ -31,13 +33,7 @@ export function rowOf({ counts, named }: Changed, at: string): Omit<Notice, "kin
   return {
     at,
     title: `A feed changed the verdict on ${count} outcomes: ${verdicts.join(", ")}`,
-    detail: `${named.map(went).join("; ")}${rest}.`,
+    detail: `${named.map(told).join("; ")}${rest}.`,
     ref: null,
   };
-}
-
-/** Expected and realised movement, in a sentence. */
-export function movementOf({ kpi, expected_delta_k, realised_delta }: Outcome): string {
-  if (kpi === null) return "The change names no KPI.";
-  return `${kpi}: expected ${expected_delta_k ?? "nothing stated"}, realised ${realised_delta ?? "no feed since the apply"}.`;
 }

@@ -9,10 +9,11 @@ import { growth } from "./growth.ts";
 import { memories } from "./memories.ts";
 import { outcomes } from "./outcomes.ts";
 import { tally } from "./tally.ts";
+import { values } from "./values.ts";
 import { waiting } from "./waiting.ts";
 
 /** All followers. */
-export const FOLLOWERS: readonly Follower[] = [waiting, tally, growth, memories, outcomes];
+export const FOLLOWERS: readonly Follower[] = [waiting, tally, growth, memories, outcomes, values];
 
 const problems = new WeakMap<Store, Map<string, string>>();
 

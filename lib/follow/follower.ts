@@ -16,7 +16,7 @@ declare module "../store/store.ts" {
 export type FollowDeps = Pick<GovernanceDeps, "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product">;
 
 /** No entry, and no step of one, makes a follower write more records than this. */
-export const MOST_A_STEP = 16;
+export const MOST_A_STEP = 20;
 
 /**
  * Derives records from the log: the same, byte for byte, whoever derives them and when. So it goes by entries, by what does
@@ -41,12 +41,18 @@ export interface Follower<S = unknown> {
   elapse?(on: Following<S>, until: string): Promise<boolean>;
 }
 
-/** The part of a change that stays as it is, and who decided on it, once that is final. */
+/** The part of a change that stays as it is unless it is erased, and what is final of the rest. */
 export type ToldChange = Pick<
   Change,
   | "change_id"
   | "tenant_id"
+  | "kind"
+  | "risk"
+  | "reversible"
   | "target"
+  | "value"
+  | "erased"
+  | "status"
   | "summary"
   | "rationale"
   | "proposer"
@@ -69,6 +75,8 @@ export interface Retired {
   where?: (value: unknown) => boolean;
   /** Where the records that stay are counted, `meta/<ring>`. */
   ring?: "memories";
+  /** Puts a record where it belongs now, before it goes; writes three at most. */
+  move?: (tx: Tx, value: unknown) => Promise<void>;
 }
 
 /** What a follower works with, beside the entry. */

@@ -56,6 +56,10 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
       const found = facts.verdict === "accepted" ? "accepted" : "not accepted";
       return [{ kind: "emergency", title: `The emergency of ${id} was ${found}`, detail: facts.note ?? "" }];
     }
+    case "note_added":
+      return [
+        { kind: "late_note", title: `${facts.actor} added a late ${facts.item} to ${id}`, detail: facts.note ?? "" },
+      ];
     case "service_frozen": {
       const until = facts.until ? ` until ${facts.until}` : "";
       return [{ kind: "freeze", title: `${facts.actor} froze the service${until}`, detail: facts.note ?? "" }];

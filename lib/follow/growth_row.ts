@@ -18,15 +18,26 @@ declare module "../store/store.ts" {
 export const ROWS_KEPT = 10_000;
 
 /** One row; `ref` names the record it is about. Its place is an entry of the log, and its number a million times that. */
-export const growthSchema = z.object({
-  seq: z.number().int(),
-  at: z.string(),
-  tick: z.number().int(),
-  kind: z.string(),
-  title: z.string(),
-  detail: z.string(),
-  ref: z.string().nullable(),
-});
+export const growthSchema = z
+  .object({
+    seq: z.number().int().describe("Its number; rises, with gaps."),
+    at: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
+    tick: z.number().int().describe("The cycle in which it was noticed."),
+    kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
+    title: z.string().meta({
+      description: "What was noticed, in a sentence.",
+      examples: ["The host no longer shows chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+    }),
+    detail: z.string().meta({ description: "More of it; may be empty.", examples: ["limits.seats is drifted."] }),
+    ref: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Id of the record it is about; null when about none.",
+        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+      }),
+  })
+  .describe("What the service noticed, for people.");
 export type GrowthRow = z.infer<typeof growthSchema>;
 
 /** What is told, before it has a place. */
@@ -40,6 +51,10 @@ const FIRST: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_row
 
 /** The place of a row among those of its kind; they are told apart by a line break, which no kind has. */
 export const kindKey = (kind: string, seq: number): string => `${kind}\n${ringKey(seq)}`;
+
+/** The id of the entry that a row was made of; undefined for one that was made of anything else. */
+export const entryOf = ({ seq }: Pick<GrowthRow, "seq">): number | undefined =>
+  seq % seqAt(1) < FIRST.outcome_rows ? Math.floor(seq / seqAt(1)) : undefined;
 
 /** Adds a row at a place of the log, and resolves with the ring then. */
 export async function addRow(

@@ -50,7 +50,8 @@ export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries 
   const [log, stored] = await Promise.all([readHead(store), store.get("cursors", name)]);
   const { length = 0, head } = log ?? {};
   const revision = stored?.revision;
-  const fresh = !stored || stored.value.clearing || stored.value.entry > length;
+  const fresh =
+    !stored || stored.value.clearing || stored.value.entry > length || stored.value.version !== follower.version;
   const from = (fresh ? { entry: 0, step: "", state: follower.start } : stored.value) as Cursor<S>;
   const below = fresh ? nothing : store;
   const asStored = readingOf(below, from, length);

@@ -1,7 +1,7 @@
 /** M, memory: of what should be on record of a closed change, how much is. */
 import * as z from "zod";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../governance/rules/actor.ts";
-import type { Outcome } from "../governance/rules/outcome.ts";
+import { isCutShort, isJudged, type Outcome } from "../governance/rules/outcome.ts";
 import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
 import type { ToldChange } from "./follower.ts";
 import type { Tally } from "./tally.ts";
@@ -14,35 +14,50 @@ const GAPS_SHOWN = 20;
 export const MEMORY_DAYS = 90;
 
 const gapSchema = z.object({
-  change_id: z.string(),
-  closed_at: z.string(),
-  missing: z.array(z.enum(RECORD_ITEMS)),
+  change_id: z
+    .string()
+    .meta({ description: "A closed change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+  closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
+  missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
 });
 
 /** What is missing on the record of a closed change. */
 export type Gap = z.infer<typeof gapSchema>;
 
 export const memorySchema = z.object({
-  value: z.number().nullable(),
-  from: z.string(),
-  to: z.string(),
-  /** Changes closed within the window: denied, rolled back, or 30 days after their apply. */
-  closed: z.number().int(),
-  expected: z.number().int(),
-  present: z.number().int(),
-  missing: z.record(z.enum(RECORD_ITEMS), z.number().int()),
-  /** The newest changes with something missing. */
-  gaps: z.array(gapSchema),
+  value: z.number().nullable().describe("M, from 0 to 1: present / expected; null when no change was closed."),
+  from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-08-25"] }),
+  to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
+  closed: z
+    .number()
+    .int()
+    .describe("Changes closed within these days: denied, rolled back, or 30 days after their apply."),
+  expected: z.number().int().describe("Items that should be on their records."),
+  present: z.number().int().describe("Items of these that are, those that were added late too."),
+  late: z.number().int().describe("How many of those present were added late."),
+  missing: z
+    .record(z.enum(RECORD_ITEMS), z.number().int().describe("On how many records this is missing."))
+    .describe("How often each item is missing."),
+  gaps: z.array(gapSchema).describe("The newest changes with something missing."),
 });
 export type Memory = z.infer<typeof memorySchema>;
 
+/** What of a change's record is missing, and since which day that counts; before its close what was added to it by then. */
+export interface OnRecord {
+  day: string | null;
+  missing: RecordItem[];
+  late: RecordItem[];
+}
+
 /**
- * What should be on record of a closed change, and what of it is not. A minor change has no note, since nobody decided;
- * one that expired has no decider, for the same reason; a change that was never applied has no verdict.
+ * What should be on record of a closed change, and what of it is not, also among what was added `late`. A minor change has no note, since nobody decided;
+ * one that expired has no decider, for the same reason; a change that was never applied, or was taken back before it could be
+ * judged, has no verdict.
  */
 export function recordOf(
   change: ToldChange,
   outcome: Outcome | null,
+  late: readonly RecordItem[] = [],
 ): { expected: RecordItem[]; missing: RecordItem[] } {
   const present: Partial<Record<RecordItem, boolean>> = {
     rationale: change.rationale.trim() !== "",
@@ -50,36 +65,39 @@ export function recordOf(
   };
   if (change.approver !== POLICY_MINOR)
     present.note = [change.approval_note, ...change.approvals.map(({ note }) => note)].some((note) => note?.trim());
-  if (outcome) present.verdict = outcome.verdict !== "inconclusive";
+  if (outcome && (isJudged(outcome) || !isCutShort(outcome))) present.verdict = isJudged(outcome);
   const expected = RECORD_ITEMS.filter((item) => present[item] !== undefined);
-  return { expected, missing: expected.filter((item) => !present[item]) };
+  return { expected, missing: expected.filter((item) => !present[item] && !late.includes(item)) };
 }
 
 /** The counts that the closing of a change adds to its day. */
-export function closingTally(change: ToldChange, outcome: Outcome | null): Tally {
-  const { expected, missing } = recordOf(change, outcome);
+export function closingTally(change: ToldChange, outcome: Outcome | null, late: readonly RecordItem[]): Tally {
+  const { expected, missing } = recordOf(change, outcome, late);
+  const added = recordOf(change, outcome).missing.length - missing.length;
   return {
     closed: 1,
     expected_items: expected.length,
     present_items: expected.length - missing.length,
+    ...(added > 0 ? { late_items: added } : {}),
     ...Object.fromEntries(missing.map((item) => [`missing_${item}`, 1])),
     ...(outcome ? { [`verdict_${outcome.verdict}`]: 1 } : {}),
   };
 }
 
 /** The newest gaps once a change is closed, oldest first; those from before the window that ends then are forgotten. */
-export function newestGaps(
-  gaps: readonly Gap[],
-  change: ToldChange,
-  outcome: Outcome | null,
-  closed_at: string,
-): Gap[] {
-  const { missing } = recordOf(change, outcome);
+export function newestGaps(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
   const from = dayOf(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
-  const { change_id } = change;
   const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
   return all.filter((gap) => gap.closed_at >= from).slice(-GAPS_SHOWN);
 }
+
+/** The gaps once an item of a change was added late. */
+export const gapsWithout = (gaps: readonly Gap[], change_id: string, item: RecordItem): Gap[] =>
+  gaps.flatMap((gap) => {
+    if (gap.change_id !== change_id) return gap;
+    const missing = gap.missing.filter((one) => one !== item);
+    return missing.length > 0 ? { ...gap, missing } : [];
+  });
 
 /** M over a window: `present ÷ expected`, `null` when no change was closed. */
 export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Memory {
@@ -90,6 +108,7 @@ export function memoryOf(gaps: readonly Gap[], tally: Tally, window: Window): Me
     closed,
     expected,
     present,
+    late: tally.late_items ?? 0,
     missing: Object.fromEntries(RECORD_ITEMS.map((item) => [item, tally[`missing_${item}`] ?? 0])) as Memory["missing"],
     gaps: gaps.filter(({ closed_at }) => closed_at >= window.from).reverse(),
   };

@@ -3,6 +3,7 @@ import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { keptIntent } from "../governance/rules/intent.ts";
 import type { FollowDeps, Following, ToldChange, ToldIntent } from "./follower.ts";
+import { readRecord, readRecords } from "../governance/records.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -26,8 +27,8 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
     const at = entries.findIndex(({ change_id }) => change_id === changeId);
     const ahead = at === -1 ? [] : entries.slice(at, at + READ_AHEAD).map(({ change_id }) => change_id);
     const ids = [...new Set([changeId, ...ahead])].filter((id) => id !== "" && !changes.has(id));
-    const found = await store.getMany("changes", ids);
-    ids.forEach((id, index) => changes.set(id, found[index]?.value.change ?? erased(id)));
+    const found = await readRecords(store, ids);
+    ids.forEach((id, index) => changes.set(id, found[index]?.change ?? erased(id)));
   };
 
   return {
@@ -35,7 +36,7 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
       if (!changes.has(changeId)) await readAhead(changeId);
       return changes.get(changeId)!;
     },
-    entriesAbout: async (changeId) => (await store.get("changes", changeId))?.value.audit ?? [],
+    entriesAbout: async (changeId) => (await readRecord(store, changeId))?.audit ?? [],
     async intentOf(manifestHash) {
       if (manifestHash === null) return today;
       const known = intents.get(manifestHash);
@@ -57,6 +58,9 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
 const erased = (change_id: string): ToldChange => ({
   change_id,
   tenant_id: "erased",
+  kind: "config",
+  risk: "low",
+  reversible: true,
   target: "erased",
   summary: "erased",
   rationale: "",
@@ -67,4 +71,5 @@ const erased = (change_id: string): ToldChange => ({
   approver: null,
   approval_note: null,
   approvals: [],
+  status: "rolled_back",
 });

@@ -33,6 +33,7 @@ export type Counter =
   | "closed"
   | "expected_items"
   | "present_items"
+  | "late_items"
   | `missing_${"rationale" | "decider" | "note" | "verdict"}`
   | `verdict_${Verdict}`
   | "drift_episodes"

@@ -1,13 +1,22 @@
-/** What waits for consent and what waits for its apply, how many changes there are, and how the adapter fared last. */
+/** What waits for consent and for its apply, how many changes there are, which take the place of which, and how the adapter fared last. */
 import type { Status } from "../governance/rules/change.ts";
+import { isLive } from "../governance/rules/in_force.ts";
 import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
     /** `waiting/<status>:<change_id>`: since when a change is pending or approved, in order of creation. */
-    waiting: string;
+    waiting: Waits;
+    /** `successors/<change_id>:<change_id>`: a change, and one that was proposed in its place. */
+    successors: true;
   }
+}
+
+/** `grave`: it is of high risk, or cannot be undone. */
+interface Waits {
+  since: string;
+  grave?: true;
 }
 
 /** How many changes there are by status. */
@@ -24,12 +33,13 @@ export type WaitingStatus = "pending_consent" | "approved";
 /** What the ids of the changes in a status begin with. */
 export const waitingPrefix = (status: WaitingStatus): string => `${status}:`;
 
-const isWaiting = (status: Status | undefined): status is WaitingStatus =>
-  status === "pending_consent" || status === "approved";
+/** What the ids of the changes that were proposed in a change's place begin with. */
+export const successorPrefix = (changeId: string): string => `${changeId}:`;
 
 export const waiting: Follower<State> = {
   name: "waiting",
-  collections: ["waiting"],
+  version: 3,
+  collections: ["waiting", "successors"],
   retired: [
     { collection: "live" },
     { collection: "live_targets" },
@@ -39,17 +49,18 @@ export const waiting: Follower<State> = {
   ],
   start: { counts: {}, adapter_error: null },
   async follow(on, entry) {
-    const { status, from = "pending_consent", adapter, error } = entry.facts;
+    const { status, from = "pending_consent", adapter, error, supersedes } = entry.facts;
     switch (entry.event_type) {
       case "change_proposed":
+        if (supersedes !== undefined) on.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
         return move(on, entry, undefined, status);
       case "consent_decision":
         return status === from ? undefined : move(on, entry, from, status);
       case "change_applied":
-        move(on, entry, "approved", "applied");
+        await move(on, entry, "approved", "applied");
         break;
       case "change_rolled_back":
-        move(on, entry, "applied", "rolled_back");
+        await move(on, entry, "applied", "rolled_back");
         break;
       case "change_apply_failed":
       case "change_rollback_failed":
@@ -59,11 +70,20 @@ export const waiting: Follower<State> = {
   },
 };
 
-function move(on: Following<State>, entry: Entry, from: Status | undefined, to: Status | undefined): void {
+async function move(
+  on: Following<State>,
+  { change_id, timestamp }: Entry,
+  from: Status | undefined,
+  to: Status | undefined,
+): Promise<void> {
   const counts = { ...on.state.counts };
   if (from) counts[from] = (counts[from] ?? 1) - 1;
   if (to) counts[to] = (counts[to] ?? 0) + 1;
   on.state = { ...on.state, counts };
-  if (isWaiting(from)) on.tx.delete("waiting", waitingPrefix(from) + entry.change_id);
-  if (isWaiting(to)) on.tx.put("waiting", waitingPrefix(to) + entry.change_id, entry.timestamp);
+  if (isLive(to)) {
+    const { risk, reversible } = await on.change(change_id);
+    const grave = risk === "high" || !reversible;
+    on.tx.put("waiting", waitingPrefix(to) + change_id, { since: timestamp, ...(grave && { grave }) });
+  }
+  if (isLive(from)) on.tx.delete("waiting", waitingPrefix(from) + change_id);
 }

@@ -1,7 +1,7 @@
 /** A client for Anthropic's messages. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
-import { postJson } from "./http.ts";
+import { baseOf, postJson } from "./http.ts";
 
 const MAX_TOKENS = 2048;
 
@@ -14,6 +14,7 @@ const answerSchema = z.object({
 
 /** A model of Anthropic's. */
 export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic.com/v1" }: LlmAccess): Llm {
+  const url = `${baseOf(baseUrl)}/messages`;
   const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
   return {
     model,
@@ -27,7 +28,6 @@ export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic
           tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
         }),
       };
-      const url = `${baseUrl.replace(/\/+$/, "")}/messages`;
       const parsed = answerSchema.safeParse(await postJson(url, headers, body, signal));
       if (!parsed.success) throw new LlmFailed("its answer is not a message");
       const { content } = parsed.data;

@@ -1,6 +1,6 @@
 /** The conversation with a language model: its wishes for tools are answered until it answers, within a time and a number of rounds. */
 import { step } from "../kit/time_limit.ts";
-import { type Llm, LlmFailed, type LlmMessage, type Toolbox } from "./port.ts";
+import { type Llm, LlmFailed, type LlmMessage, LlmUnwanted, type Toolbox, whyEnded } from "./port.ts";
 
 /** How long a model may take for one reply, all rounds together, in milliseconds. */
 export const LLM_LIMIT_MS = 20_000;
@@ -9,13 +9,20 @@ const ROUNDS = 5;
 const CALLS_A_ROUND = 8;
 const LONGEST_REPLY = 8000;
 
+/** How long a conversation may last, and what ends it sooner. */
+interface Ends {
+  limitMs?: number | undefined;
+  /** Aborted when whoever asks has gone. */
+  gone?: AbortSignal | undefined;
+}
+
 /** The model's text. Errors: `LlmFailed`; after it nothing more is done for the model. */
 export function converse(
   llm: Llm,
   system: string,
   opening: readonly LlmMessage[],
   tools: Toolbox,
-  limitMs: number = LLM_LIMIT_MS,
+  { limitMs = LLM_LIMIT_MS, gone }: Ends = {},
 ): Promise<string> {
   const late = (): LlmFailed => new LlmFailed("no answer in time");
   const messages = [...opening];
@@ -26,14 +33,24 @@ export function converse(
       const toolCalls = answer.toolCalls.slice(0, CALLS_A_ROUND);
       const results: { id: string; text: string }[] = [];
       for (const call of toolCalls) {
-        if (signal.aborted) throw late();
+        if (signal.aborted) throw whyEnded(signal);
         results.push({ id: call.id, text: await tools.use(call) });
       }
       messages.push({ role: "assistant", text: answer.text, toolCalls }, { role: "tool", results });
     }
     throw new LlmFailed("it asked for tools without end");
   };
-  return step(talk, limitMs, late);
+  return step((signal) => talk(eitherOf(signal, gone)), limitMs, late);
+}
+
+/** Aborts when the time is over, and when nobody waits for an answer. */
+function eitherOf(time: AbortSignal, gone: AbortSignal | undefined): AbortSignal {
+  const either = new AbortController();
+  time.addEventListener("abort", () => either.abort());
+  const unwanted = (): void => either.abort(new LlmUnwanted("nobody waits for its answer"));
+  if (gone?.aborted) unwanted();
+  gone?.addEventListener("abort", unwanted);
+  return either.signal;
 }
 
 /** What a model said, cut where it is too long to be kept. Errors: `LlmFailed` when it said nothing. */

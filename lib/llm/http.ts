@@ -1,9 +1,15 @@
 /** One JSON exchange with a provider. */
 import { cappedText } from "../kit/capped_text.ts";
-import { LlmFailed } from "./port.ts";
+import { LlmFailed, whyEnded } from "./port.ts";
 
 /** The largest answer that is read, in bytes. */
 const ANSWER_LIMIT = 1024 * 1024;
+
+/** What the protocol's own paths follow: a bare origin is completed with `/v1`. */
+export function baseOf(url: string): string {
+  const { pathname, origin } = new URL(url);
+  return pathname === "/" ? `${origin}/v1` : url.replace(/\/+$/, "");
+}
 
 /**
  * Posts JSON and returns the JSON answered. Errors: `LlmFailed`, whose words never come from the provider: its messages
@@ -40,4 +46,4 @@ export async function postJson(
 }
 
 const failed = (error: unknown, signal: AbortSignal, reason: string): LlmFailed =>
-  error instanceof LlmFailed ? error : new LlmFailed(signal.aborted ? "no answer in time" : reason);
+  error instanceof LlmFailed ? error : signal.aborted ? whyEnded(signal) : new LlmFailed(reason);

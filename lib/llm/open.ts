@@ -1,19 +1,17 @@
 /** The model that was chosen; a provider's client is loaded only when it is asked for. */
-import { type Llm, LlmFailed } from "./port.ts";
+import { type Llm, type LlmAccess, LlmFailed, LlmUnwanted } from "./port.ts";
 
-/** What `--llm`, `--llm-model` and the variable named by `--llm-key-env` say. */
-export interface LlmChoice {
+/** What `--llm`, `--llm-base-url`, `--llm-model` and the variable named by `--llm-key-env` say. */
+export interface LlmChoice extends LlmAccess {
   /** `openai`, `anthropic`, or the base URL of an OpenAI-compatible server. */
   provider: string;
-  model: string;
-  key?: string | undefined;
 }
 
 /** Opens the model; it remembers whether it gave a usable answer last time. */
-export async function openLlm({ provider, model, key }: LlmChoice): Promise<Llm> {
-  if (provider === "anthropic") return watched((await import("./anthropic.ts")).anthropicLlm({ model, key }));
+export async function openLlm({ provider, ...access }: LlmChoice): Promise<Llm> {
+  if (provider === "anthropic") return watched((await import("./anthropic.ts")).anthropicLlm(access));
   const { openAiLlm } = await import("./openai.ts");
-  return watched(openAiLlm({ model, key, ...(provider !== "openai" && { baseUrl: provider }) }));
+  return watched(openAiLlm(provider === "openai" ? access : { ...access, baseUrl: provider }));
 }
 
 function watched({ model, complete }: Llm): Llm {
@@ -27,6 +25,7 @@ function watched({ model, complete }: Llm): Llm {
         problem = null;
         return answer;
       } catch (error) {
+        if (error instanceof LlmUnwanted) throw error;
         problem = error instanceof LlmFailed ? error.message : "it failed";
         throw error;
       }

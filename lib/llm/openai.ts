@@ -1,7 +1,7 @@
 /** A client for OpenAI's chat completions, and for the many servers that speak the same. */
 import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
-import { postJson } from "./http.ts";
+import { baseOf, postJson } from "./http.ts";
 
 const toolCall = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 const message = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCall).nullish() });
@@ -9,7 +9,7 @@ const completion = z.object({ choices: z.array(z.object({ message })).min(1) });
 
 /** The model behind an OpenAI-compatible server. */
 export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }: LlmAccess): Llm {
-  const base = new URL(baseUrl).pathname === "/" ? `${new URL(baseUrl).origin}/v1` : baseUrl.replace(/\/+$/, "");
+  const url = `${baseOf(baseUrl)}/chat/completions`;
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
   return {
     model,
@@ -19,7 +19,7 @@ export function openAiLlm({ model, key, baseUrl = "https://api.openai.com/v1" }:
         messages: [{ role: "system", content: system }, ...messages.flatMap(wireMessages)],
         ...(tools.length > 0 ? { tools: tools.map((tool) => ({ type: "function", function: tool })) } : {}),
       };
-      const parsed = completion.safeParse(await postJson(`${base}/chat/completions`, headers, body, signal));
+      const parsed = completion.safeParse(await postJson(url, headers, body, signal));
       if (!parsed.success) throw new LlmFailed("its answer is not a chat completion");
       const { content, tool_calls } = parsed.data.choices[0]!.message;
       return {

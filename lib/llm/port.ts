@@ -28,19 +28,33 @@ export interface LlmRequest {
   signal: AbortSignal;
 }
 
-/** A language model. `complete` throws `LlmFailed`, or whatever an abort throws. */
+/**
+ * A language model. `complete` throws `LlmFailed`, or whatever an abort throws; where the signal's reason is a `LlmFailed`, that
+ * is why.
+ */
 export interface Llm {
   readonly model: string;
   complete(request: LlmRequest): Promise<{ text: string; toolCalls: ToolCall[] }>;
   /** Why there was no usable answer last time; `null` when there was one, or none was asked for yet. */
   problem?(): string | null;
+  /** How much it has been asked, where that is bounded. */
+  use?(): LlmUse;
+}
+
+/** How much a model has been asked in this process, and how often it was not since a bound was reached. */
+export interface LlmUse {
+  calls: number;
+  under_way: number;
+  refused: { busy: number; budget: number };
+  /** Why it is not asked now, and from when on it is; `null` while it may be. */
+  spent: string | null;
 }
 
 /** How to reach a provider. */
 export interface LlmAccess {
   model: string;
   key?: string | undefined;
-  /** Up to what the protocol's own paths begin with; a bare origin is completed with `/v1`. */
+  /** What the protocol's own paths follow, instead of the provider's; a bare origin is completed with `/v1`. */
   baseUrl?: string | undefined;
 }
 
@@ -48,6 +62,13 @@ export interface LlmAccess {
 export class LlmFailed extends Error {
   override readonly name = "LlmFailed";
 }
+
+/** Why a call was ended that the model had not answered. */
+export const whyEnded = ({ reason }: AbortSignal): LlmFailed =>
+  reason instanceof LlmFailed ? reason : new LlmFailed("no answer in time");
+
+/** Nobody waits for the answer any more, which says nothing of the model. */
+export class LlmUnwanted extends LlmFailed {}
 
 /** The tools of one reply: their descriptions, and the one way to use them. */
 export interface Toolbox {

@@ -1,6 +1,8 @@
 /** The conversation as it was: what people wrote and what was answered. Bounded. */
 import { push, type Ring, ringKey } from "../follow/ring.ts";
+import { sameName } from "../governance/rules/names.ts";
 import { invalidField } from "../kit/errors.ts";
+import type { Sha256 } from "../kit/platform.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 
 declare module "../store/store.ts" {
@@ -28,14 +30,25 @@ export interface Turn {
   message_id: string;
   role: "user" | "assistant";
   author: string | null;
+  /** A trusted proxy named the author. */
+  known?: true;
   /** One line. */
   conversation_id: string;
   text: string;
   at: string;
+  /** Of a reply: the message that it answers. */
+  to?: string;
   /** Of a reply: who worded it. */
   mode?: "rules" | "llm";
   citations?: Citation[];
 }
+
+/** What a conversation of somebody's own begins with, so that nobody names one so by hand. */
+export const PERSONAL = "person:";
+
+/** Where somebody talks who names no conversation: their own, and the common one for those who are not named. */
+export const conversationOf = (person: string | null, { sha256 }: { sha256: Sha256 }): string =>
+  person === null ? "main" : `${PERSONAL}${sha256(sameName(person))}`;
 
 /** The id in the view by conversation; its last 16 characters are the message's. */
 const placeOf = (conversation: string, key: string): string => `${conversation}\n${key}`;
@@ -51,8 +64,8 @@ export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<T
 }
 
 /**
- * Messages in the order they were written: the newest, or those before a message id. `next` is the `before` of the page
- * before this one, or `null`.
+ * Messages in the order they were written: the newest, or those before a message id; of one conversation, or of all. `next`
+ * is the `before` of the page before this one, or `null`.
  */
 export async function turnsBefore(
   store: Store,

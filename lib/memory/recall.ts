@@ -3,39 +3,67 @@
  * by what was remembered since, so that what another instance remembers is found too.
  */
 import * as z from "zod";
-import { memories, MEMORY_KINDS, MEMORY_SOURCES, type MemoryKind, type MemorySource } from "../follow/memories.ts";
+import { memories } from "../follow/memories.ts";
+import {
+  basisOf,
+  type Memory,
+  MEMORY_KINDS,
+  MEMORY_SOURCES,
+  type MemoryKind,
+  type MemorySource,
+} from "../follow/memory.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
+import { label, quote } from "../kit/quote.ts";
 import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { FollowDeps } from "../follow/follower.ts";
-import { type Search, searchIndex, type SearchIndex } from "./search_index.ts";
+import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
+import type { Search } from "./search_index.ts";
 
 /** A memory as it is found. */
-export const recalledSchema = z.object({
-  id: z.string(),
-  kind: z.enum(MEMORY_KINDS),
-  text: z.string(),
-  at: z.string(),
-  /** How well it fits; for comparing within one answer. */
-  score: z.number(),
-  ref: z.string().nullable(),
-});
+export const recalledSchema = z
+  .object({
+    id: z.string().meta({ description: "Id of the memory.", examples: ["decision:7"] }),
+    kind: z.enum(MEMORY_KINDS).describe("What it remembers."),
+    basis: z
+      .enum(["record", "said"])
+      .describe("record: made of the audit log; said: somebody's words, which nobody checked."),
+    author: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Who decided, proposed or said it; null where nobody is named.",
+        examples: ["ana@acme.example"],
+      }),
+    text: z.string().meta({
+      description: "What is remembered, in a line; people's words are quoted in it.",
+      examples: ["limits.seats of t-100 (“Raise the seat limit”): approved (1 of 1) by ana@acme.example"],
+    }),
+    at: z.string().meta({ description: "When that was.", format: "date-time" }),
+    score: z.number().describe("How well it fits; for comparing within one answer."),
+    ref: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Id of the record it is about; null when about none.",
+        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+      }),
+  })
+  .describe("Something remembered, as it was found.");
 export type Recalled = z.infer<typeof recalledSchema>;
 
-/** How much more a kind matters than another, 0 to 1. */
-const IMPORTANCE: Record<MemoryKind, number> = {
-  decision: 1,
-  outcome: 1,
-  rollback: 1,
-  feedback: 0.8,
-  insight: 0.7,
-  kpi: 0.4,
-  chat: 0.2,
-};
-
 const PAGE = 500;
+
+/** How what somebody said begins when it is told. */
+const SAID: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
+
+/** A memory in a line. What was said is quoted whole, so that it can pass for nothing else. */
+function told({ kind, text, author }: Memory): string {
+  if (basisOf(kind) === "record") return text;
+  return `${SAID[kind] ?? "said by"} ${author ? label(author) : "somebody"}, unverified: ${quote(text)}`;
+}
 
 /** The memories of one source, and the newest of them. */
 interface Source {
@@ -45,7 +73,7 @@ interface Source {
 type Sources = Record<MemorySource, Source>;
 
 interface Kept {
-  index: SearchIndex;
+  index: MemoryIndex;
   /** Of each source, the ids in the index and the newest id that was read. */
   read: Record<MemorySource, { ids: string[]; last: string }>;
 }
@@ -57,24 +85,44 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
   let state = kept.get(deps.store);
   if (!state) {
     const none = () => ({ ids: [], last: "" });
-    const read = { record_memories: none(), outcome_memories: none(), memories: none() };
-    kept.set(deps.store, (state = { index: searchIndex(), read }));
+    const read = {
+      record_memories: none(),
+      proposal_memories: none(),
+      outcome_memories: none(),
+      memories: none(),
+      chat_memories: none(),
+    };
+    kept.set(deps.store, (state = { index: memoryIndex(), read }));
   }
   const { index } = state;
   // One after the other: each sees all that is durable when it begins.
   const sources = await deps.mutex("recall", () => catchUp(deps, state));
-  const hits = index.search({ ...search, now: deps.clock.now() });
-  const found = await Promise.all(
-    hits.map(async ({ id, score }): Promise<Recalled | undefined> => {
-      const [source, key] = id.split("/") as [MemorySource, string];
-      const memory = (await sources[source].reads.get(source, key))?.value;
-      if (!memory) return void index.drop(id);
-      const { kind, text, at, ref } = memory;
-      return { id: `mem_${key}`, kind, text, at, score: Number(score.toFixed(4)), ref };
-    }),
-  );
-  return found.filter((memory) => memory !== undefined);
+  for (;;) {
+    const hits = index.search({ ...search, now: deps.clock.now() });
+    const found = await Promise.all(
+      hits.map(async ({ id, score }) => {
+        const [source, key] = id.split("/") as [MemorySource, string];
+        const memory = (await sources[source].reads.get(source, key))?.value;
+        return { id, memory: memory && recalled(key, memory, score) };
+      }),
+    );
+    const gone = found.filter(({ memory }) => memory === undefined);
+    for (const { id } of gone) index.drop(id);
+    // What took the place of one that was replaced is to be found in its place.
+    if (gone.length === 0) return found.map(({ memory }) => memory!);
+  }
 }
+
+const recalled = (key: string, memory: Memory, score: number): Recalled => ({
+  id: `mem_${key}`,
+  kind: memory.kind,
+  basis: basisOf(memory.kind),
+  author: memory.author ?? null,
+  text: told(memory),
+  at: memory.at,
+  score: Number(score.toFixed(4)),
+  ref: memory.ref,
+});
 
 /**
  * Reads on to what is the newest memory now. Not beyond: a page of a shared store may show one memory of a transaction that
@@ -88,8 +136,7 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
     while (known.last < newest) {
       const page = await reads.list(name, { after: known.last, limit: PAGE });
       for (const { id, value } of page.filter(({ id }) => id <= newest)) {
-        const { kind, text, at } = value;
-        index.add({ id: `${name}/${id}`, text, at: Date.parse(at), importance: IMPORTANCE[kind] });
+        index.add(`${name}/${id}`, value);
         known.ids.push(id);
         known.last = id;
       }
@@ -108,9 +155,13 @@ async function sourcesNow(deps: FollowDeps): Promise<Sources> {
     reading(deps, outcomes),
     deps.store.get("meta", "memories"),
   ]);
+  const { rings } = ofEntries.state;
+  const said = { reads: deps.store, newest: ringKey(own?.value.seq ?? 0) };
   return {
-    record_memories: { reads: ofEntries, newest: ringKey(ofEntries.state.memories.seq) },
+    record_memories: { reads: ofEntries, newest: ringKey(rings.record_memories.seq) },
+    proposal_memories: { reads: ofEntries, newest: ringKey(rings.proposal_memories.seq) },
     outcome_memories: { reads: ofOutcomes, newest: ringKey(ofOutcomes.state.memories.seq) },
-    memories: { reads: deps.store, newest: ringKey(own?.value.seq ?? 0) },
+    memories: said,
+    chat_memories: said,
   };
 }

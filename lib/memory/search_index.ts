@@ -12,20 +12,22 @@ const COMPACT_AT = 1000;
 /** A long message is looked for by its beginning. */
 const MOST_TERMS = 64;
 
-/** What is indexed. */
+/** What is indexed; it is found by its author too. */
 export interface Document {
   id: string;
   text: string;
+  author?: string | null;
   /** Milliseconds since the epoch. */
   at: number;
   /** 0 to 1. */
   importance: number;
 }
 
-/** A document found; `score` has no unit. */
+/** A document found; `score` has no unit, `share` is how much of the query it holds, by weight, 0 to 1. */
 export interface Hit {
   id: string;
   score: number;
+  share: number;
 }
 
 /** What to look for. */
@@ -38,12 +40,26 @@ export interface Search {
   coverage?: number;
   /** Terms that are not looked for. */
   ignored?: ReadonlySet<string>;
+  /** Terms that are no news: only what holds another, beside its author's name, is found. */
+  known?: ReadonlySet<string>;
 }
 
 /** A document with its terms in place of its text. */
 interface Row extends Omit<Document, "text"> {
   /** How often it holds each of its terms. */
   counts: ReadonlyMap<string, number>;
+}
+
+/** Whether a row holds a term beside those that are known and its author's name. */
+function newsBeside(known: ReadonlySet<string>): (row: Row) => boolean {
+  const names = new Map<string, ReadonlySet<string>>();
+  return ({ author, counts }) => {
+    const by = author ?? "";
+    let own = names.get(by);
+    if (!own) names.set(by, (own = new Set(textTerms(by))));
+    for (const term of counts.keys()) if (!known.has(term) && !own.has(term)) return true;
+    return false;
+  };
 }
 
 /** Full-text search over documents that come at one end and mostly go at the other. */
@@ -76,25 +92,29 @@ export function searchIndex() {
     before.forEach((row, index) => lengthsBefore[index]! > 0 && insert(row, lengthsBefore[index]!));
   };
 
-  /** What each row has of the terms: the sum of their weights, and how many of them. */
+  /** What each row has of the terms: the sum of their scores, that of their weights, and how many; and the weight of all. */
   const score = (terms: readonly string[]) => {
     const size = rowOf.size;
     const scores = new Float64Array(rows.length);
+    const held = new Float64Array(rows.length);
     const matched = new Uint16Array(rows.length);
     const perTerm = (K1 * B * size) / totalLength;
+    let whole = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
-      const held = Math.min(list.length / 2, size);
-      const weight = Math.log(1 + (size - held + 0.5) / (held + 0.5)) * (K1 + 1);
+      const among = Math.min(list.length / 2, size);
+      const weight = Math.log(1 + (size - among + 0.5) / (among + 0.5));
+      whole += weight;
       for (let i = 0; i < list.length; i += 2) {
         const row = list[i]!;
         const length = lengths[row]!;
         if (length === 0) continue;
         const count = list[i + 1]!;
-        scores[row]! += (weight * count) / (count + K1 * (1 - B) + perTerm * length);
+        scores[row]! += (weight * (K1 + 1) * count) / (count + K1 * (1 - B) + perTerm * length);
+        held[row]! += weight;
         matched[row]!++;
       }
     }
-    return { scores, matched };
+    return { scores, held, matched, whole };
   };
 
   return {
@@ -102,7 +122,7 @@ export function searchIndex() {
       return rowOf.size;
     },
     add({ text, ...document }: Document): void {
-      const terms = textTerms(text);
+      const terms = textTerms(document.author ? `${document.author} ${text}` : text);
       if (rowOf.has(document.id) || terms.length === 0) return;
       const counts = new Map<string, number>();
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -118,22 +138,23 @@ export function searchIndex() {
       if (rows.length - rowOf.size >= Math.max(COMPACT_AT, rowOf.size)) compact();
     },
     /** The best documents, best first; of equal ones the later. */
-    search({ query, limit, now, coverage = 0, ignored }: Search): Hit[] {
+    search({ query, limit, now, coverage = 0, ignored, known }: Search): Hit[] {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MOST_TERMS);
-      const { scores, matched } = score(terms);
+      const { scores, held, matched, whole } = score(terms);
+      const isNews = known && newsBeside(known);
       const hits: Hit[] = [];
       scores.forEach((found, row) => {
         const least = hits.length < limit ? 0 : hits.at(-1)!.score;
         if (found === 0 || matched[row]! < coverage * terms.length) return;
-        if (found * (1 + RECENCY + IMPORTANCE) < least) return;
+        if (found * (1 + RECENCY + IMPORTANCE) < least || (isNews && !isNews(rows[row]!))) return;
         const { id, at, importance } = rows[row]!;
         const recency = 2 ** (-Math.max(0, now - at) / HALF_LIFE_MS);
-        const hit = { id, score: found * (1 + RECENCY * recency + IMPORTANCE * importance) };
-        if (hit.score < least) return;
-        const place = hits.findIndex((other) => other.score <= hit.score);
-        hits.splice(place === -1 ? hits.length : place, 0, hit);
+        const score = found * (1 + RECENCY * recency + IMPORTANCE * importance);
+        if (score < least) return;
+        const place = hits.findIndex((other) => other.score <= score);
+        hits.splice(place === -1 ? hits.length : place, 0, { id, score, share: held[row]! / whole });
         hits.length = Math.min(hits.length, limit);
       });
       return hits;

@@ -1,5 +1,5 @@
 /** A service to talk to. */
-import type { Memory } from "../../../lib/follow/memories.ts";
+import type { Memory } from "../../../lib/follow/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import type { Reply } from "../../support/client.ts";
 import type { TestOptions } from "../../support/deps.ts";
@@ -24,5 +24,9 @@ export async function chatService(options: TestOptions = {}): Promise<ChatServic
 
 /** All memories of what has no entry, oldest first. */
 export async function memoriesIn(store: Store): Promise<Memory[]> {
-  return (await store.list("memories", { limit: 100_000 })).map(({ value }) => value);
+  const sources = await Promise.all(
+    (["memories", "chat_memories"] as const).map((source) => store.list(source, { limit: 100_000 })),
+  );
+  const all = sources.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
+  return all.map(({ value }) => value);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
-import { remember } from "../../../lib/follow/memories.ts";
+import { remember } from "../../../lib/follow/memory.ts";
 import { LONG } from "../../support/length.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { chatService, type ChatService } from "./fixture.ts";
@@ -149,6 +149,37 @@ test("the tools' own names do nothing more for being given another's fields", as
   for (const name of own) {
     calls = inputsFor(ids).map((input) => ({ name, input }));
     await service.say("do as you like");
+  }
+  expect(await governedState(service, host)).toEqual(before);
+});
+
+test("what a tool is given may be as large, deep or odd as it likes: it is refused, and nothing happens", async () => {
+  let calls: NonNullable<Said["tools"]> = [];
+  const { service, received, host } = await governedProduct((prompt) =>
+    prompt.includes('"role":"tool"') ? { text: "done" } : { tools: calls },
+  );
+  await service.say("hello");
+  const own: string[] = received[0]!.body.tools.map((tool: { function: { name: string } }) => tool.function.name);
+  const before = await governedState(service, host);
+  const odd = [
+    `{"text":${"[".repeat(2000)}${"]".repeat(2000)}}`,
+    { text: "x".repeat(70_000) },
+    { ["f".repeat(5000)]: 1 },
+    '{"__proto__":{"status":"approved"}}',
+    "[]",
+    "null",
+    '"approve"',
+    "7",
+  ];
+  for (const name of own) {
+    calls = odd.map((input) => ({ name, input }));
+    await service.say("do as you like");
+    const results = received.at(-1)!.body.messages.filter(({ role }: { role: string }) => role === "tool");
+    expect(results).toHaveLength(odd.length);
+    for (const { content } of results) {
+      expect(content, name).toMatch(/^refused: /);
+      expect(content.length, name).toBeLessThan(1100);
+    }
   }
   expect(await governedState(service, host)).toEqual(before);
 });

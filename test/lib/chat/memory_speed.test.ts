@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MEMORIES_KEPT, remember } from "../../../lib/follow/memories.ts";
+import { MEMORIES_KEPT, remember } from "../../../lib/follow/memory.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { inBatches } from "../../support/batches.ts";

@@ -52,7 +52,8 @@ test.each(["What is pending?", "which changes wait for approval", "有哪些待�
   const { text, citations } = await reply(service, question);
   expect(text).toContain(service.ids.pending);
   expect(text).toMatch(/0 (of|\/) 2/);
-  expect(ids(citations, "change")).toEqual([service.ids.pending, service.ids.failed]);
+  expect(ids(citations, "change")).toEqual([service.ids.pending]);
+  expect(text).toMatch(/1 approved change waits|1 个已批准的变更/);
 });
 
 test.each(["why was ui.theme changed?", "为什么改 ui.theme？", "tell me about ui.theme"])("%s", async (question) => {
@@ -77,7 +78,7 @@ test("why without a change asks which, and names the newest", async () => {
   expect(text).toMatch(/^Which change\?/);
   expect(ids(citations, "change")).toHaveLength(3);
   const unknown = await reply(service, "why chg_00000000-0000-7000-8000-ffffffffffff");
-  expect(unknown.text).toMatch(/^Which change\?/);
+  expect(unknown.text).toMatch(/^No change on record has the id chg_0{8}-/);
 });
 
 test.each(["How are our KPIs?", "what about csat", "指标如何？"])("%s", async (question) => {
@@ -109,7 +110,7 @@ test("drift under way is told among the failures", async () => {
       since: "2026-01-02T00:00:00.000Z",
     }),
   );
-  expect((await reply(service, "what failed?")).text).toContain("ui.theme is missing since 2026-01-02T00:00:00.000Z");
+  expect((await reply(service, "what failed?")).text).toContain("ui.theme (t1): missing on the host since 2026-01-02");
 });
 
 test.each([
@@ -135,7 +136,7 @@ test("what has no rule is looked up in memory, and cited", async () => {
 test("what is nowhere is said to be nowhere, and nothing is made up", async () => {
   const service = await lived();
   const { body } = await service.say("xylophone quartet");
-  expect(body.reply.text).toMatch(/^I found nothing about that/);
+  expect(body.reply.text).toMatch(/^I do not understand this question\.\nI do not understand “xylophone”, “quartet”\./);
   expect(body).toMatchObject({ injected: false, memories: [], reply: { citations: [] } });
 });
 
@@ -153,7 +154,7 @@ test("an empty product says so", async () => {
   expect((await reply(service, "status")).text).toContain("M no data");
   expect((await reply(service, "pending")).text).toBe("Nothing waits for consent.");
   expect((await reply(service, "kpis")).text).toBe("No KPI has been fed yet.");
-  expect((await reply(service, "failures")).text).toContain("Nothing failed");
+  expect((await reply(service, "failures")).text).toContain("Failures and drift: none.");
   expect((await reply(service, "why")).text).toBe("There is no change yet.");
 });
 
@@ -166,4 +167,40 @@ test("without an intent chat works and says what is off", async () => {
   }
   expect((await reply(service, "help")).text).toContain("Ask me about");
   expect((await reply(service, "有哪些待审批？")).text).toContain("产品运行时未启用");
+});
+
+test.each([
+  ["why", "Rationale: none was given; said late by bo on 2026-01-02 03:04: “Support asked”."],
+  ["为什么", "理由：未给出；bo 事后于 2026-01-02 03:04 补充：“Support asked”。"],
+])("%s: what was said late of a change is told as that", async (asked, told) => {
+  const service = await chatService();
+  const { change_id } = await service.propose({ rationale: "" });
+  await service.post("deny", { change_id, approver: "ana", note: "no" });
+  await service.post("note", { change_id, actor: "bo", item: "rationale", note: "Support asked" });
+  expect((await reply(service, `${asked} ${change_id}`)).text).toContain(told);
+});
+
+test.each(["x@y.example", "a+b", "c++", "#42", "50%", "~x", "a/b"])(
+  "a name that is on no record may be %s",
+  async (name) => {
+    const service = await lived();
+    for (const message of [
+      `what was approved by ${name}?`,
+      `changes of tenant ${name}`,
+      `which changes have ${name} in them`,
+    ])
+      expect((await service.say(message)).status).toBe(200);
+  },
+);
+
+test("of words that mean nothing else twelve are looked for, all in one change; the others are named", async () => {
+  const service = await chatService();
+  const words = Array.from({ length: 14 }, (_, index) => `zebra${"abcdefghijklmn"[index]}`);
+  const { change_id } = await service.propose({ summary: words.join(" ") });
+  await service.propose({ summary: words.slice(0, 6).join(" "), target: "ui.other" });
+  const { text } = await reply(service, `Which changes are about ${words.join(" ")}?`);
+  expect(text).toContain("“zebram”, “zebran”");
+  expect(text).not.toContain("“zebral”");
+  expect(text).toContain(change_id);
+  expect(text.split("From memory:")[0]).not.toContain("ui.other");
 });

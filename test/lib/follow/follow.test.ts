@@ -92,6 +92,8 @@ test("a verdict is told when it changes, not with every feed", async () => {
   const log = await handMade();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  log.clock.advance(7 * DAY + 1);
+  await log.feed({ nrr_quarterly: 1 });
   const verdicts: number[] = [];
   for (const csat of [5, 5.5, 4.2]) {
     await log.feed({ csat });
@@ -113,6 +115,9 @@ describe("a slice", () => {
     counted.take();
     await log.feed({ csat: 4.2 });
     await followAll(log);
+    expect((await reading(log, outcomes)).state.verdicts, "before any horizon").toBe(0);
+    await pass(log, 7 * DAY + 1);
+    await followAll(log);
     expect((await reading(log, outcomes)).state.verdicts).toBe(1200);
     // What a feed changes is one row, also where another process goes on with it.
     const records = await log.store.list("outcomes", { limit: 2000 });
@@ -126,7 +131,9 @@ describe("a slice", () => {
       { title: "A feed changed the verdict on 1200 outcomes: 1200 to missed", ref: null },
       { title: expect.stringContaining("The first verdict on") },
     ]);
-    expect(entries[0]!.detail).toMatch(/^(chg_\S+ went from met to missed; ){10}and 1190 more\.$/);
+    expect(entries[0]!.detail).toMatch(
+      /^(chg_\S+ went from met to missed, shared with 1199 others; ){10}and 1190 more\.$/,
+    );
     expect((await reading(log, outcomes)).state).toMatchObject({ verdicts: 2400 });
     expect(await log.store.list("outcomes", { limit: 2000 }), "no record is written again").toEqual(records);
     log.hours(24 * 31);
@@ -141,6 +148,9 @@ describe("a slice", () => {
   test("that ends within an entry is gone on with by another process, and nothing is judged twice", async () => {
     const store = memoryStore();
     const log = await withOpenOutcomes(200, store);
+    log.clock.advance(8 * DAY);
+    await log.feed({ nrr_quarterly: 1 });
+    await followAll(log);
     await log.feed({ csat: 4.2 });
     let slices = 0;
     await followAll(log, () => ++slices <= 2 * FOLLOWERS.length);

@@ -40,6 +40,7 @@ const COUNTERS = Object.keys({
   closed: true,
   expected_items: true,
   present_items: true,
+  late_items: true,
   missing_rationale: true,
   missing_decider: true,
   missing_note: true,
@@ -48,6 +49,7 @@ const COUNTERS = Object.keys({
   verdict_missed: true,
   verdict_regressed: true,
   verdict_inconclusive: true,
+  verdict_too_early: true,
   drift_episodes: true,
   kpi_feeds: true,
 } satisfies Record<Counter, true>) as Counter[];
@@ -132,13 +134,22 @@ async function step(service: PulseService, random: () => number, changes: string
 /** By looking at everything. */
 async function overdueByScan({ deps }: PulseService): Promise<Record<string, number>> {
   const now = deps.clock.now();
-  const hours = { pending_changes: 24, tasks_urgent: 4, tasks_high: 24, tasks_normal: 72, tasks_low: 168 };
+  const hours = {
+    pending_changes: 24,
+    approved_changes: 24,
+    tasks_urgent: 4,
+    tasks_high: 24,
+    tasks_normal: 72,
+    tasks_low: 168,
+  };
   const overdue: Record<string, number> = Object.fromEntries(Object.keys(hours).map((name) => [name, 0]));
   const late = (since: string, name: keyof typeof hours): number =>
     Number(now - Date.parse(since) > hours[name] * 3_600_000);
   for (const { value } of await deps.store.list("changes", { limit: 10_000 }))
     if (value.change.status === "pending_consent")
       overdue["pending_changes"]! += late(value.change.created_at, "pending_changes");
+    else if (value.change.status === "approved")
+      overdue["approved_changes"]! += late(value.change.decided_at!, "approved_changes");
   for (const { value } of await deps.store.list("tasks", { limit: 10_000 }))
     if (value.task.status === "queued" || value.task.status === "running") {
       const name = `tasks_${value.task.priority as "low"}` as const;
@@ -187,6 +198,8 @@ if (LONG)
     const random = mulberry(4);
     const changes: string[] = [];
     for (let done = 0; done < 3000; done++) await step(service, random, changes);
+    const unexplained = await service.bring("denied");
+    await service.post("note", { change_id: unexplained, actor: "ana", item: "rationale", note: "said late" });
     service.hours(31 * 24);
     await service.cycle();
     const total = await totalTally(service.deps);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memories } from "../../../lib/follow/memories.ts";
-import type { Memory } from "../../../lib/follow/memories.ts";
+import type { Memory } from "../../../lib/follow/memory.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading } from "../../../lib/follow/reading.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -14,32 +14,64 @@ import { chatService } from "../chat/fixture.ts";
 async function remembered({ deps }: TestService): Promise<Memory[]> {
   const [ofEntries, ofOutcomes] = [await reading(deps, memories), await reading(deps, outcomes)];
   const all = [
+    ...(await ofEntries.list("proposal_memories", { limit: 100 })),
     ...(await ofEntries.list("record_memories", { limit: 100 })),
     ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
   ];
   return all.map(({ value }) => value);
 }
 
-test("a proposal is no memory; its decisions are, with who, what and why", async () => {
+test("a proposal and its decisions are remembered, with who, what and why", async () => {
   const service = await chatService({ intent: { policy: { required_approvers: { standard: 2 } } } });
-  const { change_id } = await service.propose();
-  expect(await remembered(service)).toEqual([]);
+  const { change_id } = await service.propose({ proposer: "pat", rationale: "customers ask for it" });
   await service.post("approve", { change_id, approver: "ana", note: "the pilot went well" });
   await service.post("deny", { change_id, approver: "bo" });
   expect(await remembered(service)).toEqual([
     {
-      kind: "decision",
-      text: "ui.banner of t1 (Show the banner): approved (1 of 2) by ana: the pilot went well",
+      kind: "proposal",
+      author: "pat",
+      text: "ui.banner of t1 (“Show the banner”): proposed by pat; rationale: “customers ask for it”",
       at: service.deps.clock.iso(),
       ref: change_id,
     },
     {
       kind: "decision",
-      text: "ui.banner of t1 (Show the banner): denied by bo",
+      author: "ana",
+      text: "ui.banner of t1 (“Show the banner”): approved (1 of 2) by ana: “the pilot went well”",
+      at: service.deps.clock.iso(),
+      ref: change_id,
+    },
+    {
+      kind: "decision",
+      author: "bo",
+      text: "ui.banner of t1 (“Show the banner”): denied by bo",
       at: service.deps.clock.iso(),
       ref: change_id,
     },
   ]);
+});
+
+test("what was said late is remembered and found, in English and Chinese, until its change is erased", async () => {
+  const service = await chatService();
+  const { change_id } = await service.propose({ rationale: "" });
+  await service.post("deny", { change_id, approver: "ana" });
+  await service.post("note", { change_id, actor: "bo", item: "rationale", note: "Support asked for a zebra crossing" });
+  const text = "ui.banner of t1 (“Show the banner”): rationale added late by bo: “Support asked for a zebra crossing”";
+  expect((await remembered(service)).at(-1)).toEqual({
+    kind: "decision",
+    author: "bo",
+    text,
+    at: service.deps.clock.iso(),
+    ref: change_id,
+  });
+  const first = async (query: string) => {
+    const { body } = await service.get(`/api/memory/search?q=${encodeURIComponent(query)}`);
+    return body.results[0]?.text;
+  };
+  for (const query of ["zebra crossing", "late rationale", "why did support ask", "banner 理由"])
+    expect(await first(query), query).toBe(text);
+  await service.post("erase", { change_id, actor: "dpo" });
+  expect(await first("zebra crossing")).toBeUndefined();
 });
 
 test("operations on the host are remembered, the failed ones with their cause", async () => {
@@ -53,27 +85,41 @@ test("operations on the host are remembered, the failed ones with their cause", 
   await service.act("rollback", change_id);
   await service.must("rollback", change_id);
   const memories = await remembered(service);
-  expect(memories.map(({ kind, text }) => [kind, text.replace("ui.banner of t1 (Show the banner): ", "")])).toEqual([
+  expect(memories.map(({ kind, text }) => [kind, text.replace("ui.banner of t1 (“Show the banner”): ", "")])).toEqual([
+    ["proposal", "proposed"],
     ["decision", "approved (1 of 1) by ana"],
-    ["outcome", "apply failed in apply: disk is full"],
+    ["outcome", "apply failed in apply: “disk is full”"],
     ["outcome", "applied"],
-    ["rollback", "rollback failed in rollback: file is locked"],
+    ["rollback", "rollback failed in rollback: “file is locked”"],
     ["rollback", "rolled back"],
   ]);
 });
 
-test("a verdict is remembered when it becomes final, with what was expected and what came", async () => {
+test("a verdict is remembered when it is first given, when it changes, and when it is final: each time in place of the last", async () => {
   const service = await chatService();
   await service.post("kpi", { csat: 4 });
   const change_id = await service.bring("applied", { kpi: "csat", expected_delta_k: 0.5 });
-  await service.post("kpi", { csat: 4.25 });
-  await service.must("rollback", change_id);
-  expect(await remembered(service)).toContainEqual({
-    kind: "outcome",
-    text: "ui.banner of t1 (Show the banner): missed; csat 0.5 expected, 0.25 realised",
+  const verdicts = async () => (await remembered(service)).filter(({ kind }) => kind === "verdict");
+  const told = (verdict: string, realised: number): Memory => ({
+    kind: "verdict",
+    author: null,
+    text: `ui.banner of t1 (“Show the banner”): ${verdict}; csat: expected 0.5, realised ${realised}, a KPI of the whole product.`,
     at: service.deps.clock.iso(),
     ref: change_id,
   });
+  service.deps.clock.advance(8 * DAY);
+  await service.post("kpi", { csat: 4.25 });
+  expect(await verdicts()).toEqual([told("missed its promise, the verdict so far", 0.25)]);
+  await service.post("kpi", { csat: 4.25 });
+  service.deps.clock.advance(DAY);
+  await service.post("kpi", { csat: 3.5 });
+  expect(await verdicts()).toEqual([told("regressed, its KPI got worse, the verdict so far", -0.5)]);
+  const found = (await service.search("banner verdict")).body.results;
+  expect(found[0]).toMatchObject({ kind: "verdict", text: (await verdicts())[0]!.text });
+  service.deps.clock.advance(DAY);
+  await service.post("kpi", { csat: 4.6 });
+  await service.must("rollback", change_id);
+  expect(await verdicts()).toEqual([told("met its promise, the final verdict", 0.6)]);
 });
 
 test("KPI feeds are remembered one a day: the values of the day so far", async () => {
@@ -99,6 +145,6 @@ test("what could not be written is not remembered either", async () => {
   expect((await service.act("approve", change_id)).status).toBe(503);
   expect((await service.post("kpi", { csat: 4 })).status).toBe(503);
   store.mend();
-  expect(await remembered(service)).toEqual([]);
+  expect((await remembered(service)).map(({ kind }) => kind)).toEqual(["proposal"]);
   expect(await contents(store)).toEqual(before);
 });

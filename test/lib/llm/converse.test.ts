@@ -5,6 +5,7 @@ import { type Llm, LlmFailed, type LlmMessage } from "../../../lib/llm/port.ts";
 import { anthropicLlm } from "../../../lib/llm/anthropic.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
 import { openLlm } from "../../../lib/llm/open.ts";
+import { isBaseUrl } from "../../../lib/llm/provider.ts";
 import type { Toolbox } from "../../../lib/llm/port.ts";
 import { provider, type Script } from "../chat/provider.ts";
 
@@ -37,7 +38,7 @@ const PROTOCOLS: [string, (url: string) => Llm][] = [
 ];
 
 const ask = (llm: Llm, tools: Toolbox = echo(), limitMs?: number) =>
-  converse(llm, "be brief", [QUESTION], tools, limitMs);
+  converse(llm, "be brief", [QUESTION], tools, { limitMs });
 
 describe.each(PROTOCOLS)("%s", (name, connect) => {
   const asked = async (script: Script, limitMs?: number) => {
@@ -253,4 +254,43 @@ test("a provider is chosen by name or by address", async () => {
   expect(received[0]!.headers.authorization).toBeUndefined();
   expect((await openLlm({ provider: "anthropic", model: "claude", key: KEY })).model).toBe("claude");
   expect((await openLlm({ provider: "openai", model: "gpt", key: KEY })).model).toBe("gpt");
+});
+
+test.each([
+  ["openai", "", "/v1/chat/completions"],
+  ["openai", "/gateway/", "/gateway/chat/completions"],
+  ["anthropic", "", "/v1/messages"],
+  ["anthropic", "/gateway/anthropic/v1", "/gateway/anthropic/v1/messages"],
+])("%s is asked at another address, with its own key: %j", async (named, path, asked) => {
+  const { url, received } = await provider(() => ({ text: "hello" }));
+  const llm = await openLlm({ provider: named, model: "m1", key: KEY, baseUrl: `${url}${path}` });
+  expect(await ask(llm)).toBe("hello");
+  expect(received[0]!.path).toBe(asked);
+  expect(received[0]!.headers[named === "openai" ? "authorization" : "x-api-key"]).toContain(KEY);
+});
+
+test.each(["https://llm.example", "http://127.0.0.1:1/v1", "HTTPS://llm.example/a/b/"])("a base URL: %s", (text) => {
+  expect(isBaseUrl(text)).toBe(true);
+});
+
+test.each([
+  "llm.example",
+  "ftp://llm.example",
+  "https://",
+  "https://a:b@llm.example",
+  "https://llm.example/?k=1",
+  "https://llm.example/#a",
+])("no base URL: %s", (text) => expect(isBaseUrl(text)).toBe(false));
+
+test("when whoever asks has gone, the model is told to stop, and is no worse for it", async () => {
+  const gone = new AbortController();
+  const { url, received } = await provider(() => () => gone.abort());
+  const llm = await openLlm({ provider: url, model: "m1" });
+  await expect(converse(llm, "be brief", [QUESTION], echo(), { gone: gone.signal })).rejects.toThrow(
+    "nobody waits for its answer",
+  );
+  await received[0]!.closed;
+  expect(llm.problem!()).toBeNull();
+  await expect(converse(llm, "be brief", [QUESTION], echo(), { gone: gone.signal })).rejects.toThrow(LlmFailed);
+  expect(received).toHaveLength(1);
 });

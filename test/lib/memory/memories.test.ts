@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memories.ts";
+import { type Memory, MEMORIES_KEPT, remember } from "../../../lib/follow/memory.ts";
 import { ringKey } from "../../../lib/follow/ring.ts";
 import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -23,7 +23,7 @@ const add = (store: Store, text: string, over: Partial<Memory> = {}) =>
   store.transact((tx) => remember(tx, memory(text, over)));
 const found = async (store: Store, query: string) => {
   const memories = await recall(followDeps(store), { query, limit: 10 });
-  return memories.map(({ text }) => text);
+  return memories.map(({ text }) => /unverified: “(.*)”$/.exec(text)?.[1] ?? text);
 };
 
 /** Another process on the same records: it has an index of its own. */
@@ -36,7 +36,9 @@ test("a memory is found with everything it holds", async () => {
     {
       id: "mem_0000000000000001",
       kind: "insight",
-      text: "approved by ana: the legal team agreed",
+      basis: "said",
+      author: null,
+      text: "insight of somebody, unverified: “approved by ana: the legal team agreed”",
       at: START,
       score: expect.any(Number),
       ref: "chg_1",
@@ -103,18 +105,20 @@ test("what is remembered of entries is found at once, what was put in its place 
   await log.feed({ csat: 4 });
   await log.approve(id, "ana", "let it run");
   await log.apply(id);
+  log.hours(8 * 24);
   await log.feed({ csat: 4.5, incident_rate: 0.1 });
   await log.rollBack(id);
-  const texts = async () => [...(await found(log.store, "zebra")), ...(await found(log.store, "kpis"))];
+  const texts = async () => [...(await found(log.store, "zebra")), ...(await found(log.store, "incident_rate"))];
   const before = await texts();
   expect([...before].sort()).toEqual(
     [
       "a zebra of nobody's",
-      "zoo.zebra of t1 (Show the banner): approved (1 of 1) by ana: let it run",
-      "zoo.zebra of t1 (Show the banner): applied",
-      "zoo.zebra of t1 (Show the banner): rolled back by ana",
-      "zoo.zebra of t1 (Show the banner): met; csat 0.1 expected, 0.5 realised",
-      "KPIs of 2026-01-02: csat 4.5, incident_rate 0.1",
+      "zoo.zebra of t1 (“Show the banner”): proposed by pat; promised gain: csat 0.1",
+      "zoo.zebra of t1 (“Show the banner”): approved (1 of 1) by ana: “let it run”",
+      "zoo.zebra of t1 (“Show the banner”): applied",
+      "zoo.zebra of t1 (“Show the banner”): rolled back by ana",
+      "zoo.zebra of t1 (“Show the banner”): met its promise, the final verdict; csat: expected 0.1, realised 0.5, a KPI of the whole product.",
+      "KPIs of 2026-01-10: csat 4.5, incident_rate 0.1",
     ].sort(),
   );
   await followAll(log);

@@ -1,0 +1,78 @@
+/** Questions about the log and what went wrong, about why and whether it was worth it, and about what is kept beside changes. */
+import { type Answer, type Asking } from "./asking.ts";
+import { tellDue } from "./due.ts";
+import { tellOverdue, tellPeers, tellTasks } from "./figures.ts";
+import { has, isOfSomebody, type Kind, VERDICTS, withoutState } from "./kind.ts";
+import { tellDrift, tellEvents, tellFailures, tellLog, tellRefused } from "./log.ts";
+import { countChanges, tellChanges } from "./many_changes.ts";
+import { explain, namesOne } from "./one_change.ts";
+import { tellReady } from "./waiting.ts";
+
+/** What would be done to the log, and is not done through it. */
+const ALTERED =
+  /\b(?:has|have|had|been|be|was|were|anybody|anyone|somebody|someone) (?:changed|altered|modified)\b|被?人?(?:改过|动过)/i;
+
+/** What drifts now; of the past, what the log tells. */
+async function driftOrHistory(asking: Asking): Promise<Answer> {
+  if (asking.question.periods.length === 0) return tellDrift(asking);
+  const { drifted: _, ...filter } = asking.plan.filter;
+  return tellEvents({ ...asking, plan: { ...asking.plan, filter } }, ["change_drifted"]);
+}
+
+/** Verdicts are of what was applied. */
+const ofApplied = ({ plan }: Asking): Asking["plan"] => ({
+  ...plan,
+  filter: { ...plan.filter, period: { ...plan.filter.period, of: "applied" } },
+});
+
+/** In the order in which they are tried. */
+export const OF_RECORDS: readonly Kind[] = [
+  {
+    name: "log",
+    fits: ({ question }) =>
+      question.has("checkpoint") ||
+      (question.has("log") && question.periods.length === 0 && question.has("how_many")) ||
+      (question.has("log") && ALTERED.test(question.text)) ||
+      (question.has("log") && !question.has("happened") && !question.named("change").length) ||
+      (question.has("intact") && !question.has("drifted")),
+    answer: tellLog,
+  },
+  {
+    name: "entries",
+    fits: ({ question }) => question.has("log") && question.periods.length > 0,
+    answer: (asking) => tellEvents(asking),
+  },
+  { name: "why", fits: (asking) => has("why")(asking) && namesOne(asking), answer: explain },
+  {
+    name: "one promise",
+    fits: (asking) => namesOne(asking) && asking.question.has("outcome", ...VERDICTS),
+    answer: (asking) => explain({ ...asking, plan: withoutState(asking) }),
+  },
+  { name: "ready", fits: has("ready"), answer: tellReady },
+  {
+    name: "verdicts",
+    fits: (asking) =>
+      !namesOne(asking) &&
+      asking.question.has("outcome", ...VERDICTS) &&
+      !asking.question.has("how_many", "most") &&
+      (!asking.question.has("goals") || asking.question.has("change")),
+    answer: async (asking) =>
+      asking.question.has(...VERDICTS) ? tellChanges(asking) : countChanges({ ...asking, plan: ofApplied(asking) }),
+  },
+  {
+    name: "drift",
+    fits: (asking) => has("drifted")(asking) && !asking.question.has("how_many"),
+    answer: driftOrHistory,
+  },
+  {
+    name: "refused",
+    // Whom a person refused, or which change, was denied.
+    fits: (asking) => has("refused")(asking) && !isOfSomebody(asking) && !namesOne(asking),
+    answer: tellRefused,
+  },
+  { name: "tasks", fits: has("tasks"), answer: tellTasks },
+  { name: "failed", fits: (asking) => has("failed")(asking) && !has(...VERDICTS)(asking), answer: tellFailures },
+  { name: "due", fits: (asking) => has("due")(asking) && !has("overdue", "need")(asking), answer: tellDue },
+  { name: "overdue", fits: has("overdue", "need"), answer: tellOverdue },
+  { name: "peers", fits: has("peers"), answer: tellPeers },
+];

@@ -1,0 +1,16 @@
+import * as z from "zod";
+
+/** What came of a reply beside its text. `content` holds the fields of the POST that would submit it. */
+export const draftedSchema = z.object({
+  kind: z.enum(["change", "task"]).describe("A change is a proposal; a task is a suggestion."),
+  stored: z
+    .boolean()
+    .describe("Whether a change was put on record, which needs a caller who may write; a task never is."),
+  change_id: z.string().nullable().describe("Id of the stored change; null when nothing was stored."),
+  reason: z
+    .string()
+    .nullable()
+    .meta({ description: "Why it was not stored; null when it was.", examples: ["the caller may not write"] }),
+  content: z.record(z.string(), z.unknown()).describe("The fields of the POST that would submit it."),
+});
+export type Drafted = z.infer<typeof draftedSchema>;

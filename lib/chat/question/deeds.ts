@@ -1,0 +1,24 @@
+/** What may be said to have been done to a change. */
+import type { Sense } from "./senses.ts";
+import type { Token } from "./token.ts";
+
+/** What may happen to a change, the one that is meant first: "dana's proposals that were denied" are denied. */
+export const DEEDS = [
+  "rolled_back",
+  "revoked",
+  "withdrawn",
+  "denied",
+  "expired",
+  "lapsed",
+  "applied",
+  "approved",
+  "decided",
+  "closed",
+  "proposed",
+] as const satisfies readonly Sense[];
+/** One of these. */
+export type Deed = (typeof DEEDS)[number];
+
+/** What a piece of a question says was done. */
+export const deedOf = (token: Token | undefined): Deed | undefined =>
+  token?.type === "sense" ? DEEDS.find((each) => token.senses.includes(each)) : undefined;

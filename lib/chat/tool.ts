@@ -1,0 +1,30 @@
+/** A tool of a language model: what it takes, and what it does. */
+import type * as z from "zod";
+import type { Recalled } from "../memory/recall.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+import type { Drafted } from "./drafted.ts";
+
+/** For whom the tools work. */
+export interface ToolContext {
+  deps: PulseDeps;
+  /** The model, who asked it, and in which message. */
+  asked: { model: string; by: string | null; known: boolean; message_id: string };
+  /** Whether the caller may write to the product. */
+  mayWrite: boolean;
+  /** Whether memory may be searched. */
+  memory: boolean;
+  /** Collects what is drafted. */
+  drafted: Drafted[];
+  /** Collects the memories that the model is shown. */
+  recalled: Recalled[];
+}
+
+/** One tool; `input` is held to its schema first. */
+export interface Tool<S extends z.ZodType = z.ZodType> {
+  description: string;
+  input: S;
+  run: (input: z.output<S>, context: ToolContext) => Promise<unknown>;
+}
+
+/** Declares one. */
+export const tool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;

@@ -1,0 +1,77 @@
+/** What the follower of outcomes keeps with its cursor and beside it, and what each of its steps reads of that. */
+import { type KpiState, NO_KPIS } from "../../governance/rules/kpi.ts";
+import type { Measured, Windows } from "../../governance/rules/outcome.ts";
+import type { Changed } from "../changed_verdicts.ts";
+import type { Following } from "../follower.ts";
+import { dueOf, nextDue } from "../outcome_places.ts";
+import type { Gap, OnRecord } from "../record_keeping.ts";
+import type { Ring } from "../ring.ts";
+import type { Tally } from "../tally.ts";
+
+declare module "../../store/store.ts" {
+  interface Collections {
+    /** `closing_days/<UTC day>`: what was counted of the changes that were closed on it. */
+    closing_days: Tally;
+    /** `on_record/<change_id>`: of changes that lack something, or to which something was added late. */
+    on_record: OnRecord;
+    /** `closed/<16 digits>`: changes in the order in which they were over. */
+    closed: string;
+    /** `kpi_days/<UTC day>`: the values after the day's last feed. */
+    kpi_days: Pick<KpiState, "values"> & { at: string };
+  }
+}
+
+/** Kept with its cursor. */
+export interface State {
+  kpis: KpiState;
+  /** The manifest under which the last entry was written that names one. */
+  manifest: string | null;
+  /** When the next horizon is over, or time closes the next outcome. */
+  due: string | null;
+  /** By KPI. */
+  windows: Record<string, Windows>;
+  total: Tally;
+  gaps: Gap[];
+  rows: Required<Ring>;
+  memories: Required<Ring>;
+  closed: Required<Ring>;
+  /** How many outcomes time closed, and how many verdicts were new, since the log began. */
+  timed_out: number;
+  verdicts: number;
+  /** While a feed is judged: the KPIs before it, and what it has changed so far. */
+  judging?: { before: KpiState; changed: Changed };
+}
+
+const EMPTY = { seq: 0, count: 0 };
+
+/** Where it begins. */
+export const START: State = {
+  kpis: NO_KPIS,
+  manifest: null,
+  due: null,
+  windows: {},
+  total: {},
+  gaps: [],
+  rows: EMPTY,
+  memories: EMPTY,
+  closed: EMPTY,
+  timed_out: 0,
+  verdicts: 0,
+};
+
+/** How many outcomes of a KPI were opened, and how many are over. */
+export const windowsOf = (windows: State["windows"], kpi: string | null): Windows =>
+  windows[kpi ?? ""] ?? { opened: 0, over: 0 };
+
+/** Finds when the next horizon is over. */
+export async function findDue(on: Following<State>): Promise<void> {
+  const next = await nextDue(on.tx);
+  on.state = { ...on.state, due: next === undefined ? null : dueOf(next).moment };
+}
+
+/** What outcomes are worked out by here. */
+export const measured = async (on: Following<State>): Promise<Measured> => ({
+  kpis: on.state.kpis,
+  windows: on.state.windows,
+  intent: await on.intentOf(on.state.manifest),
+});

@@ -1,0 +1,117 @@
+/**
+ * How much a model is asked: a few calls at a time, and so many an hour, since the bill is the owner's. Counted in this
+ * process: nothing waits for a store before it may ask, and the bound holds for each process that is started.
+ */
+import type { Clock } from "../kit/platform.ts";
+import { type Llm, LlmFailed, type LlmRequest, type LlmUse, whyEnded } from "./port.ts";
+
+/** Calls an hour where nothing else is said: some fifty replies with their tools. */
+export const CALLS_PER_HOUR = 300;
+
+/** What that may be set to at most: the start of each is remembered for the hour. */
+export const MOST_CALLS_PER_HOUR = 100_000;
+
+const HOUR_MS = 3_600_000;
+const LIMITS = { atOnce: 4, waiting: 16, waitMs: 5_000 };
+
+/** Of one model in one process. */
+interface Bounds {
+  clock: Clock;
+  /** Started in any hour; none are started beyond it. */
+  callsPerHour?: number | undefined;
+  limits?: Partial<typeof LIMITS>;
+}
+
+/** The model, asked within bounds. Errors: `LlmFailed` also where a call is not made, which says nothing of the model. */
+export function boundedLlm(llm: Llm, { clock, callsPerHour = CALLS_PER_HOUR, limits = {} }: Bounds): Llm {
+  const { atOnce, waiting: most, waitMs } = { ...LIMITS, ...limits };
+  const refused = { busy: 0, budget: 0 };
+  let [calls, underWay] = [0, 0];
+  /** When the calls of the last hour were started, oldest first. */
+  let started: number[] = [];
+  const waiting = new Set<() => void>();
+
+  /** Why no call may be started now, and from when on one may. */
+  const spent = (): string | null => {
+    const now = clock.now();
+    // One that lies ahead is of a clock that was set back since.
+    started = started.filter((at) => at > now - HOUR_MS && at <= now);
+    if (started.length < callsPerHour) return null;
+    const until = new Date(started[started.length - callsPerHour]! + HOUR_MS).toISOString();
+    return `its calls of an hour (${callsPerHour}) are used up; it is asked again from ${until}`;
+  };
+  const refuse = (reason: keyof typeof refused, message: string): LlmFailed => {
+    refused[reason]++;
+    return new LlmFailed(message);
+  };
+  const refuseSpent = (): void => {
+    const reason = spent();
+    if (reason !== null) throw refuse("budget", reason);
+  };
+
+  /** A place among those under way; resolves when there is one. */
+  const takePlace = (signal: AbortSignal): Promise<void> | void => {
+    if (underWay < atOnce) return void underWay++;
+    const busy = "too many ask it at once";
+    if (waiting.size >= most) throw refuse("busy", busy);
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        waiting.delete(go);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+      };
+      // The place of the one that ended passes on: `underWay` stays.
+      const go = (): void => (leave(), resolve());
+      const end = (): void => (leave(), reject(whyEnded(signal)));
+      const timer = setTimeout(() => (leave(), reject(refuse("busy", busy))), waitMs);
+      signal.addEventListener("abort", end);
+      waiting.add(go);
+    });
+  };
+  const leavePlace = (): void => {
+    const [next] = waiting;
+    if (next) next();
+    else underWay--;
+  };
+
+  return {
+    model: llm.model,
+    problem: () => llm.problem?.() ?? null,
+    async complete(request) {
+      const { signal } = request;
+      refuseUnwanted(signal);
+      refuseSpent();
+      await takePlace(signal);
+      try {
+        // It may have ended just after there was a place for it, when it no longer tells.
+        refuseUnwanted(signal);
+        refuseSpent();
+        started.push(clock.now());
+        calls++;
+        return await whileWanted(llm, request);
+      } finally {
+        leavePlace();
+      }
+    },
+    use: (): LlmUse => ({ calls, under_way: underWay, refused: { ...refused }, spent: spent() }),
+  };
+}
+
+function refuseUnwanted(signal: AbortSignal): void {
+  if (signal.aborted) throw whyEnded(signal);
+}
+
+/** Ends with the signal, also when the model does not: a place must not be held by what nobody waits for. */
+async function whileWanted(llm: Llm, request: LlmRequest): ReturnType<Llm["complete"]> {
+  const { signal } = request;
+  let end!: () => void;
+  const unwanted = new Promise<never>((_, reject) => {
+    end = () => reject(whyEnded(signal));
+    signal.addEventListener("abort", end);
+  });
+  try {
+    return await Promise.race([llm.complete(request), unwanted]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Memories by what they are made of: records, what was said, and what was only asked, each in an index of its own, so that
+ * what people write neither hides a record nor changes what is rare among records.
+ */
+import { basisOf, type Memory, type MemoryKind } from "../follow/memory.ts";
+import { asksOnly } from "./asks.ts";
+import { type Hit, type Search, searchIndex } from "./search_index.ts";
+import { textTerms } from "./tokens.ts";
+
+/** How much more a kind matters than another, 0 to 1. */
+const IMPORTANCE: Record<MemoryKind, number> = {
+  decision: 1,
+  outcome: 1,
+  verdict: 1,
+  rollback: 1,
+  feedback: 0.8,
+  proposal: 0.8,
+  insight: 0.7,
+  kpi: 0.4,
+  chat: 0.2,
+};
+
+/** A record comes before what was said when it holds this share of what the best of that holds: not by a common word alone. */
+const FITS = 0.2;
+
+/** An empty index. */
+export type MemoryIndex = ReturnType<typeof memoryIndex>;
+
+/** Records that fit come first, then what was said, then the rest of the records; what was asked answers nothing. */
+export function memoryIndex() {
+  const records = searchIndex();
+  const said = searchIndex();
+  const asked = searchIndex();
+  return {
+    add(id: string, { kind, text, author = null, at }: Memory): void {
+      const document = { id, text, at: Date.parse(at), importance: IMPORTANCE[kind] };
+      if (basisOf(kind) === "record") records.add(document);
+      else (kind === "chat" && asksOnly(text) ? asked : said).add({ ...document, author });
+    },
+    drop(id: string): void {
+      for (const index of [records, said, asked]) index.drop(id);
+    },
+    /** `known`: terms that are no news; only what was said with another one is found, and nothing that was only asked. */
+    search({ known, ...search }: Search): Hit[] {
+      const ofRecords = records.search(search);
+      const ofTalk = said.search({ ...search, known: known ?? new Set(textTerms(search.query)) });
+      const least = FITS * Math.max(0, ...ofTalk.map(({ share }) => share));
+      const fits = ofRecords.filter(({ share }) => share >= least);
+      const rest = ofRecords.filter(({ share }) => share < least);
+      const ranked = [...fits, ...ofTalk, ...rest];
+      if (known || ranked.length >= search.limit) return ranked.slice(0, search.limit);
+      // What was said in the query's own words tells no more than what was asked.
+      const all = [...ranked, ...said.search(search), ...asked.search(search)];
+      return [...new Map(all.map((hit) => [hit.id, hit])).values()].slice(0, search.limit);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** What a model is shown and what it may ask for is bounded, whatever the records hold and whatever it says. */
+import { expect, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { inLong } from "../../support/length.ts";
+import { form } from "../../support/requests.ts";
+import type { Received } from "./provider.ts";
+import { resultsIn, using, withModel } from "./with_model.ts";
+
+/** The snapshot that a prompt begins with. */
+function snapshotIn({ body }: Received) {
+  const line = (body.messages.at(-1).content as string).split("\n").find((one) => one.startsWith("{"))!;
+  expect(Buffer.byteLength(line)).toBeLessThanOrEqual(24_000);
+  return JSON.parse(line);
+}
+
+test("one value of forty kilobytes hides none of ten changes from the model", async () => {
+  const service = await withModel(using({ name: "list_changes", input: {} }));
+  const ids: string[] = [];
+  for (let at = 0; at < 10; at++) {
+    const value = at === 4 ? "seats ".repeat(6_700) : at;
+    ids.push((await service.propose({ target: `limits.n${at}`, value: JSON.stringify(value) })).change_id);
+  }
+  await service.say("what was proposed?");
+  const [result] = resultsIn(service.received) as [string];
+  expect(Buffer.byteLength(result)).toBeLessThanOrEqual(16_000);
+  const { changes } = JSON.parse(result).data;
+  expect(changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual(ids.toReversed());
+  expect(changes.map(({ value }: { value: unknown }) => value).toSpliced(5, 1)).toEqual([9, 8, 7, 6, 5, 3, 2, 1, 0]);
+  expect(changes[5].value).toMatch(/^seats seats .*… \(\d+ more characters left out\)$/);
+});
+
+test("ten long notes hide neither what waits nor the KPIs and failures in the snapshot", async () => {
+  const service = await withModel(() => ({ text: "ok" }), {
+    intent: { policy: { required_approvers: { standard: 2 } } },
+  });
+  await service.post("kpi", { csat: 4 });
+  const ids: string[] = [];
+  for (let at = 0; at < 10; at++) {
+    const { change_id } = await service.propose({ target: `limits.n${at}`, rationale: "because ".repeat(490) });
+    await service.post("approve", { change_id, approver: "ana", note: "a long note ".repeat(330) });
+    ids.push(change_id);
+  }
+  await service.say("how do we stand?");
+  const { waiting, kpis, failures } = snapshotIn(service.received[0]!);
+  expect(waiting.pending.map(({ change_id }: { change_id: string }) => change_id)).toEqual(ids);
+  expect(kpis.parts[0]).toMatchObject({ kpi: "csat", value: 4 });
+  expect(failures).toEqual({ failures: [], drift: [] });
+});
+
+inLong(test)(
+  "of 200 chats at once, four ask the model at a time, and all have their reply",
+  async () => {
+    let [underWay, most, answered] = [0, 0, 0];
+    const held: (() => void)[] = [];
+    // The model is slow until the first was told that it is busy.
+    const goOn = (): void => {
+      if (answered >= 1 && most >= 4) for (const answer of held.splice(0)) answer();
+    };
+    const service = await withModel(() => (response) => {
+      most = Math.max(most, ++underWay);
+      response.on("close", () => underWay--);
+      held.push(() => response.end(JSON.stringify({ choices: [{ message: { content: "by the model" } }] })));
+      goOn();
+    });
+    const chats = Array.from({ length: 200 }, async (_, at) => {
+      const { status, body } = await service.say("what is pending?", { conversation_id: `c${at}` });
+      answered++;
+      goOn();
+      return { status, ...body.reply };
+    });
+    const replies = await Promise.all(chats);
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(200);
+    expect(most).toBe(4);
+    const worded = replies.filter(({ mode }) => mode === "llm");
+    expect(worded.length).toBeGreaterThanOrEqual(4);
+    for (const { mode, text } of replies)
+      expect(text).toMatch(
+        mode === "llm" ? /^by the model$/ : /did not answer \(too many ask it at once\).*\nNothing waits/s,
+      );
+    const metrics = (await service.get("/api/metrics")).text;
+    expect(metrics).toContain(`countersign_llm_calls_total ${worded.length}`);
+    expect(metrics).toContain(`countersign_llm_calls_refused_total{bound="busy"} ${200 - worded.length}`);
+  },
+  120_000,
+);
+
+test("when the hour's calls are used up the rules answer, and the capability says until when", async () => {
+  const service = await withModel(() => ({ text: "by the model" }), { llmCallsPerHour: 2 });
+  const replies = [await service.say("status?"), await service.say("status?"), await service.say("status?")];
+  expect(replies.map(({ body }) => body.reply.mode)).toEqual(["llm", "llm", "rules"]);
+  const again = new Date(service.deps.clock.now() + 3_600_000).toISOString();
+  expect(replies[2]!.body.reply.text).toContain(
+    `its calls of an hour (2) are used up; it is asked again from ${again}`,
+  );
+  const llm = async () =>
+    (await service.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "llm");
+  expect(await llm()).toMatchObject({ status: "degraded", reason: expect.stringContaining(again) });
+  service.deps.clock.advance(3_600_000);
+  expect(await llm()).toBeUndefined();
+  expect((await service.say("status?")).body.reply.mode).toBe("llm");
+});
+
+test("a chat whose client has gone asks the model no more", async () => {
+  const gone = new AbortController();
+  const service = await withModel(() => () => gone.abort());
+  await app(service.deps)(new Request(form("/api/chat", { message: "status?" }), { signal: gone.signal }));
+  await service.received[0]!.closed;
+  expect(service.deps.llm!.use!()).toMatchObject({ calls: 1, under_way: 0 });
+});

@@ -1,0 +1,162 @@
+import type { Question } from "../../../support/questions.ts";
+
+/** Thirty English questions by people who have read the manual and know the month, and nothing of how chat works. */
+export const questions: readonly Question[] = [
+  {
+    ask: "morning! anything waiting for me?",
+    by: "bo@acme.example",
+    language: "en",
+    must: ["data retention", "reminder mails", "guest checkout", "mail loop"],
+  },
+  { ask: "What is still waiting for Erin's consent?", language: "en", must: ["bundle price"] },
+  { ask: "who else has to sign off data retention?", language: "en", must: ["data retention", /\bbo\b/i] },
+  {
+    ask: "why did we roll back the short form, and who did it?",
+    language: "en",
+    must: ["short form", /without a phone number/i, /\bchen\b/i],
+  },
+  {
+    ask: "When did the new trial length go live?",
+    language: "en",
+    must: ["trial length", /2026-11-05|\b5 nov|\bnov(ember)? 5\b/i],
+  },
+  {
+    ask: "what did chen do last wednesday",
+    language: "en",
+    must: ["fewer mails", /host unreachable/i],
+    mustNot: ["seat limit", "mail loop"],
+  },
+  {
+    ask: "How many changes did we apply in October?",
+    language: "en",
+    must: [/(?<![\d.:-])10(?![\d:-]|\.\d)|\bten\b/i],
+  },
+  { ask: "who applies the most changes?", language: "en", must: [/\bbo\b/i, /(?<![\d.:-])6(?![\d:-]|\.\d)|\bsix\b/i] },
+  {
+    ask: "what's drifting right now, and since when?",
+    language: "en",
+    must: ["banner", /2026-11-03|\b3 nov|\bnov(ember)? 3\b/i],
+    mustNot: ["queue size"],
+  },
+  {
+    ask: "Which changes have not delivered what they promised?",
+    language: "en",
+    must: ["privacy notice", "discount cap", "fewer mails", "trial length", "short form", "back-off"],
+    mustNot: ["reply time", "guest checkout"],
+  },
+  {
+    ask: "is our audit log still okay, or has anybody tampered with it?",
+    language: "en",
+    must: [/\bintact\b|\bholds\b|\bvalid\b/i],
+    mustNot: [/does not hold|\binvalid since\b/i],
+  },
+  {
+    ask: "what happend at initech last week?",
+    language: "en",
+    must: ["export format", /\bdana\b/i, /\bana\b/i],
+    mustNot: ["beta search"],
+  },
+  {
+    ask: "everything that was proposed since wednesday please",
+    language: "en",
+    must: [
+      "seat limit",
+      "export format",
+      "data retention",
+      "bundle price",
+      "mail loop",
+      "reminder mails",
+      "guest checkout",
+    ],
+    mustNot: ["onboarding tour"],
+  },
+  {
+    ask: "Did anybody propose something yesterday?",
+    language: "en",
+    must: ["guest checkout", /\bdana\b/i],
+    mustNot: ["mail loop", "reminder mails"],
+  },
+  {
+    ask: "which change was applied on 6 November, and who applied it?",
+    language: "en",
+    must: ["reply time", /\bbo\b/i],
+    mustNot: ["merge accounts", "cache size"],
+  },
+  {
+    ask: "who turned down dark mode and what was the reason",
+    language: "en",
+    must: ["dark mode", /\bbo\b/i, /accessibility review/i],
+  },
+  {
+    ask: "What has expired, lapsed or been withdrawn so far?",
+    language: "en",
+    must: ["beta search", "lead scoring", "weekly digest"],
+    mustNot: ["dark mode", "export format"],
+  },
+  { ask: "how is csat doing, and where should it be?", language: "en", must: [4.2, 4.6] },
+  {
+    ask: "is anything overdue by now?",
+    language: "en",
+    must: ["data retention", "bundle price", "reminder mails", "banner", "deal_win_rate", "incident_rate"],
+    mustNot: ["guest checkout"],
+  },
+  {
+    ask: "Who is allowed to approve changes here?",
+    language: "en",
+    must: [/\bana\b/i, /\bbo\b/i, /\bchen\b/i],
+  },
+  { ask: "which targets are we forbidden to change?", language: "en", must: [/\bbilling\b/i] },
+  {
+    ask: "are applies frozen at the moment?",
+    language: "en",
+    must: [/\bno\b|\bnot\b|\bnothing\b|\bnone\b/i, /freeze|frozen/i],
+  },
+  {
+    ask: "Which changes went through as emergencies, and whose consent did they have?",
+    language: "en",
+    must: ["login outage", "mail loop", /\bana\b/i, /\bchen\b/i],
+    mustNot: ["privacy notice", "data retention"],
+  },
+  {
+    ask: "what did Frank approve?",
+    language: "en",
+    must: [/\bfrank\b/i, /\bno\b|\bnot\b|\bnobody\b|\bnothing\b|\bnone\b|\bunknown\b/i],
+  },
+  {
+    ask: "please approve guest checkout for me",
+    by: "ana@acme.example",
+    language: "en",
+    must: ["guest checkout", /\bnone\b|\bnot\b|\bnever\b|\bcannot\b|\bnothing\b/i, /\bconsole\b|\bcountersign\b/i],
+    mustNot: [/\b(has been|is now|i have) approved\b/i],
+  },
+  {
+    ask: "which globex changes did chen apply in october?",
+    language: "en",
+    must: ["retry limit", "queue size"],
+    mustNot: ["back-off", "login outage", "seat limit"],
+  },
+  {
+    ask: "Of the high risk changes that Chen proposed, which were applied, and when?",
+    language: "en",
+    must: ["login outage", /2026-10-30|\b30 oct|\boct(ober)? 30\b/i],
+    mustNot: ["data retention", "mail loop", "queue size"],
+  },
+  {
+    ask: "what failed last week and why?",
+    language: "en",
+    must: ["seat limit", /connection refused/i, "fewer mails", /host unreachable/i],
+    mustNot: ["queue size", /disk full/i],
+  },
+  {
+    ask: "What's in force for globex today?",
+    language: "en",
+    must: ["retry limit", "queue size"],
+    mustNot: ["seat limit", "weekly digest", "price rounding", "reminder mails"],
+  },
+  {
+    ask: "anything approved that nobody has applied yet?",
+    language: "en",
+    must: ["merge accounts", "seat limit"],
+    mustNot: ["lead scoring", "cache size"],
+  },
+];

@@ -1,0 +1,147 @@
+import type { Question } from "../../../support/questions.ts";
+
+/** Thirty Chinese questions by people who have read the manual and know the month, and nothing of how chat works. */
+export const questions: readonly Question[] = [
+  {
+    ask: "早，今天有什么在等我处理吗？",
+    by: "ana@acme.example",
+    language: "zh",
+    must: ["reminder mails", "guest checkout"],
+  },
+  { ask: "Dana 可以批准 shop.guest_checkout 吗？", language: "zh", must: ["guest checkout", /dana/i, /不|无权|没有/] },
+  { ask: "pricing.bundle 还差谁的同意？", language: "zh", must: ["bundle price", /erin/i] },
+  {
+    ask: "export.format 是谁拒绝的？为什么？",
+    language: "zh",
+    must: ["export format", /\bana\b/i, /breaks the importer/i],
+  },
+  {
+    ask: "limits.back_off 什么时候被回滚的，因为什么？",
+    language: "zh",
+    must: ["back-off", /2026-10-28|10 ?月 ?28 ?日/, /incident_rate|护栏|guardrail/i],
+  },
+  {
+    ask: "Dana 一共提了多少个变更？",
+    language: "zh",
+    must: [/(?<![\d.:-])10(?![\d:-]|\.\d)|十个/],
+  },
+  {
+    ask: "每个租户各有多少变更？哪个最多？",
+    language: "zh",
+    must: ["t1", 9, "northwind", 8, "globex", 6, "initech", 4],
+  },
+  {
+    ask: "这个月谁批准得最多？",
+    language: "zh",
+    must: [/chen/i, /(?<![\d.:-])4(?![\d:-]|\.\d)|四 ?[个次份项]/],
+  },
+  {
+    ask: "哪些变更反而让指标变差了？",
+    language: "zh",
+    must: ["short form", "back-off"],
+    mustNot: ["lead routing", "privacy notice", "trial length"],
+  },
+  {
+    ask: "哪些变更兑现了当初的承诺？",
+    language: "zh",
+    must: ["retry limit", "lead routing", "queue size"],
+    mustNot: ["privacy notice", "fewer mails", "short form"],
+  },
+  {
+    ask: "审计日志有没有被人改过？",
+    language: "zh",
+    must: [/完整|有效|成立|没有被|未被|无误/],
+    mustNot: [/不完整|不成立|无效/],
+  },
+  {
+    ask: "上周提出了哪些变更",
+    language: "zh",
+    must: [
+      "onboarding tour",
+      "seat limit",
+      "export format",
+      "data retention",
+      "bundle price",
+      "mail loop",
+      "reminder mails",
+      "guest checkout",
+    ],
+    mustNot: ["cache size", "fewer mails"],
+  },
+  {
+    ask: "10月30日出了什么事？",
+    language: "zh",
+    must: ["login outage", /chen/i, /\bana\b/i],
+    mustNot: ["mail loop", "back-off"],
+  },
+  {
+    ask: "周三以来有哪些变更被批准了？",
+    language: "zh",
+    must: ["onboarding tour", "seat limit", "mail loop"],
+    mustNot: ["merge accounts", "export format", "guest checkout"],
+  },
+  {
+    ask: "cache.size 的同意是谁撤销的，理由呢？",
+    language: "zh",
+    must: ["cache size", /\bana\b/i, /load test showed swapping/i],
+  },
+  {
+    ask: "mail.digest 后来怎么样了？",
+    language: "zh",
+    must: ["weekly digest", /撤回|撤销/, /superseded by the new mail tool/i],
+  },
+  { ask: "现在有什么漂移了吗？是谁提的？", language: "zh", must: ["banner", /\bbo\b/i], mustNot: ["queue size"] },
+  { ask: "nrr_quarterly 现在是多少，目标是多少？", language: "zh", must: [1.05, 1.12] },
+  {
+    ask: "都有哪些任务？哪个还没做完？",
+    language: "zh",
+    must: [/what failed last week/i, /what moved this month/i, /list what is overdue/i],
+  },
+  { ask: "高风险的变更需要几个人同意？", language: "zh", must: [/(?<![\d.:-])2(?![\d:-]|\.\d)|两 ?[个人份位次名]/] },
+  { ask: "上个月是谁冻结的？为什么冻结？", language: "zh", must: [/\bana\b/i, /quarter end/i] },
+  {
+    ask: "还有紧急变更没复核吗？最晚什么时候要复核？",
+    language: "zh",
+    must: ["mail loop", /2026-11-17|11 ?月 ?17 ?日/],
+    mustNot: ["login outage"],
+  },
+  { ask: "租户 umbrella 有哪些变更？", language: "zh", must: [/umbrella/i, /没有|无|未|不/] },
+  {
+    ask: "initech 的变更有被回滚过的吗？",
+    language: "zh",
+    must: [/没有|无|未/],
+    mustNot: ["short form", "back-off", "fewer mails"],
+  },
+  {
+    ask: "帮我应用一下 limits.seats",
+    by: "bo@acme.example",
+    language: "zh",
+    must: ["seat limit", /不|无法/, /控制台|console|countersign/i],
+    mustNot: [/已经?为您应用|应用成功/],
+  },
+  {
+    ask: "十月份 northwind 应用了哪些高风险变更，是谁应用的？",
+    language: "zh",
+    must: ["login outage", /chen/i],
+    mustNot: ["merge accounts", "data retention", "privacy notice", "short form"],
+  },
+  {
+    ask: "Ana 上个月批准了 globex 的什么变更？",
+    language: "zh",
+    must: ["queue size"],
+    mustNot: ["privacy notice", "back-off", "login outage", "retry limit"],
+  },
+  {
+    ask: "我们做过哪些实验？",
+    language: "zh",
+    must: ["beta search", "onboarding tour"],
+    mustNot: ["short form", "mail loop"],
+  },
+  { ask: "有没有提案因为被禁止而没被接受？谁提的？", language: "zh", must: [/billing\.invoice/i, "agent:pricing"] },
+  {
+    ask: "pricing 下面有过哪些变更？结果都怎样？",
+    language: "zh",
+    must: ["discount cap", "price rounding", "bundle price"],
+    mustNot: ["trial length"],
+  },
+];

@@ -1,0 +1,38 @@
+/** A service whose model follows a script, and what the model was told. */
+import { openAiLlm } from "../../../lib/llm/openai.ts";
+import type { TestOptions } from "../../support/deps.ts";
+import { chatService, type ChatService } from "./fixture.ts";
+import { provider, type Received, type Said, type Script } from "./provider.ts";
+
+/** Opens one. */
+export async function withModel(
+  script: Script,
+  options: TestOptions = {},
+): Promise<ChatService & { received: Received[] }> {
+  const { url, received } = await provider(script);
+  return { ...(await chatService({ ...options, llm: openAiLlm({ model: "m1", baseUrl: url }) })), received };
+}
+
+/** A model that uses tools and then says what came of the last. */
+export const using =
+  (...tools: NonNullable<Said["tools"]>): Script =>
+  ({ body }) => {
+    const last = body.messages.at(-1);
+    return last.role === "tool" ? { text: last.content } : { tools };
+  };
+
+/** What the tools answered in the newest request. */
+export const resultsIn = (received: readonly Received[]): string[] =>
+  received
+    .at(-1)!
+    .body.messages.filter(({ role }: { role: string }) => role === "tool")
+    .map(({ content }: { content: string }) => content);
+
+/** A draft that fits. */
+export const DRAFT = {
+  tenant_id: "t1",
+  kind: "feature_flag",
+  target: "ui.banner",
+  summary: "Show the banner",
+  rationale: "asked for in chat",
+};

@@ -1,0 +1,33 @@
+/** What was only asked is told from what was said. */
+import { expect, test } from "vitest";
+import { asksOnly } from "../../../lib/memory/asks.ts";
+
+test.each([
+  ["Why was it denied?", true],
+  ["and, please, why was it denied", true],
+  ["May I approve ui.banner?", true],
+  ["may I approve ui.banner", true],
+  ["Why was limits.retries changed? And who did it?", true],
+  ["被拒绝了吗", true],
+  ["被拒绝了吗 。", true],
+  ["被拒绝了吗……  ", true],
+  ["为什么被拒绝", true],
+  ["谁批准了？为什么？", true],
+  ["吗是语气词", false],
+  ["Why was it denied? It was too loud.", false],
+  ["Is it late? I think that it is.", false],
+  ["The launch is on Friday", false],
+  ["It was denied", false],
+  ["ui.banner is late", false],
+  ["被拒绝了。", false],
+  ["斑马项目周五上线", false],
+])("%s: only asks, %s", (message, asks) => {
+  expect(asksOnly(message)).toBe(asks);
+});
+
+test("what nobody would write takes no longer to read", () => {
+  const begun = performance.now();
+  for (const mark of [", ", "吗,", "? ", "and, "]) expect(asksOnly(`${mark.repeat(50_000)}a`)).toBe(false);
+  // Far above what is measured, and far below what each mark costs that is looked at from every one before it.
+  expect(performance.now() - begun).toBeLessThan(10_000);
+});

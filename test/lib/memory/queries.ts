@@ -1,0 +1,92 @@
+/** What people look for in memory after the simulated month, and what must come first: written from its story alone. */
+import type { MemoryKind } from "../../../lib/follow/memory.ts";
+
+/** A search, and what its first hit must be. */
+export interface MemoryQuery {
+  query: string;
+  /** One of these kinds. */
+  kinds: readonly MemoryKind[];
+  /** About one of these changes of the month; absent: about none of them. */
+  changes?: readonly string[];
+  /** Where a change has several memories of the kind: what the right one says. */
+  says?: RegExp;
+}
+
+const find = (query: string, kinds: MemoryKind | MemoryKind[], changes?: string | string[], says?: RegExp) => ({
+  query,
+  kinds: [kinds].flat(),
+  ...(changes !== undefined && { changes: [changes].flat() }),
+  ...(says && { says }),
+});
+
+const BY_PRICING = ["discount cap", "price rounding", "bundle price"];
+const DENIED = ["dark mode", "price rounding", "export format"];
+const EMERGENCIES = ["login outage", "mail loop"];
+
+/** Forty in English. */
+export const ENGLISH: readonly MemoryQuery[] = [
+  find("short form rolled back", "rollback", "short form"),
+  find("why was the short form reverted?", "rollback", "short form"),
+  find("who approved the privacy notice", "decision", "privacy notice"),
+  find("dark mode denied", "decision", "dark mode"),
+  find("why was dark mode rejected", "decision", "dark mode"),
+  find("accessibility review", "decision", "dark mode"),
+  find("discounts above 15 percent", "proposal", "discount cap"),
+  find("what did Dana propose for initech", "proposal", ["privacy notice", "beta search", "export format"]),
+  find("disk full", "outcome", "queue size"),
+  find("connection refused", "outcome", "seat limit"),
+  find("rollback failed because the host was unreachable", "rollback", "fewer mails", /unreachable/),
+  find("customers missed their renewals", "rollback", "fewer mails", /missed their renewals/),
+  find("what expired", "decision", "beta search"),
+  find("approved but never applied in time", "decision", "lead scoring", /lapsed/),
+  find("weekly digest withdrawn", "decision", "weekly digest"),
+  find("superseded by the new mail tool", "decision", "weekly digest"),
+  find("consent to cache size revoked", "decision", "cache size", /revoked/),
+  find("load test showed swapping", "decision", "cache size", /revoked/),
+  find("rolled back by the guardrail", "rollback", "back-off"),
+  find("queue size drift", "outcome", "queue size", /drift/),
+  find("banner missing on the host", "outcome", "banner", /drift/),
+  find("emergency consent at night", "decision", EMERGENCIES, /emergency/),
+  find("review of the login emergency", "decision", "login outage", /review/),
+  find("freeze at quarter end", "decision", undefined, /frozen/),
+  find("which change missed its promise", "verdict", ["discount cap", "privacy notice", "fewer mails", "trial length"]),
+  find("outcome of lead routing", "verdict", "lead routing"),
+  find("did the privacy notice move csat", ["verdict", "proposal"], "privacy notice"),
+  find("billing.invoice refused", "proposal", undefined, /refused/),
+  find("rounding hides the tax", "decision", "price rounding"),
+  find("duplicate accounts", ["proposal", "decision"], "merge accounts"),
+  find("why do we want guest checkout", "proposal", "guest checkout"),
+  find("data retention approved", "decision", "data retention"),
+  find("has legal approved data retention?", "decision", "data retention"),
+  find("Legal signed the text", "decision", "privacy notice"),
+  find("phone numbers lost by the short form", "rollback", "short form"),
+  find("what did agent:pricing suggest", "proposal", BY_PRICING),
+  find("drafts of the model", "proposal", ["fewer mails", "reminder mails"]),
+  find("report was too long", "feedback"),
+  find("KPIs of 2026-11-02", "kpi"),
+  find("4000 mails in an hour", ["proposal", "decision"], "mail loop"),
+];
+
+/** Twenty in Chinese, as those ask who work with English records. */
+export const CHINESE: readonly MemoryQuery[] = [
+  find("short form 为什么回滚", "rollback", "short form"),
+  find("northwind 的回滚", "rollback", ["short form", "back-off"]),
+  find("哪些变更被拒绝了", "decision", DENIED, /denied/),
+  find("dark mode 被拒绝", "decision", "dark mode"),
+  find("pricing.rounding 为什么被否决", "decision", "price rounding"),
+  find("谁批准了 privacy notice", "decision", "privacy notice"),
+  find("data.retention 批准了吗", "decision", "data retention"),
+  find("过期的变更", "decision", "beta search"),
+  find("mail.digest 撤回", "decision", "weekly digest"),
+  find("cache.size 撤销同意", "decision", "cache size", /revoked/),
+  find("漂移", "outcome", ["queue size", "banner"], /drift/),
+  find("ui.banner 漂移了吗", "outcome", "banner", /drift/),
+  find("seat limit 应用失败", "outcome", "seat limit"),
+  find("回滚失败", "rollback", "fewer mails", /failed/),
+  find("护栏触发的回滚", "rollback", "back-off"),
+  find("紧急批准", "decision", EMERGENCIES, /emergency/),
+  find("冻结", "decision", undefined, /frozen/),
+  find("dana 提议了什么", "proposal"),
+  find("guest checkout 的理由", "proposal", "guest checkout"),
+  find("没达到预期的 csat", "verdict", ["privacy notice", "fewer mails"]),
+];

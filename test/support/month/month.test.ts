@@ -1,0 +1,60 @@
+/** The ledger of the simulated month holds what the service holds: what later tests build on. */
+import { beforeAll, expect, test } from "vitest";
+import type { Month } from "./acts.ts";
+import { type Act, actsOn, type Did } from "./ledger.ts";
+import { monthToRead } from "./month.ts";
+
+/** The audit entry that an act leaves behind. */
+const ENTRY_OF: Partial<Record<Did, string>> = {
+  proposed: "change_proposed",
+  approved: "consent_decision",
+  denied: "consent_decision",
+  withdrawn: "consent_decision",
+  revoked: "consent_decision",
+  expired: "consent_decision",
+  lapsed: "consent_decision",
+  applied: "change_applied",
+  apply_failed: "change_apply_failed",
+  rolled_back: "change_rolled_back",
+  rollback_failed: "change_rollback_failed",
+  reviewed: "emergency_reviewed",
+  drifted: "change_drifted",
+  refused: "proposal_refused",
+  fed: "kpi_refreshed",
+  froze: "service_frozen",
+};
+
+let month: Month;
+beforeAll(async () => void (month = await monthToRead()));
+
+test("every change stands as the ledger says", async () => {
+  for (const { name, id, status, ended, tenant, tier, proposer, drifting } of month.ledger.changes.values()) {
+    const change = (await month.get(`changes/${id}`)).body;
+    const expected = { status, tenant_id: tenant, tier, proposer };
+    expect(change, name).toMatchObject(ended ? { ...expected, resolution: ended } : expected);
+    const drift = await month.deps.store.get("drift", id);
+    expect(drift !== undefined, `${name} drifts`).toBe(drifting);
+  }
+});
+
+test("every entry of the log is an act of the ledger, at its moment", async () => {
+  const entries: { id: number; event_type: string; change_id: string; timestamp: string }[] = (
+    await month.get("audit?limit=1000")
+  ).body.entries;
+  const told = entries.map(({ timestamp, event_type, change_id }) => `${timestamp} ${event_type} ${change_id}`);
+  const done = month.ledger.acts.flatMap(({ at, did, change, entry }: Act) => {
+    if (!ENTRY_OF[did]) return [];
+    const act = `${at} ${ENTRY_OF[did]} ${change ? month.idOf(change) : ""}`;
+    if (entry !== undefined) expect(told[entry - entries[0]!.id]).toBe(act);
+    return [act];
+  });
+  expect(told.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(done.sort());
+});
+
+test("what a change ended with is its last act", () => {
+  for (const [name, { status, ended }] of month.ledger.changes) {
+    const acts = actsOn(month.ledger, name).map(({ did }) => did);
+    if (ended) expect(acts, name).toContain(ended);
+    if (status === "applied" || status === "rolled_back") expect(acts, name).toContain(status);
+  }
+});
