@@ -34,15 +34,20 @@ const RESULT_KEPT = 16_384;
 /** An action that runs longer may be started again: its process may have died. */
 const CLAIM_MS = 60_000;
 
-export const actionSchema = z.object({
-  action_id: z.string(),
-  action: z.enum(ACTIONS),
-  /** `disabled`: this host has no such part. `interrupted`: its process ended first. */
-  status: z.enum(["running", "completed", "failed", "disabled", "interrupted"]),
-  started_at: z.string(),
-  duration_ms: z.number().int().nullable(),
-  result: z.unknown(),
-});
+export const actionSchema = z
+  .object({
+    action_id: z
+      .string()
+      .meta({ description: "Id of the run.", examples: ["act_019a8f3e-9a00-7b10-8c3d-2e4f6a8b0c1d"] }),
+    action: z.enum(ACTIONS).describe("What was run."),
+    status: z
+      .enum(["running", "completed", "failed", "disabled", "interrupted"])
+      .describe("How it ended; disabled: this host has no such part; interrupted: its process ended first."),
+    started_at: z.string().meta({ description: "When it began.", format: "date-time" }),
+    duration_ms: z.number().int().nullable().describe("How long it took, in milliseconds; null while running."),
+    result: z.unknown().describe("What came of it: any JSON, long ones cut."),
+  })
+  .describe("One run of an action.");
 export type ActionRecord = z.infer<typeof actionSchema>;
 
 /** `actions_running/<name>`: the run under way. */

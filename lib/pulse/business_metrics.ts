@@ -1,5 +1,6 @@
 /**
- * Figures of the governed product, from the records alone: they agree after a restart and between instances. Labels are
+ * Figures of the governed product, from the records alone: they agree after a restart and between instances, but for those of
+ * this process: what fails in it at present, and how much it has asked the language model. Labels are
  * KPIs, dimensions, witnesses as configured and fixed words; never ids, tenants or names of people.
  */
 // The whole of prom-client needs Node; its registry alone runs anywhere.
@@ -51,6 +52,9 @@ const HELP = {
   task_mean_rating: "Mean of all ratings, 1 to 5.",
   cycles_total: "Cycles run.",
   last_cycle_timestamp_seconds: "When the last cycle ended.",
+  llm_calls_total: "Calls of the language model by this process.",
+  llm_calls_under_way: "Calls of the language model under way in this process.",
+  llm_calls_refused_total: "Calls that this process did not make, by the bound that was reached.",
   notifications_failing: "1 while notifications do not get through.",
   peers: "Peers by state.",
   peer_logs_rewritten: "Peers whose audit log no longer continues what was kept of it.",
@@ -81,7 +85,8 @@ export async function businessMetrics(deps: PulseDeps): Promise<string> {
 }
 
 async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
-  const { store, product, integrity, notifier, link } = deps;
+  const { store, product, integrity, notifier, link, llm } = deps;
+  const asked = llm?.use?.();
   const [figures, total, tasks, head, tick, { state }, peers, witnesses] = await Promise.all([
     figuresOf(deps),
     totalTally(deps),
@@ -143,6 +148,9 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     task_mean_rating: known(taskStats(tasks).mean_rating),
     cycles_total: known(tick?.tick ?? 0),
     last_cycle_timestamp_seconds: known(tick && seconds(tick.at)),
+    llm_calls_total: known(asked?.calls),
+    llm_calls_under_way: known(asked?.under_way),
+    llm_calls_refused_total: by("bound", asked?.refused ?? {}),
     notifications_failing: known(notifier && Number(notifier.problem() !== null)),
     peers: peers
       ? by(

@@ -9,6 +9,8 @@ import { misfitsOf } from "../governance/patrol.ts";
 import type { Capability } from "./capability.ts";
 import type { PulseDeps } from "./deps.ts";
 
+const NO_AGENTS = "the product intent names no agents, so it only reads";
+
 /** The capabilities of the service itself, then those the host adds; the host's word on one of these wins. */
 export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const {
@@ -16,6 +18,7 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
     product,
     integrity,
     adminToken,
+    agents = [],
     evolved,
     notifier,
     link,
@@ -52,6 +55,9 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
       ? working("witness", "audit", null)
       : capability("witness", "audit", "not configured", "--witness-for FILE --witness-key PATH --witness-name NAME"),
     capability("admin_token", "access", adminToken ? null : "writes need no token", "SVC_ADMIN_TOKEN"),
+    product
+      ? capability("mcp", "access", agents.length > 0 ? null : NO_AGENTS, "an agent among the intent's principals")
+      : capability("mcp", "access", off, intent),
     capability("evolved_files", "learning", evolved ? null : "this host keeps no files", "--evolved-dir DIR"),
     notifier
       ? working("notifications", "host", notifier.problem())
@@ -62,8 +68,13 @@ export async function capabilitiesOf(deps: PulseDeps): Promise<Capability[]> {
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
   // The host tells what is configured; how that fares, the service itself.
   const wordless = llm?.problem?.() ?? null;
+  const spent = llm?.use?.().spent ?? null;
   const better = [
-    ...(wordless === null ? [] : [working("llm", "chat", wordless)]),
+    ...(wordless !== null
+      ? [working("llm", "chat", wordless)]
+      : spent !== null
+        ? [degraded("llm", "chat", `${spent}; until then the built-in responder answers`)]
+        : []),
     ...(integrity.displaced ? [degraded("audit_key", "audit", integrity.displaced)] : []),
   ];
   return [...all.filter(({ id }) => !better.some((told) => told.id === id)), ...better];

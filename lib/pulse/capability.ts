@@ -1,11 +1,22 @@
 import * as z from "zod";
 
 /** One thing the service can do, or why it cannot here; `enable_with` is the option that switches it on. */
-export const capabilitySchema = z.object({
-  id: z.string(),
-  group: z.string(),
-  status: z.enum(["available", "degraded", "disabled", "failing"]),
-  reason: z.string().nullable(),
-  enable_with: z.string().nullable(),
-});
+export const capabilitySchema = z
+  .object({
+    id: z.string().meta({ description: "What it is.", examples: ["product_adapter"] }),
+    group: z.string().meta({ description: "What it belongs to.", examples: ["product"] }),
+    status: z.enum(["available", "degraded", "disabled", "failing"]).describe("Whether it works here."),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why it does not; null when it does.", examples: ["no adapter is configured"] }),
+    enable_with: z
+      .string()
+      .nullable()
+      .meta({
+        description: "The option that switches it on; null when it is on.",
+        examples: ["--product-config PATH"],
+      }),
+  })
+  .describe("One thing the service can do, or why it cannot here.");
 export type Capability = z.infer<typeof capabilitySchema>;

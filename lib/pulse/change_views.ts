@@ -1,4 +1,6 @@
 /** What is read of changes beyond one's own record: pages, what waits, outcomes. A page costs what it shows. */
+import { type Calibration, calibrationOf } from "../follow/calibration.ts";
+import { type OutcomeReading, outcomesAt } from "../follow/outcomes_now.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting, waitingPrefix } from "../follow/waiting.ts";
@@ -7,16 +9,17 @@ import { heldNow } from "../governance/freeze.ts";
 import { certainNow } from "../governance/certain_time.ts";
 import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
-import type { KpiState } from "../governance/rules/kpi.ts";
-import { type Outcome, outcomeOf, type OutcomeRecord } from "../governance/rules/outcome.ts";
+import type { Outcome, OutcomeRecord } from "../governance/rules/outcome.ts";
 import { changeView, quietly, standingOf } from "../governance/views.ts";
-import type { ChangeRecord } from "../governance/rules/record.ts";
+import { type ChangeRecord, isRecord } from "../governance/rules/record.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { bytesOfText } from "../store/engine/write_set.ts";
 import type { Text } from "../store/store.ts";
-import { approvedBefore, openBefore } from "./overdue.ts";
+import { approvedBefore, pendingBefore } from "./overdue.ts";
+import { reviewsDue } from "../governance/reviews_due.ts";
+import { relatedTo } from "./related.ts";
 
 const SCANNED_A_PAGE = 5000;
 /** How many are denied at a time, at most. */
@@ -43,8 +46,10 @@ export async function changePage(
     looked: filtered ? SCANNED_A_PAGE : query.limit,
     read: async (last: Row | undefined, limit: number) =>
       sized(await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
-    wanted: ({ record: { change } }: Row) =>
-      (query.status ?? change.status) === change.status && (query.tenant_id ?? change.tenant_id) === change.tenant_id,
+    wanted: ({ record }: Row) =>
+      isRecord(record) &&
+      (query.status ?? record.change.status) === record.change.status &&
+      (query.tenant_id ?? record.change.tenant_id) === record.change.tenant_id,
   };
   const page = filtered ? await widely(store, () => gather(gathering)) : await gather(gathering);
   const changes = page.rows.map(({ record }) => record.change);
@@ -73,7 +78,9 @@ export async function changeDetail(deps: GovernanceDeps, changeId: string) {
   const view = await changeView(deps, changeId);
   const read = await reading(deps, outcomes);
   const record = (await read.get("outcomes", changeId))?.value;
-  return { ...view, outcome: record ? shownOutcome(deps, read.state.kpis, record) : null };
+  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  const drift = (await deps.store.get("drift", changeId))?.value ?? null;
+  return { ...view, outcome, drift, related: await relatedTo(deps, view) };
 }
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
@@ -96,6 +103,7 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
       const ids = inOrder.slice(begun, (begun += count));
       return sized(await deps.store.texts("changes", ids));
     },
+    wanted: ({ record }) => isRecord(record),
   });
   const records = page.rows.map(({ record }) => record);
   const holds = await heldNow(deps);
@@ -107,16 +115,9 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
-    review_due: await reviewsDue(deps),
+    review_due: (await reviewsDue(deps.store)).map((change) => pick(change, REVIEWED)),
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
-}
-
-/** Changes whose emergency consent waits for its review, a hundred at most, the oldest first. */
-async function reviewsDue({ store }: GovernanceDeps) {
-  const ids = (await store.list("review_due", { limit: 100, keysOnly: true })).map(({ id }) => id);
-  const records = await store.getMany("changes", ids);
-  return records.flatMap((stored) => (stored ? pick(stored.value.change, REVIEWED) : []));
 }
 
 const REVIEWED = ["change_id", "status", "tier", "target", "summary", "review"] as const;
@@ -130,6 +131,7 @@ const SHOWN = [
   "expected_delta_k",
   "affected_users",
   "proposer_kind",
+  "asked_by",
   "required_approvers",
   "approvals",
 ] as const satisfies readonly (keyof Change)[];
@@ -142,24 +144,29 @@ export const pick = <T, K extends keyof T>(from: T, names: readonly K[]): Pick<T
 export async function outcomePage(
   deps: GovernanceDeps,
   query: { limit: number; before?: string | undefined },
-): Promise<{ outcomes: Outcome[]; next: string | null }> {
+): Promise<{ outcomes: Outcome[]; calibration: Calibration[] | null; next: string | null }> {
   const read = await reading(deps, outcomes);
   const page = await read.list("outcomes", { ...newestFirst(query.before), limit: query.limit + 1 });
-  const shown = page.slice(0, query.limit).map(({ value }) => shownOutcome(deps, read.state.kpis, value));
-  return { outcomes: shown, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
+  const records = page.slice(0, query.limit).map(({ value }) => value);
+  const shown = await shownOutcomes(deps, read, records);
+  const calibration = query.before === undefined ? await calibrationOf(read) : null;
+  return { outcomes: shown, calibration, next: page.length > query.limit ? shown.at(-1)!.change_id : null };
 }
 
-/** An outcome as it stands now. */
-export const shownOutcome = ({ clock, product }: GovernanceDeps, kpis: KpiState, record: OutcomeRecord): Outcome =>
-  outcomeOf(record, kpis, product!.intent, new Date(clock.now()).toISOString());
+/** Outcomes as they stand now. */
+export const shownOutcomes = (
+  { clock, product }: GovernanceDeps,
+  read: OutcomeReading,
+  records: readonly OutcomeRecord[],
+): Promise<Outcome[]> => outcomesAt(read, records, product!.intent, new Date(clock.now()).toISOString());
 
 /** Denies changes whose time is certainly over, pending or approved, the oldest first, and returns how many. */
 export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
   const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
   const now = await certainNow(deps);
   const before = (hours: number) => now - hours * HOUR_MS;
-  const expired =
-    pending === undefined ? [] : await openBefore(deps, "pending_changes", before(pending), EXPIRED_AT_ONCE);
+  const expired = pending === undefined ? [] : await pendingBefore(deps, before(pending), EXPIRED_AT_ONCE);
   const lapsed = approved === undefined ? [] : await approvedBefore(deps, before(approved), EXPIRED_AT_ONCE);
-  return expireDue(deps, [...expired, ...lapsed]);
+  const ids = [...expired, ...lapsed].map(({ id }) => id);
+  return expireDue(deps, ids);
 }

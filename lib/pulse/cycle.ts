@@ -13,7 +13,9 @@ import { expireOverdue } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
 import { finishErasures } from "./erasures.ts";
 import { evaluate } from "./evaluate.ts";
+import { noticeExpiring } from "./expiring.ts";
 import { keepLearning } from "./learning.ts";
+import { noticeMismatches } from "./mismatches.ts";
 import { tickOf } from "./state.ts";
 import { runNextTask } from "./task_runner.ts";
 
@@ -84,7 +86,11 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
   }
   await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
-  if (governs && !quick) await step("erasures", () => finishErasures(deps));
+  if (governs && !quick) {
+    await step("expiring", () => noticeExpiring(deps));
+    await step("mismatches", () => noticeMismatches(deps));
+    await step("erasures", () => finishErasures(deps));
+  }
   await step("evaluate", () => evaluate(deps));
   if (!quick) report.files_written = (await step("learning", () => keepLearning(deps))) ?? 0;
   report.tick = await raiseTick(deps);

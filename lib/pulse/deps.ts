@@ -2,7 +2,6 @@ import type { CheckpointAnchor, CheckpointSigner } from "../audit/checkpoint.ts"
 import type { Watch } from "../audit/watching.ts";
 import type { Witness } from "../audit/witness.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
-import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Llm } from "../llm/port.ts";
 import type { Capability } from "./capability.ts";
 
@@ -13,8 +12,6 @@ export interface PulseDeps extends GovernanceDeps {
   publicUrl?: string | undefined;
   /** Figures of the process and its HTTP server, as Prometheus text. */
   metrics?: { text(): Promise<string> } | undefined;
-  /** Signalled after every commit of this process. */
-  commits?: CommitSignal | undefined;
   /** Makes a checkpoint of the audit log now. */
   checkpoint?: { make(): Promise<unknown> } | undefined;
   /** Signs checkpoints; without it they say that they are not signed. */
@@ -31,6 +28,8 @@ export interface PulseDeps extends GovernanceDeps {
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */
   llm?: Llm | undefined;
+  /** How often it is asked in an hour at most; 300 where it is not said. */
+  llmCallsPerHour?: number | undefined;
   /** What this host adds to the capability map. */
   capabilities?: readonly Capability[] | undefined;
 }
@@ -62,7 +61,9 @@ export interface EvolvedFiles {
 /** The peers, as far as the cycle and the metrics look at them. */
 export interface PeersPort {
   /** `rewritten`: its audit log is no longer a continuation of the one that was kept. */
-  peers(): Promise<readonly { state: "up" | "down" | "unknown"; log: string }[]>;
+  peers(): Promise<
+    readonly { state: "up" | "down" | "unknown"; log: string; instance_id?: string | null; address?: string }[]
+  >;
   /** Brings what peers know of each other up to date; never rejects for a peer's sake. */
   sync(): Promise<unknown>;
   capability(): Capability;

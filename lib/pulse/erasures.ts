@@ -3,14 +3,15 @@
  * keeps of records that are no more. Looked for twice, since an answer that was being made may have been kept after the first.
  */
 import { memories } from "../follow/memories.ts";
+import { forgetSaid } from "../follow/memory.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import type { ErasureDue } from "../governance/erase.ts";
 import type { Change } from "../governance/rules/change.ts";
 import type { RecordOf, Stored, Tx } from "../store/store.ts";
 import type { PulseDeps } from "./deps.ts";
 import { type Erased, withoutContent } from "./erased_answers.ts";
-import { retrospectiveName } from "./learning.ts";
-import { retrospectiveOf } from "./learning/retrospective.ts";
+import { rewriteFiles } from "./erased_files.ts";
+import { readRecords } from "../governance/records.ts";
 
 /** So many are dealt with in a cycle; the records of those that wait are small. */
 const AT_ONCE = 1000;
@@ -30,7 +31,7 @@ type Due = Stored<ErasureDue>;
 /** Removes copies of the contents that were erased, and returns how many erasures are done. */
 export async function finishErasures(deps: PulseDeps): Promise<number> {
   const { store, clock, log } = deps;
-  await rewriteRetrospectives(deps);
+  await rewriteFiles(deps);
   const now = clock.now();
   const due = await store.list("erasures_due", { limit: AT_ONCE });
   for (const { id, value } of due)
@@ -96,11 +97,11 @@ async function isFollowed({ store }: PulseDeps, due: readonly Due[]): Promise<bo
 async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
   const { store, product } = deps;
   let removed = false;
-  const records = await store.getMany(
-    "changes",
+  const records = await readRecords(
+    store,
     due.map(({ id }) => id),
   );
-  const changes = records.flatMap((stored) => (stored ? [stored.value.change as Change] : []));
+  const changes = records.flatMap((record) => (record ? [record.change as Change] : []));
   const erased: Erased = new Map(changes.map((change) => [change.change_id, change]));
   const messages = new Set(due.flatMap(({ value }) => value.message_id ?? []));
   const marks = [...erased.keys(), ...messages];
@@ -121,13 +122,12 @@ async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
     removed = true;
     tx.put("tasks", id, { ...record, task: { ...record.task, result } });
   });
-  await each(deps, "memories", marks, async (tx, id, memory) => {
-    if (memory.ref === null || !messages.has(memory.ref)) return;
-    const ring = (await tx.get("meta", "memories"))?.value;
-    removed = true;
-    tx.delete("memories", id);
-    if (ring?.count !== undefined) tx.put("meta", "memories", { ...ring, count: ring.count - 1 });
-  });
+  for (const source of ["memories", "chat_memories"] as const)
+    await each(deps, source, marks, async (tx, id, memory) => {
+      if (memory.ref === null || !messages.has(memory.ref)) return;
+      removed = true;
+      await forgetSaid(tx, source, id);
+    });
   const places = changes.map(({ target }) => JSON.stringify(target));
   await each(deps, "idempotency", [...marks, ...places.map(escaped)], (tx, id, kept) => {
     const text = withoutContent(kept.answer.text, erased);
@@ -142,7 +142,7 @@ async function sweep(deps: PulseDeps, due: readonly Due[]): Promise<boolean> {
 /** As it stands in JSON text that stands in JSON text itself. */
 const escaped = (json: string): string => JSON.stringify(json).slice(1, -1);
 
-type Swept = "chat" | "tasks" | "memories" | "idempotency";
+type Swept = "chat" | "tasks" | "memories" | "chat_memories" | "idempotency";
 
 /** Hands the records whose text holds one of the marks to a transaction each, as they are then. */
 async function each<C extends Swept>(
@@ -163,23 +163,4 @@ async function each<C extends Swept>(
     after = page.at(-1)?.id ?? after;
     more = page.length === PAGE;
   }
-}
-
-/** The newest erasure up to which this process has rewritten its files. */
-const rewritten = new WeakMap<object, number>();
-
-/** Files lie with each process: each rewrites its own, with what is left of the content. */
-async function rewriteRetrospectives({ evolved, ...deps }: PulseDeps): Promise<void> {
-  const { store } = deps;
-  const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
-  const seen = rewritten.get(store) ?? 0;
-  if (!evolved || newest <= seen) return;
-  const names = (await evolved.list()).filter(({ kind }) => kind === "retrospective").map(({ name }) => name);
-  const ids = names.map((name) => name.slice("retrospective-".length, -".md".length));
-  for (const stored of await store.getMany("changes", ids)) {
-    const change = stored?.value.change;
-    if (change?.erased && change.erased.entry > seen)
-      await evolved.write(retrospectiveName(change.change_id), await retrospectiveOf(deps, change.change_id));
-  }
-  rewritten.set(store, newest);
 }

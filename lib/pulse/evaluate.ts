@@ -41,7 +41,9 @@ export async function evaluate(deps: PulseDeps): Promise<void> {
     tx.put("meta", "values", { ...values, at });
     tx.put("values_days", dayOf(now), { ...values, at });
     const before = (await tx.get("meta", "noticed"))?.value ?? { E: null, stale: [], breach: null };
-    const { noticed, news } = newsOf(deps, effect, before);
+    const kept = (await tx.get("meta", "breach"))?.value;
+    const { noticed, news } = newsOf(deps, effect, before, kept);
+    if (kept && !kept.noticed) tx.put("meta", "breach", { ...kept, noticed: true });
     for (const notice of news) await addNotice(deps, tx, { at, ...notice });
     if (JSON.stringify(noticed) !== JSON.stringify(before)) tx.put("meta", "noticed", noticed);
   });
@@ -51,6 +53,7 @@ function newsOf(
   { clock, integrity }: PulseDeps,
   { value, parts }: Effect,
   before: Noticed,
+  kept: { first_invalid: number; reason: string; noticed?: true } | undefined,
 ): { noticed: Noticed; news: Omit<Notice, "at">[] } {
   const news: Omit<Notice, "at">[] = [];
   const { E } = before;
@@ -66,8 +69,9 @@ function newsOf(
     const title = `${kpi} was not fed for more than 7 days`;
     news.push({ kind: "stale_kpi", title, detail: "E still counts its last value.", ref: kpi });
   }
-  const { first_invalid: breach = null, reason = "" } = integrity.breach ?? {};
-  if (breach !== null && breach !== before.breach) {
+  const { first_invalid: breach = null, reason = "" } = kept ?? integrity.breach ?? {};
+  // One that is kept is told of once, whoever finds it, until a restart finds the chain mended.
+  if (breach !== null && (kept ? !kept.noticed : breach !== before.breach)) {
     const title = `The audit chain does not hold at entry ${breach}`;
     news.push({ kind: "audit_chain", title, detail: reason });
   }

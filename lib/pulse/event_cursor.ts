@@ -74,8 +74,9 @@ export async function eventsAfter(store: Store, cursor: EventCursor, limit: numb
   const events: PulseEvent[] = [];
   const room = (): number => limit - events.length;
   const entries = Math.min(limit, Math.max(0, present.audit - at.audit));
-  for (const { value } of await store.list("audit", { after: entryKey(at.audit), limit: entries })) {
-    at = { ...at, audit: value.id };
+  for (const { id, value } of await store.list("audit", { after: entryKey(at.audit), limit: entries })) {
+    // By its place, whatever somebody made the entry say: the cursor would pass by all that comes after it.
+    at = { ...at, audit: Number(id) };
     events.push({ cursor: at, type: "audit", data: value });
   }
   for (const part of ["growth", "notice"] as const) {

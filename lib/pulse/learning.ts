@@ -7,6 +7,8 @@ import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { ringKey } from "../follow/ring.ts";
 import { lessonsOf } from "./learning/lessons.ts";
+import { unlessMismatched } from "../governance/mismatch.ts";
+import { drawWeek } from "./learning/week_drawn.ts";
 import { retrospectiveOf } from "./learning/retrospective.ts";
 import { weeklyReport } from "./learning/weekly_report.ts";
 import { tickOf } from "./state.ts";
@@ -37,8 +39,10 @@ async function writeRetrospectives({ evolved, ...deps }: PulseDeps): Promise<num
   if (!evolved) return done === state.closed.seq ? 0 : keep(state.closed.seq).then(() => 0);
   const due = await list("closed", { after: ringKey(done), limit: BATCH });
   const changeIds = [...new Set(due.map(({ value }) => value))];
-  for (const changeId of changeIds)
-    await evolved.write(retrospectiveName(changeId), await retrospectiveOf(deps, changeId));
+  for (const changeId of changeIds) {
+    const text = await unlessMismatched(retrospectiveOf(deps, changeId));
+    if (text !== undefined) await evolved.write(retrospectiveName(changeId), text);
+  }
   if (due.length > 0) await keep(Number(due.at(-1)!.id));
   return changeIds.length;
 }
@@ -63,14 +67,19 @@ async function reportLastWeek(deps: PulseDeps): Promise<number> {
   return written.length;
 }
 
-/** Writes a week's report and today's lessons, and returns the names of the files. */
+/** Writes a week's report with its picture, and today's lessons, and returns the names of the files. */
 export async function writeReport(
   { evolved, ...deps }: PulseDeps,
   week: Week = weekOf(deps.clock.now()),
 ): Promise<string[]> {
   const figures = await figuresOf(deps);
   const lessons = await lessonsOf(deps, figures);
-  const files = { [`report-${week.name}.md`]: await weeklyReport(deps, week, figures) };
+  const report = `report-${week.name}`;
+  const { svg, told } = await drawWeek(deps, week);
+  const files = {
+    [`${report}.md`]: await weeklyReport(deps, week, figures, { file: `${report}.svg`, told }),
+    [`${report}.svg`]: svg,
+  };
   for (const dimension of DIMENSIONS) files[`lessons-${dimension}.md`] = lessons[dimension];
   for (const [name, text] of Object.entries(files)) await evolved?.write(name, text);
   return Object.keys(files);

@@ -1,13 +1,33 @@
 /** The little Markdown that reports are made of. What people wrote is shown as text and can form no markup. */
+import { INVISIBLE } from "../kit/invisible.ts";
+import { oneLine, quote } from "../kit/quote.ts";
 
 /** An id, a target or another short word, as it is. */
-export const code = (text: string): string => `\`${flat(text).replaceAll("`", "'")}\``;
+export const code = (text: string): string => `\`${oneLine(text).replaceAll("`", "'")}\``;
 
-/** Prose that somebody wrote. */
-export const quoted = (text: string): string => `“${flat(text).replace(/[\\`*_{}[\]<>#|]/g, "\\$&")}”`;
+/** Prose that somebody wrote; of a long one its first `most` characters. */
+export const quoted = (text: string, most?: number): string => quote(text, most).replace(/[\\`*_{}[\]<>#|]/g, "\\$&");
+
+/** What ends a line somewhere. */
+const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+/** What nobody sees may turn the order of what they do. */
+const UNSEEN = new RegExp(INVISIBLE.source, "gu");
+
+/**
+ * Lines that somebody else wrote, each marked as a quotation: none can look like a heading or a line of the report. Tags and
+ * links stay the text that they are.
+ */
+export const blockQuote = (text: string): string =>
+  text
+    .split(LINE_ENDS)
+    .map((line) => `> ${line.replace(UNSEEN, "").replace(/[\\<[]/g, "\\$&")}`.trimEnd())
+    .join("\n");
 
 /** A figure between 0 and 1, or why there is none. */
 export const share = (value: number | null): string => (value === null ? "no data" : value.toFixed(3));
+
+/** A picture that lies beside the file, with what it shows in words of ours. */
+export const image = (told: string, file: string): string => `![${told}](${file})`;
 
 /** A table; `undefined` instead of one without rows. */
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string | undefined {
@@ -23,5 +43,3 @@ export const list = (items: readonly string[]): string | undefined =>
 /** Paragraphs, tables and lists one under the other; what is `undefined` is left out. */
 export const page = (...blocks: readonly (string | undefined)[]): string =>
   `${blocks.filter((block) => block !== undefined).join("\n\n")}\n`;
-
-const flat = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();

@@ -1,104 +1,141 @@
 /** Which events are worth a notification, and what it says. */
+import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { PulseDeps } from "./deps.ts";
-import type { Change } from "../governance/rules/change.ts";
-import type { Outcome } from "../governance/rules/outcome.ts";
-import { pick, shownOutcome } from "./change_views.ts";
-import type { PulseEvent } from "./event_cursor.ts";
-import type { GrowthRow } from "../follow/growth_row.ts";
+import { type Entry, factsIn } from "../follow/entries.ts";
+import { entryOf, type GrowthRow } from "../follow/growth_row.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
-
-export const NOTIFICATION_TYPES = [
-  "change.waiting_for_consent",
-  "change.decided",
-  "change.applied",
-  "change.apply_failed",
-  "change.rolled_back",
-  "change.rollback_failed",
-  "change.drifted",
-  "outcome.verdict",
-  "guardrail.tripped",
-] as const;
-export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
-
-/** A webhook's body. `id` is the same however often it is sent. */
-export interface Notification {
-  id: string;
-  type: NotificationType;
-  /** When it happened. */
-  timestamp: string;
-  product_id: string;
-  instance_id: string;
-  /** Where a person reads it in the console, where the service knows its address. */
-  url?: string;
-  data: {
-    change: ChangeShown | null;
-    /** The entry that records it. */
-    audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;
-    outcome?: Outcome | null;
-    /** What the service noticed. */
-    notice?: Pick<GrowthRow, "title" | "detail">;
-  };
-}
-
-const SHOWN = [
-  "change_id",
-  "tenant_id",
-  "kind",
-  "target",
-  "summary",
-  "tier",
-  "risk",
-  "status",
-  "proposer",
-  "required_approvers",
-] as const satisfies readonly (keyof Change)[];
-type ChangeShown = Pick<Change, (typeof SHOWN)[number]>;
+import { readRecord } from "../governance/records.ts";
+import { isEmergency, reviewersOf } from "../governance/rules/break_glass.ts";
+import type { Change } from "../governance/rules/change.ts";
+import { detailIn } from "../governance/rules/event.ts";
+import { deadlineOf, isLive, isReviewDue } from "../governance/rules/in_force.ts";
+import { missingConsents } from "../governance/rules/missing.ts";
+import { pick, shownOutcomes } from "./change_views.ts";
+import type { PulseDeps } from "./deps.ts";
+import type { PulseEvent } from "./event_cursor.ts";
+import { type Notification, NOTIFICATION_TYPES, type NotificationType, SHOWN } from "./notify/notification.ts";
+import { sentenceOf, type Told } from "./notify/sentence.ts";
 
 /** The notification for an event; undefined for those that nobody needs to be told of. */
 export async function notificationOf(deps: PulseDeps, event: PulseEvent): Promise<Notification | undefined> {
-  const type = typeOf(event);
-  if (event.type === "tick" || !type || !deps.product) return undefined;
+  if (event.type === "tick" || !deps.product) return undefined;
+  const type = event.type === "audit" ? typeOfEntry(event.data) : await typeOfRow(deps, event.data);
+  if (!type) return undefined;
   const { product_id, instance_id } = deps.product.identity;
-  const [number, timestamp, changeId, told] =
+  const [number, timestamp, changeId] =
     event.type === "audit"
-      ? [event.data.id, event.data.timestamp, event.data.change_id, toldByEntry(event.data)]
-      : [event.data.seq, event.data.at, event.data.ref ?? "", await toldByRow(deps, event.data)];
-  const change = changeId === "" ? undefined : (await deps.store.get("changes", changeId))?.value.change;
-  const data = { change: change ? pick(change, SHOWN) : null, ...told };
+      ? [event.data.id, event.data.timestamp, event.data.change_id]
+      : [event.data.seq, event.data.at, event.data.ref ?? ""];
+  // What a record says that does not hold is not repeated.
+  const isAbout = changeId !== "" && type !== "breach.found";
+  const change = isAbout ? (await readRecord(deps.store, changeId))?.change : undefined;
+  const told = event.type === "audit" ? toldByEntry(event.data) : await toldByRow(deps, event.data);
+  const { text, about } = aboutChange(deps, change, { type, facts: {}, ...told.words });
   // Unique over all logs: the random part of the log's origin, then the entry's or the row's number.
   const origin = (await deps.store.get("meta", "chain"))?.value.origin ?? "";
   const id = `evt_${origin.slice(origin.lastIndexOf("/") + 1)}_${event.type}_${number}`;
-  return { id, type, timestamp, product_id, instance_id, ...placeOf(deps, changeId), data };
+  return {
+    id,
+    type,
+    timestamp,
+    product_id,
+    instance_id,
+    text,
+    ...placeOf(deps, type, changeId),
+    data: { ...about, ...told.data },
+  };
+}
+
+/** The sentence, and the data of its change. A record that somebody broke must not hold back what comes after it. */
+function aboutChange(
+  deps: PulseDeps,
+  change: Change | undefined,
+  words: Omit<Told, "change" | "missing" | "expires_at">,
+): { text: string; about: Pick<Notification["data"], "change" | "missing" | "expires_at"> } {
+  try {
+    const standing = standingOf(deps, change);
+    const { missing, expires_at } = standing;
+    const shown = change ? pick(change, SHOWN) : null;
+    return {
+      text: sentenceOf({ change, ...standing, ...words }),
+      about: { change: shown, missing: [...missing], expires_at },
+    };
+  } catch (error) {
+    if (!change) throw error;
+    return aboutChange(deps, undefined, words);
+  }
 }
 
 /** A link to the change. It is for reading: a button in a chat is no signature. */
-const placeOf = ({ publicUrl }: PulseDeps, changeId: string): Pick<Notification, "url"> =>
-  publicUrl === undefined ? {} : { url: `${publicUrl}/#/${changeId && `changes/${encodeURIComponent(changeId)}`}` };
+function placeOf({ publicUrl }: PulseDeps, type: NotificationType, changeId: string): Pick<Notification, "url"> {
+  if (publicUrl === undefined) return {};
+  const page = changeId ? `changes/${encodeURIComponent(changeId)}` : type === "breach.found" ? "audit" : "";
+  return { url: `${publicUrl}/#/${page}` };
+}
 
-function typeOf({ type: source, data }: PulseEvent): NotificationType | undefined {
-  if (source === "tick") return undefined;
-  if (source === "growth")
-    return data.kind === "outcome" ? "outcome.verdict" : data.kind === "guardrail" ? "guardrail.tripped" : undefined;
-  const { event_type, detail } = data;
+const ROWS: Readonly<Record<string, NotificationType>> = {
+  outcome: "outcome.verdict",
+  guardrail: "guardrail.tripped",
+  change_expiring: "change.expiring",
+  audit_chain: "breach.found",
+  evidence_mismatch: "breach.found",
+};
+
+/** An emergency has a row when its review is due, and another when it was reviewed. */
+async function typeOfRow({ store }: PulseDeps, row: GrowthRow): Promise<NotificationType | undefined> {
+  const entry = row.kind === "emergency" ? entryOf(row) : undefined;
+  if (entry === undefined) return ROWS[row.kind];
+  const event = (await store.get("audit", entryKey(entry)))?.value.event_type;
+  return event === "consent_decision" ? "change.review_due" : undefined;
+}
+
+/** An entry that somebody broke says nothing, and holds back nothing that comes after it. */
+function typeOfEntry(entry: AuditEntry | null): NotificationType | undefined {
+  const { event_type, detail } = entry ?? {};
+  if (typeof event_type !== "string" || typeof detail !== "string") return undefined;
   if (event_type === "change_proposed" || event_type === "consent_decision") {
-    const { status } = JSON.parse(detail) as { status: string };
-    return status === "pending_consent" ? "change.waiting_for_consent" : "change.decided";
+    const { status } = detailIn(detail);
+    return status && (status === "pending_consent" ? "change.waiting_for_consent" : "change.decided");
   }
   return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 
-type Told = Omit<Notification["data"], "change">;
+/** What a source says: as data, and for the sentence. */
+interface Source {
+  data: Pick<Notification["data"], "audit_entry" | "outcome" | "notice">;
+  words: Partial<Pick<Told, "facts" | "outcome" | "notice">>;
+}
 
-const toldByEntry = ({ id, event_type, detail, current_hash }: AuditEntry): Told => ({
-  audit_entry: { id, event_type, detail, current_hash },
-});
+function toldByEntry(entry: AuditEntry): Source {
+  const { id, event_type, detail, current_hash } = entry;
+  const { facts }: Entry = factsIn(entry);
+  return { data: { audit_entry: { id, event_type, detail, current_hash } }, words: { facts } };
+}
 
-async function toldByRow(deps: PulseDeps, { kind, ref, title, detail }: GrowthRow): Promise<Told> {
+async function toldByRow(deps: PulseDeps, row: GrowthRow): Promise<Source> {
+  const { kind, ref, title, detail } = row;
   const notice = { title, detail };
-  if (kind !== "outcome") return { notice };
-  const { get, state } = await reading(deps, outcomes);
-  const outcome = (await get("outcomes", ref ?? ""))?.value;
-  return { outcome: outcome ? shownOutcome(deps, state.kpis, outcome) : null, notice };
+  const words = { notice: { title, detail, ref, of_entry: entryOf(row) !== undefined } };
+  if (kind !== "outcome") return { data: { notice }, words };
+  const read = await reading(deps, outcomes);
+  const record = (await read.get("outcomes", ref ?? ""))?.value;
+  const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
+  return { data: { outcome, notice }, words: { ...words, outcome } };
+}
+
+/** Whose word a change lacks now, and until when that counts. */
+function standingOf(
+  { product }: PulseDeps,
+  change: Change | undefined,
+): Pick<Told, "missing" | "expires_at" | "reviewers"> {
+  const { intent } = product!;
+  if (!change) return { missing: [], expires_at: null };
+  const over = deadlineOf(change, intent.policy);
+  const due = isReviewDue(change) ? change.review!.due_at : null;
+  return {
+    missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
+    expires_at: over === undefined ? due : new Date(over).toISOString(),
+    reviewers: due === null ? undefined : reviewersOf(change, intent),
+  };
 }

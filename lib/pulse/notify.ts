@@ -1,13 +1,16 @@
 /**
- * Signed webhooks, one after the other and in order. Where it stands is kept in the store, so that a restart goes on where
+ * Notifications, one after the other and in order. Where it stands is kept in the store, so that a restart goes on where
  * it stopped: each notification arrives at least once, and carries an id by which a second arrival is known. It never stands
  * in a request's way.
  */
 import type { PulseDeps } from "./deps.ts";
 import { createCommitSignal } from "../kit/commit_signal.ts";
 import { type EventCursor, eventsAfter, type GivenCursor, presentCursor, resumed } from "./event_cursor.ts";
-import { type Notification, notificationOf } from "./notifications.ts";
-import { keyOf, signatureOf } from "../kit/webhook_signature.ts";
+import { notificationOf } from "./notifications.ts";
+import type { NotifyFormat } from "./notify/format.ts";
+import type { Notification } from "./notify/notification.ts";
+import { post } from "./notify/post.ts";
+import { keyOf } from "../kit/webhook_signature.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
@@ -22,16 +25,25 @@ export interface NotifyTimes {
   /** The wait after the first failure, and the longest one; each failure doubles it, and chance shortens it. */
   firstRetry: number;
   longestRetry: number;
+  /** No receiver is left alone for longer than this, whatever it asks for. */
+  longestPause: number;
   /** A store that other processes write to is looked at this often. */
   poll: number;
 }
 
-export const NOTIFY_TIMES: NotifyTimes = { timeout: 10_000, firstRetry: 1_000, longestRetry: 300_000, poll: 5_000 };
+export const NOTIFY_TIMES: NotifyTimes = {
+  timeout: 10_000,
+  firstRetry: 1_000,
+  longestRetry: 300_000,
+  longestPause: 3_600_000,
+  poll: 5_000,
+};
 
-/** Where to send, and the secret to sign with. */
+/** Where to send and how; JSON is signed with the secret. */
 export interface NotifyOptions {
   url: string;
-  secret: string;
+  format?: NotifyFormat;
+  secret?: string | undefined;
   times?: NotifyTimes;
   random?: () => number;
   fetch?: typeof fetch;
@@ -49,9 +61,9 @@ const BATCH = 50;
 
 /** Begins with what happens from now on, or, after a restart, with what was not delivered before. */
 export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier {
-  const { url, secret, times = NOTIFY_TIMES, random = Math.random, fetch: send = fetch } = options;
+  const { url, format = "json", secret, times = NOTIFY_TIMES, random = Math.random, fetch: send = fetch } = options;
   const { store, clock, log, commits = createCommitSignal() } = deps;
-  const key = keyOf(secret);
+  const receiver = { url, format, key: secret === undefined ? undefined : keyOf(secret) };
   const ended = new AbortController();
   const never = createCommitSignal();
   let problem: string | null = null;
@@ -66,45 +78,21 @@ export function startNotifier(deps: PulseDeps, options: NotifyOptions): Notifier
     unkept = undefined;
   };
 
-  /** Sends once; says why it failed, or null. */
-  const attempt = async (notification: Notification): Promise<string | null> => {
-    const body = JSON.stringify(notification);
-    const seconds = Math.floor(clock.now() / 1000);
-    try {
-      const response = await send(url, {
-        method: "POST",
-        body,
-        redirect: "manual",
-        signal: AbortSignal.any([ended.signal, AbortSignal.timeout(times.timeout)]),
-        headers: {
-          "content-type": "application/json",
-          "user-agent": "countersign",
-          "webhook-id": notification.id,
-          "webhook-timestamp": String(seconds),
-          "webhook-signature": signatureOf(key, notification.id, seconds, body),
-        },
-      });
-      await response.body?.cancel();
-      return response.ok ? null : `the receiver answered ${response.status}`;
-    } catch (error) {
-      return (error as Error).name === "TimeoutError"
-        ? `the receiver did not answer within ${times.timeout / 1000} s`
-        : "the receiver could not be reached";
-    }
-  };
-
   /** Resolves when the receiver has it, or when everything ends: false. */
   const deliver = async (notification: Notification): Promise<boolean> => {
     const { id } = notification;
     for (let failures = 0; !ended.signal.aborted; failures++) {
-      const failure = await attempt(notification);
+      const attempt = { send, timeout: times.timeout, ended: ended.signal, now: clock.now() };
+      const failed = await post(receiver, notification, attempt);
+      const failure = failed?.failure ?? null;
       if (ended.signal.aborted) return failure === null;
       if (failure === null && problem !== null) log.info("notifications get through again", { id });
-      if (failure !== null && problem === null)
+      if (failure !== null && failure !== problem)
         log.warn("a notification did not get through; it is tried again", { id, failure });
       problem = failure;
-      if (failure === null) return true;
-      await pause(random() * Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30)));
+      if (!failed) return true;
+      const doubled = Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30));
+      await pause(Math.max(random() * doubled, Math.min(failed.after ?? 0, times.longestPause)));
     }
     return false;
   };

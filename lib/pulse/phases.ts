@@ -14,15 +14,26 @@ import { trendOf } from "./trend.ts";
 const PHASES = ["observe", "propose", "apply", "recover", "learn"] as const;
 type PhaseId = (typeof PHASES)[number];
 
-export const phaseSchema = z.object({
-  id: z.enum(PHASES),
-  title: z.string(),
-  /** `met ÷ total` */
-  progress: z.number(),
-  met: z.number().int(),
-  total: z.number().int(),
-  items: z.array(z.object({ title: z.string(), met: z.boolean(), how: z.string() })),
-});
+export const phaseSchema = z
+  .object({
+    id: z.enum(PHASES).describe("Which phase."),
+    title: z.string().meta({ description: "Its name for people.", examples: ["Observe"] }),
+    progress: z.number().describe("met / total, 0 to 1."),
+    met: z.number().int().describe("Items that are met."),
+    total: z.number().int().describe("Items in all."),
+    items: z
+      .array(
+        z.object({
+          title: z.string().meta({ description: "What it is.", examples: ["A change was applied"] }),
+          met: z.boolean().describe("Whether it is met."),
+          how: z
+            .string()
+            .meta({ description: "The record that tells, or how to meet it.", examples: ["apply an approved change"] }),
+        }),
+      )
+      .describe("What belongs to the phase."),
+  })
+  .describe("How far one phase of using the service has come.");
 export type Phase = z.infer<typeof phaseSchema>;
 
 /** The phases, and the first that is not complete; `null` when all are. None where what tells of them cannot be read. */

@@ -1,9 +1,25 @@
+import * as z from "zod";
 import { readHead, whyClockBehind } from "../audit/chain.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
 import { StoreUnavailable } from "../store/store.ts";
 import type { PulseDeps } from "./deps.ts";
+
+export const readinessSchema = z
+  .object({
+    ready: z.boolean().describe("Whether writes would be taken."),
+    checks: z
+      .record(
+        z.string(),
+        z.object({
+          ok: z.boolean().describe("Whether it is as it should be."),
+          reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+        }),
+      )
+      .describe("What was looked at, by name."),
+  })
+  .describe("Whether writes would be taken, and what was looked at.");
 
 /** Whether the service can take writes: store writable, chain sound, intent loaded (where one is given), clock not far behind the log, anchor as it was left, no witness against it. */
 export async function readiness(deps: PulseDeps) {

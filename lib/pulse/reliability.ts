@@ -7,20 +7,26 @@ import type { Tally } from "../follow/tally.ts";
 const Z = 1.959963984540054;
 
 export const reliabilitySchema = z.object({
-  value: z.number().nullable(),
-  from: z.string(),
-  to: z.string(),
-  /** Applies attempted within the window, and those of them that failed; each failed attempt counts once. */
-  n: z.number().int(),
-  failed: z.number().int(),
-  /** An attempt that drifted and was then rolled back shows under both. */
-  causes: z.object({
-    adapter_failure: z.number().int(),
-    rolled_back: z.number().int(),
-    drifted: z.number().int(),
-  }),
-  /** Wilson score interval of the share that did not fail. */
-  interval: z.object({ low: z.number(), high: z.number(), confidence: z.literal(0.95) }).nullable(),
+  value: z.number().nullable().describe("R, from 0 to 1: 1 - failed / n; null when nothing was attempted."),
+  from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-10-24"] }),
+  to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
+  n: z.number().int().describe("Applies attempted within these days."),
+  failed: z.number().int().describe("Of those how many failed; each counts once."),
+  causes: z
+    .object({
+      adapter_failure: z.number().int().describe("The host product refused or did not confirm it."),
+      rolled_back: z.number().int().describe("It was rolled back."),
+      drifted: z.number().int().describe("The host no longer showed it."),
+    })
+    .describe("Why; an attempt may show under two."),
+  interval: z
+    .object({
+      low: z.number().describe("Lower bound."),
+      high: z.number().describe("Upper bound."),
+      confidence: z.literal(0.95).describe("How sure that is."),
+    })
+    .nullable()
+    .describe("Wilson score interval of the share that did not fail; null without attempts."),
 });
 export type Reliability = z.infer<typeof reliabilitySchema>;
 

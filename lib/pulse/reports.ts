@@ -2,12 +2,13 @@
 import { entriesOf } from "../audit/page.ts";
 import { factsIn, type Entry } from "../follow/entries.ts";
 import { growthPage } from "../follow/growth_log.ts";
-import { movementOf } from "../follow/changed_verdicts.ts";
+import { movementOf } from "../governance/rules/outcome_words.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { reading } from "../follow/reading.ts";
 import { RECORD_ITEMS } from "../follow/record_keeping.ts";
 import { type KpiState, roundDelta } from "../governance/rules/kpi.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../kit/days.ts";
+import { isJudged } from "../governance/rules/outcome.ts";
 import { outcomePage } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
 import type { Figures } from "./figures.ts";
@@ -15,6 +16,7 @@ import { code, list, page, quoted, share, table } from "./markdown.ts";
 import { staleKpis } from "./need.ts";
 import { AGE_CLASSES, type AgeClass, overdueOf } from "./overdue.ts";
 import type { Dimension } from "./tasks.ts";
+import { readRecords } from "../governance/records.ts";
 
 /** How many outcomes and failures are shown, and how many overdue items of a kind. */
 const SHOWN = 10;
@@ -38,7 +40,7 @@ async function effectReport(deps: PulseDeps, { effect }: Figures): Promise<strin
     return [code(kpi), was ?? "–", value, moved, target ?? "–", attainment === null ? reason : share(attainment)];
   });
   const newest = deps.product ? (await outcomePage(deps, { limit: 50 })).outcomes : [];
-  const judged = newest.filter(({ verdict }) => verdict !== "inconclusive").slice(0, SHOWN);
+  const judged = newest.filter(isJudged).slice(0, SHOWN);
   return page(
     "## Effect: what moved",
     `E is ${share(effect.value)}: the weighted mean of the attainments below.`,
@@ -64,9 +66,9 @@ async function aWeekAgo(deps: PulseDeps): Promise<KpiState["values"]> {
 async function memoryReport({ store }: PulseDeps, { memory }: Figures): Promise<string> {
   const { value, from, to, closed, expected, present, missing, gaps } = memory;
   const ids = gaps.map(({ change_id }) => change_id);
-  const records = await store.getMany("changes", ids);
+  const records = await readRecords(store, ids);
   const rows = gaps.map(({ change_id, missing: items }, index) => {
-    const summary = records[index]?.value.change.summary ?? "";
+    const summary = records[index]?.change.summary ?? "";
     return `${code(change_id)} ${quoted(summary)} lacks ${items.join(", ")}`;
   });
   return page(
@@ -104,12 +106,12 @@ async function newestFailures(deps: PulseDeps): Promise<string[]> {
   const pages = await Promise.all(kinds.map((kind) => growthPage(deps, { limit: SHOWN, kind })));
   const rows = pages.flatMap(({ entries }) => entries).sort((a, b) => b.seq - a.seq);
   const ids = [...new Set(rows.flatMap(({ ref }) => ref ?? []))].slice(0, SHOWN);
-  const records = await deps.store.getMany("changes", ids);
+  const records = await readRecords(deps.store, ids);
   const told = records.map(async (record) => {
-    const entries = await entriesOf(deps.store, record?.value.audit.slice(-10) ?? []);
+    const entries = await entriesOf(deps.store, record?.audit.slice(-10) ?? []);
     const last = entries.filter(({ event_type }) => FAILURES.includes(event_type)).at(-1);
     if (!record || !last) return [];
-    const { change_id, target } = record.value.change;
+    const { change_id, target } = record.change;
     return `${last.timestamp} ${code(change_id)} on ${code(target)}: ${causeOf(factsIn(last))}`;
   });
   return (await Promise.all(told)).flat();
@@ -128,7 +130,7 @@ async function needReport(deps: PulseDeps, { need, effect }: Figures): Promise<s
   const drifted = await store.list("drift", { limit: OVERDUE_SHOWN });
   const items = [
     ...(await overdueChanges(deps)),
-    ...(await Promise.all(AGE_CLASSES.slice(1).map((ageClass) => overdueTasks(deps, ageClass)))).flat(),
+    ...(await Promise.all(AGE_CLASSES.slice(2).map((ageClass) => overdueTasks(deps, ageClass)))).flat(),
     ...drifted.map(
       ({ value: { change_id, target, state, since } }) =>
         `the host no longer shows ${code(change_id)} on ${code(target)}: ${state} since ${since}`,
@@ -138,11 +140,11 @@ async function needReport(deps: PulseDeps, { need, effect }: Figures): Promise<s
   ];
   return page(
     "## Need: what is overdue",
-    `N is ${share(need.value)}: of ${need.open} open items, ${need.at_least ? "at least " : ""}${need.overdue} are overdue.`,
+    `N is ${share(need.value)}: of ${need.open} open items, ${need.at_least ? "at least " : ""}${need.overdue} are overdue, with a weight of ${need.weight}.`,
     openItems(need),
     items.length > 0 ? "Overdue:" : "Nothing is overdue.",
     list(items.slice(0, OVERDUE_SHOWN * 2)),
-    "Computed from pending changes, open tasks, drift, the age of the KPIs and the state of the audit chain.",
+    "Computed from pending and approved changes, open tasks, reviews that are due, drift, the age of the KPIs and the state of the audit chain.",
   );
 }
 
@@ -157,17 +159,25 @@ const age = ({ clock }: PulseDeps, since: string): string =>
   `${Math.floor((clock.now() - Date.parse(since)) / HOUR_MS)} h`;
 
 async function overdueChanges(deps: PulseDeps): Promise<string[]> {
-  const records = await deps.store.getMany("changes", await overdueOf(deps, "pending_changes", OVERDUE_SHOWN));
+  const classes = ["pending_changes", "approved_changes"] as const;
+  const overdue = await Promise.all(classes.map((ageClass) => overdueOf(deps, ageClass, OVERDUE_SHOWN)));
+  const ids = overdue.flatMap((aged) => aged.slice(0, OVERDUE_SHOWN).map(({ id }) => id));
+  const records = await readRecords(deps.store, ids);
   return records.flatMap((record) => {
-    if (record?.value.change.status !== "pending_consent") return [];
-    const { change_id, target, summary, created_at, approvals, required_approvers } = record.value.change;
+    if (!record) return [];
+    const { change_id, target, summary, status, created_at, decided_at, approvals, required_approvers } = record.change;
+    const of = `${code(change_id)} on ${code(target)} ${quoted(summary)}`;
     const consents = `${approvals.length} of ${required_approvers} consents`;
-    return `${code(change_id)} on ${code(target)} ${quoted(summary)}: pending for ${age(deps, created_at)}, ${consents}`;
+    if (status === "pending_consent") return `${of}: pending for ${age(deps, created_at)}, ${consents}`;
+    return status === "approved" ? `${of}: approved and not applied for ${age(deps, decided_at!)}` : [];
   });
 }
 
 async function overdueTasks(deps: PulseDeps, ageClass: AgeClass): Promise<string[]> {
-  const records = await deps.store.getMany("tasks", await overdueOf(deps, ageClass, OVERDUE_SHOWN));
+  const records = await deps.store.getMany(
+    "tasks",
+    (await overdueOf(deps, ageClass, OVERDUE_SHOWN)).map(({ id }) => id),
+  );
   return records.flatMap((record) => {
     if (!record) return [];
     const { task_id, title, priority, created_at } = record.value.task;

@@ -4,7 +4,8 @@ import type { PulseDeps } from "./deps.ts";
 import { effectSchema } from "../governance/rules/effect.ts";
 import { shownFreeze } from "../governance/freeze.ts";
 import { freezeSchema } from "../governance/rules/freeze.ts";
-import { figuresOf, goalSchema } from "./figures.ts";
+import { figuresOf } from "./figures.ts";
+import { goalSchema } from "./goals.ts";
 import { needSchema } from "./need.ts";
 import { memorySchema } from "../follow/record_keeping.ts";
 import { reliabilitySchema } from "./reliability.ts";
@@ -20,29 +21,39 @@ const share = z.number().min(0).max(1).nullable();
 
 /** `meta/chat_provenance`: whether the latest reply was given memories to go by. */
 const provenanceSchema = z.object({
-  injected: z.boolean(),
-  reply_id: z.string(),
-  memory_ids: z.array(z.string()),
-  mode: z.enum(["rules", "llm"]),
-  at: z.string(),
+  injected: z.boolean().describe("Whether memories went into it."),
+  reply_id: z
+    .string()
+    .meta({ description: "Id of the reply.", examples: ["msg_019a8f3e-7d00-7a10-9b3c-1f2e3d4c5b6b"] }),
+  memory_ids: z.array(z.string()).meta({ description: "Which memories.", examples: [["decision:7"]] }),
+  mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
+  at: z.string().meta({ description: "When.", format: "date-time" }),
 });
 
-export const stateSchema = z.object({
-  tick: z.number().int(),
-  E: share,
-  M: share,
-  R: share,
-  N: share,
-  /** What each value was worked out from. */
-  dimensions: z.object({ E: effectSchema, M: memorySchema, R: reliabilitySchema, N: needSchema }),
-  goals: z.array(goalSchema),
-  /** `null` before the first reply. */
-  provenance: z.object({ chat: provenanceSchema.nullable() }),
-  tasks: taskStatsSchema,
-  /** What holds every apply back; `null`: nothing is frozen. */
-  freeze: freezeSchema.nullable(),
-  as_of: z.string(),
-});
+export const stateSchema = z
+  .object({
+    tick: z.number().int().describe("The number of cycles so far."),
+    E: share.describe("Effect, 0 to 1: how far the KPIs are on their way; null without data."),
+    M: share.describe("Memory, 0 to 1: how much of what should be on record is; null without data."),
+    R: share.describe("Reliability, 0 to 1: the share of applies that held; null without data."),
+    N: share.describe("Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is."),
+    dimensions: z
+      .object({
+        E: effectSchema.describe("Effect: how far the KPIs are on their way."),
+        M: memorySchema.describe("Memory: what should be on record of closed changes, and is."),
+        R: reliabilitySchema.describe("Reliability: applies that held."),
+        N: needSchema.describe("Need: what is overdue."),
+      })
+      .describe("What each value was worked out from."),
+    goals: z.array(goalSchema).describe("The intent's KPI goals."),
+    provenance: z
+      .object({ chat: provenanceSchema.nullable().describe("The newest reply of the chat; null before the first.") })
+      .describe("What the newest results were made of."),
+    tasks: taskStatsSchema.describe("How many tasks there are."),
+    freeze: freezeSchema.nullable().describe("What holds every apply back; null: nothing is frozen."),
+    as_of: z.string().meta({ description: "When this was worked out.", format: "date-time" }),
+  })
+  .describe("The service at a glance. No data is null, never 0.");
 export type State = z.infer<typeof stateSchema>;
 
 /** The number of cycles so far. */

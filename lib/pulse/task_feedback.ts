@@ -1,7 +1,7 @@
 import { addNotice } from "../follow/growth_log.ts";
 import { sameName } from "../governance/rules/names.ts";
 import { AppError } from "../kit/errors.ts";
-import { remember } from "../follow/memories.ts";
+import { remember } from "../follow/memory.ts";
 import type { PulseDeps } from "./deps.ts";
 import { type Feedback, ratingSum, saveTask, taskIn } from "./tasks.ts";
 
@@ -30,7 +30,7 @@ export async function rateTask(
     const title = `Task ${task_id} was rated ${given.rating} of 5`;
     await addNotice({ store }, tx, { at, kind: "feedback", title, detail: given.comment, ref: task_id });
     const text = `${title} (${task})${given.comment === "" ? "" : `: ${given.comment}`}`;
-    await remember(tx, { kind: "feedback", text, at, ref: task_id });
+    await remember(tx, { kind: "feedback", text, author: given.rater, at, ref: task_id });
     return { task_id, feedback: given, mean_rating: ratingSum(feedback) / feedback.length };
   });
 }

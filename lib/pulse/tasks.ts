@@ -38,31 +38,49 @@ export const OPEN_TASKS = 10_000;
 /** How many tasks that ended are kept; the oldest go first. */
 export const ENDED_TASKS = 10_000;
 
-export const feedbackSchema = z.object({
-  rating: z.number().int(),
-  comment: z.string(),
-  rater: z.string().nullable(),
-  at: z.string(),
-});
+export const feedbackSchema = z
+  .object({
+    rating: z.number().int().describe("1 to 5."),
+    comment: z
+      .string()
+      .meta({ description: "What was said with it; may be empty.", examples: ["Short and to the point."] }),
+    rater: z
+      .string()
+      .nullable()
+      .meta({ description: "Who rated; null when nobody is named.", examples: ["ana@acme.example"] }),
+    at: z.string().meta({ description: "When.", format: "date-time" }),
+  })
+  .describe("A rating of the result of a task.");
 export type Feedback = z.infer<typeof feedbackSchema>;
 
-export const taskSchema = z.object({
-  task_id: z.string(),
-  title: z.string(),
-  description: z.string(),
-  /** One of E, M, R, N, or the label that was given. */
-  required_dimension: z.string().nullable(),
-  priority: z.union([z.enum(["low", "normal", "high", "urgent"]), z.number()]),
-  status: z.enum(TASK_STATUSES),
-  created_at: z.string(),
-  started_at: z.string().nullable(),
-  completed_at: z.string().nullable(),
-  /** The report as Markdown; of a failed task, why. */
-  result: z.string().nullable(),
-  /** Who worded the result. */
-  mode: z.enum(["rules", "llm"]).nullable(),
-  feedback: z.array(feedbackSchema),
-});
+export const taskSchema = z
+  .object({
+    task_id: z
+      .string()
+      .meta({ description: "Id of the task.", examples: ["tsk_019a8f3e-52cc-7c51-8f0e-6d3f1f6a9b20"] }),
+    title: z
+      .string()
+      .meta({ description: "What is asked for, in a line.", examples: ["Why did churn rise in October?"] }),
+    description: z.string().meta({ description: "More of it; may be empty.", examples: [""] }),
+    required_dimension: z
+      .string()
+      .nullable()
+      .meta({
+        description: "What it is about: E, M, R, N or a label of your own; null when not stated.",
+        examples: ["E"],
+      }),
+    priority: z
+      .union([z.enum(["low", "normal", "high", "urgent"]), z.number()])
+      .describe("A name, or a number on the scale low 1, normal 2, high 3, urgent 4."),
+    status: z.enum(TASK_STATUSES).describe("How far it is."),
+    created_at: z.string().meta({ description: "When it was submitted.", format: "date-time" }),
+    started_at: z.string().nullable().describe("When it was last begun; null before."),
+    completed_at: z.string().nullable().describe("When it ended; null before."),
+    result: z.string().nullable().describe("The report as Markdown, or why it failed; null before."),
+    mode: z.enum(["rules", "llm"]).nullable().describe("Who worded the result; null before."),
+    feedback: z.array(feedbackSchema).describe("Ratings, oldest first."),
+  })
+  .describe("Something the service was asked to look into, beside changes.");
 export type Task = z.infer<typeof taskSchema>;
 
 /** `tasks/<task_id>` */
@@ -84,15 +102,16 @@ export interface TaskCounts {
   rating_sum: number;
 }
 
-export const taskStatsSchema = z.object({
-  queued: z.number().int(),
-  running: z.number().int(),
-  completed: z.number().int(),
-  failed: z.number().int(),
-  /** Of the tasks that are kept: those with a rating, and the mean over all ratings. */
-  rated: z.number().int(),
-  mean_rating: z.number().nullable(),
-});
+export const taskStatsSchema = z
+  .object({
+    queued: z.number().int().describe("Tasks that wait."),
+    running: z.number().int().describe("Tasks at work."),
+    completed: z.number().int().describe("Tasks with a result."),
+    failed: z.number().int().describe("Tasks that failed."),
+    rated: z.number().int().describe("Kept tasks with a rating."),
+    mean_rating: z.number().nullable().describe("Mean over all ratings, 1 to 5; null without any."),
+  })
+  .describe("How many tasks there are.");
 
 /** The counts of the tasks that are kept. */
 export const taskCounts = async (reader: Pick<Store | Tx, "get">): Promise<TaskCounts> =>

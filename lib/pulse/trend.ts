@@ -7,21 +7,33 @@ import { tallyDays } from "../follow/tallies.ts";
 import { sum, type Tally } from "../follow/tally.ts";
 
 const countsSchema = z.object({
-  L1: z.number().int(),
-  L2: z.number().int(),
-  L3: z.number().int(),
-  L4: z.number().int(),
-  L5: z.number().int(),
-  /** Decisions by or on what was proposed by a name that is merely claimed, where the intent says who is who. */
-  unattributed: z.number().int(),
+  L1: z.number().int().describe("A person proposed and a person decided."),
+  L2: z.number().int().describe("A person edited a model's draft and a person decided."),
+  L3: z.number().int().describe("An agent, a model or a peer proposed and a person decided."),
+  L4: z.number().int().describe("A standing rule of the intent decided."),
+  L5: z.number().int().describe("The host product changed with neither: drift."),
+  unattributed: z
+    .number()
+    .int()
+    .describe("Decisions on what was proposed under a name that is merely claimed, where the intent says who is who."),
 });
 
 export const trendSchema = z.object({
-  levels: z.array(z.object({ level: z.enum(LEVELS), meaning: z.string() })),
-  bucket: z.literal("day"),
-  /** One a day, oldest first; a UTC day without a decision has zeros. */
-  points: z.array(countsSchema.extend({ date: z.string() })),
-  totals: countsSchema,
+  levels: z
+    .array(
+      z.object({
+        level: z.enum(LEVELS).describe("Which level."),
+        meaning: z.string().meta({ description: "What it means.", examples: ["a human proposed and a human decided"] }),
+      }),
+    )
+    .describe("What each level means."),
+  bucket: z.literal("day").describe("What one point covers, in UTC."),
+  points: z
+    .array(
+      countsSchema.extend({ date: z.string().meta({ description: "The day, in UTC.", examples: ["2026-11-22"] }) }),
+    )
+    .describe("One a day, oldest first; a day without a decision has zeros."),
+  totals: countsSchema.describe("The sums over all days shown."),
 });
 
 /** The counts of the last `days` UTC days, today included. */

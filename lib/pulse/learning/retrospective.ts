@@ -4,20 +4,22 @@ import type { PulseDeps } from "../deps.ts";
 import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
 import { recordOf } from "../../follow/record_keeping.ts";
+import { lateItems } from "../../governance/rules/late_items.ts";
 import { code, list, page, quoted } from "../markdown.ts";
-import { movementOf } from "../../follow/changed_verdicts.ts";
+import { movementOf, wordOf } from "../../governance/rules/outcome_words.ts";
 import { outcomes } from "../../follow/outcomes.ts";
 import { reading } from "../../follow/reading.ts";
+import { findChange } from "../../governance/records.ts";
 
 const ENTRIES_SHOWN = 100;
 
 /** The retrospective of a closed change: what was proposed, what happened, what came of it, what is not on record. */
 export async function retrospectiveOf(deps: PulseDeps, changeId: string): Promise<string> {
   const { store } = deps;
-  const record = (await store.get("changes", changeId))!.value;
+  const record = await findChange(store, changeId);
   const outcome = (await (await reading(deps, outcomes)).get("outcomes", changeId))?.value.final ?? null;
   const { change } = record;
-  const { missing } = recordOf(change, outcome);
+  const { missing } = recordOf(change, outcome, lateItems(change));
   const entries = await entriesOf(store, record.audit.slice(0, ENTRIES_SHOWN));
   return page(
     `# Retrospective of ${code(change.change_id)}`,
@@ -27,6 +29,7 @@ export async function retrospectiveOf(deps: PulseDeps, changeId: string): Promis
       `${change.kind} on ${code(change.target)}, tier ${change.tier}, risk ${change.risk}`,
       `summary: ${quoted(change.summary)}`,
       `rationale: ${change.rationale.trim() === "" ? "none" : quoted(change.rationale)}`,
+      ...lateLines(change),
       `proposer: ${change.proposer === null ? "not named" : quoted(change.proposer)}`,
       `decided by: ${deciders(change)}`,
     ]),
@@ -39,6 +42,12 @@ export async function retrospectiveOf(deps: PulseDeps, changeId: string): Promis
   );
 }
 
+const lateLines = ({ late_notes = [] }: Change): string[] =>
+  late_notes.map(({ item, note, actor, at }) => {
+    const by = actor === null ? "" : ` by ${quoted(actor)}`;
+    return `${item}, said late${by} at ${at}: ${quoted(note)}`;
+  });
+
 function deciders({ approver, approval_note, approvals }: Change): string {
   const all = approvals.map(({ approver: name, note }) => ({ name, note }));
   if (approver !== null && all.at(-1)?.name !== approver) all.push({ name: approver, note: approval_note ?? "" });
@@ -49,6 +58,6 @@ function deciders({ approver, approval_note, approvals }: Change): string {
 function resultOf(outcome: Outcome | null, entries: readonly AuditEntry[]): string {
   if (!outcome) return "It was never applied.";
   const failures = entries.filter(({ event_type }) => event_type.endsWith("_failed")).length;
-  const verdict = `Verdict: ${outcome.verdict}. ${movementOf(outcome)} This is a correlation, not a cause.`;
+  const verdict = `Verdict: ${wordOf(outcome)}. ${movementOf(outcome)} This is a correlation, not a cause.`;
   return failures === 0 ? verdict : `${verdict} ${failures} operations failed on the way.`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DAY, pass } from "../../support/clock.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { fails, gate } from "../../support/scripted_adapter.ts";
 import { filesInMemory, pulse } from "./pulse_service.ts";
 
 test("a retrospective that could not be written is written by a later cycle, once", async () => {
@@ -41,7 +41,7 @@ test("a week is reported once, by the first cycle after it", async () => {
   // 2 January is in week 1; the week before it is reported at once.
   await service.cycle();
   const reports = () => [...files.texts.keys()].filter((name) => name.startsWith("report-"));
-  expect(reports()).toEqual(["report-2025-W52.md"]);
+  expect(reports()).toEqual(["report-2025-W52.md", "report-2025-W52.svg"]);
   files.texts.clear();
   service.hours(48);
   await service.cycle();
@@ -49,7 +49,7 @@ test("a week is reported once, by the first cycle after it", async () => {
   service.hours(24);
   await service.cycle();
   await service.cycle();
-  expect(reports()).toEqual(["report-2026-W01.md"]);
+  expect(reports()).toEqual(["report-2026-W01.md", "report-2026-W01.svg"]);
   expect([...files.texts.keys()].filter((name) => name.startsWith("lessons-"))).toHaveLength(4);
   expect((await service.get("/api/log?kind=report_written")).body.entries).toHaveLength(2);
 });
@@ -81,13 +81,14 @@ test("lessons tell verdicts and rollbacks by target", async () => {
   await service.bring("applied", { ...applied, target: "ui.a" });
   const second = await service.bring("applied", { ...applied, target: "ui.b" });
   await service.post("kpi", { csat: 4.5 });
+  service.deps.clock.advance(7 * DAY);
   await service.must("rollback", second);
   await pass(service.deps, 31 * DAY);
   await service.cycle();
   await service.post("/api/action/run-now", { action: "write_report" });
-  expect(files.texts.get("lessons-E.md")).toContain("| `ui.a` | 1 | 0 | 0 | 0 |\n| `ui.b` | 1 | 0 | 0 | 0 |");
-  expect(files.texts.get("lessons-R.md")).toContain("| `ui.a` | 1 | 0 |\n| `ui.b` | 1 | 1 |");
-  expect(files.texts.get("lessons-M.md")).toContain("| rationale | 2 | 2 |");
+  expect(files.texts.get("lessons-E.md")).toContain("| `ui.a` | 1 | 0 | 0 | 0 | 0 |\n| `ui.b` | 1 | 0 | 0 | 0 | 0 |");
+  expect(files.texts.get("lessons-M.md")).toContain("| rationale | 2 |");
+  expect(files.texts.get("lessons-M.md")).toContain("of 8 things that should be on record of 2 changes");
 });
 
 test("what people wrote forms no markup and no line of its own in a retrospective", async () => {
@@ -108,4 +109,69 @@ test("what people wrote forms no markup and no line of its own in a retrospectiv
     "## What came of it",
   ]);
   expect(text).toContain("decided by: “a\\*n\\*a”: “no \\<script\\>”");
+});
+
+test("what was said late stands in the retrospective, attributed, and is missing no more", async () => {
+  const files = filesInMemory();
+  const service = await pulse({ evolved: files });
+  const { change_id } = await service.propose({ rationale: "" });
+  await service.post("deny", { change_id, approver: "ana", note: "no" });
+  await service.cycle();
+  const name = `retrospective-${change_id}.md`;
+  expect(files.texts.get(name)).toContain("Not on record: rationale.");
+  await service.post("note", { change_id, actor: "bo", item: "rationale", note: "Support\n## asked" });
+  await service.cycle();
+  const text = files.texts.get(name)!;
+  expect(text).toContain("Everything that should be on record is.");
+  expect(text).toMatch(/^- rationale, said late by “bo” at 2026-.*: “Support \\#\\# asked”$/m);
+});
+
+test("what people wrote forms no markup and no line of its own in a week's report", async () => {
+  const files = filesInMemory();
+  const service = await pulse({ evolved: files });
+  const lines = "one\n\n## Due within seven days\n- `x` of t1 lapses\n| L1 | 9 |";
+  const { change_id } = await service.propose({
+    summary: "x” (`chg_1`): applied <b> # Week",
+    rationale: lines,
+    tenant_id: "t1, “none” waits",
+    proposer: "pat | dee*p*",
+  });
+  await service.post("approve", { change_id, approver: "ana “x”: approved", note: lines });
+  await service.post("/api/action/run-now", { action: "write_report" });
+  const report = files.texts.get("report-2026-W01.md")!;
+  expect(report.match(/^# .*$/gm)).toEqual(["# Week 2026-W01 (2025-12-29 to 2026-01-04)"]);
+  expect(report.match(/^## Due.*$/gm)).toHaveLength(1);
+  expect(report).not.toMatch(/^\| L1 \| 9|lapses$/m);
+  expect(report).toContain(
+    "`ui.banner` of “t1, 'none' waits”, “x' (\\`chg\\_1\\`): applied \\<b\\> \\# Week” (`" +
+      change_id +
+      "`): proposed by",
+  );
+  expect(report).toContain("proposed by “pat \\| dee\\*p\\*” 2026-01-02 03:04");
+});
+
+test("the attempts told by target are those that R counts, whatever became of them", async () => {
+  const files = filesInMemory();
+  const service = await pulse({ evolved: files });
+  const { host } = service;
+  const drifted = await service.bring("applied", { target: "ui.a" });
+  const both = await service.bring("applied", { target: "ui.b" });
+  host.on("apply", fails("disk full"), 1);
+  await service.act("apply", await service.bring("approved", { target: "ui.b" }));
+  for (const id of [drifted, both]) host.host.delete(id);
+  await service.cycle();
+  await service.act("rollback", both);
+  const rows = async () => {
+    await service.post("/api/action/run-now", { action: "write_report" });
+    const { n, failed, causes } = (await service.get("/api/state")).body.dimensions.R;
+    const told = files.texts.get("lessons-R.md")!;
+    expect(told).toContain(`of ${n} applies attempted`);
+    const table = [...told.matchAll(/^\| `(.*)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm)];
+    const sums = [2, 3, 4, 5, 6].map((column) => table.reduce((sum, row) => sum + Number(row[column]), 0));
+    expect(sums).toEqual([n, failed, causes.adapter_failure, causes.rolled_back, causes.drifted]);
+    return table.map(([, ...row]) => row.join(" "));
+  };
+  expect(await rows()).toEqual(["ui.b 2 2 1 1 1", "ui.a 1 1 0 0 1"]);
+  service.hours(31 * 24);
+  expect(await rows()).toEqual([]);
 });

@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, test } from "vitest";
 import { type NotifyTimes, startNotifier } from "../../../lib/pulse/notify.ts";
-import { NOTIFICATION_TYPES } from "../../../lib/pulse/notifications.ts";
+import type { NotifyFormat } from "../../../lib/pulse/notify/format.ts";
+import { NOTIFICATION_TYPES } from "../../../lib/pulse/notify/notification.ts";
 import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -13,7 +14,7 @@ import { pulse, type PulseService } from "./pulse_service.ts";
 
 const SECRET = "a secret of the two of us";
 /** Waits that no test lives to see the end of, unless it is about them. */
-const TIMES: NotifyTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, poll: 1e9 };
+const TIMES: NotifyTimes = { timeout: 1e9, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
 
 interface Delivery {
   headers: IncomingMessage["headers"];
@@ -60,8 +61,13 @@ async function receiver(...manners: Manner[]) {
 }
 
 /** Notifies from the next event on, and stops with the test. */
-async function notifying(of: PulseService, url: string, over: Partial<NotifyTimes> = {}) {
-  const notifier = startNotifier(of.deps, { url, secret: SECRET, times: { ...TIMES, ...over } });
+async function notifying(
+  of: PulseService,
+  url: string,
+  over: Partial<NotifyTimes> = {},
+  { format = "json" }: { format?: NotifyFormat } = {},
+) {
+  const notifier = startNotifier(of.deps, { url, format, secret: SECRET, times: { ...TIMES, ...over } });
   while (!(await of.deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
   onTestFinished(() => notifier.stop());
   return notifier;
@@ -150,7 +156,9 @@ test("a notification for each thing somebody must know of, in order, signed, and
     "change.decided",
   ]);
   expect(types(deliveries).filter((type) => noticed.includes(type))).toEqual(noticed);
-  expect(new Set(types(deliveries))).toEqual(new Set(NOTIFICATION_TYPES));
+  // What time and tampering bring about has tests of its own.
+  const others = ["change.expiring", "change.review_due", "breach.found"];
+  expect(new Set(types(deliveries))).toEqual(new Set(NOTIFICATION_TYPES.filter((type) => !others.includes(type))));
   for (const delivery of deliveries) {
     expectSigned(delivery);
     expect(delivery.headers["webhook-id"]).toBe(delivery.body.id);
@@ -313,6 +321,90 @@ test("the wait between tries doubles up to its bound, and chance only shortens i
   for (const [index, wait] of [1, 2, 4, 8, 8].entries())
     expect(waits[index + 1]! - waits[index]!).toBeGreaterThanOrEqual(wait - 1);
 });
+
+const refusing =
+  (status: number, said = "", headers = {}): Manner =>
+  (response) =>
+    void response.writeHead(status, headers).end(said);
+
+test.each<[string, string, number]>([
+  // The clock stands at 05.678.
+  ["until a moment", "Fri, 02 Jan 2026 03:04:06 GMT", 322],
+  ["for so many seconds, as far as that is bearable", "86400", 400],
+])("a receiver that asks to be left alone %s is left alone", async (_, asked, ms) => {
+  const { url, deliveries, arrived } = await receiver(refusing(429, "", { "retry-after": asked }));
+  const svc = await pulse();
+  const notifier = await notifying(svc, url, { longestPause: 400 }, { format: "slack" });
+  await svc.propose();
+  await arrived(1);
+  const answered = performance.now();
+  while (notifier.problem() === null) await new Promise((resolve) => setImmediate(resolve));
+  expect(notifier.problem()).toBe("the receiver answered 429: it asks for a pause");
+  await arrived(2);
+  expect(performance.now() - answered).toBeGreaterThanOrEqual(ms - 10);
+  expect(deliveries[1]!.text).toBe(deliveries[0]!.text);
+});
+
+test.each<[NotifyFormat, number, string, string]>([
+  [
+    "slack",
+    404,
+    "no_service",
+    "the receiver answered 404 no_service: its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
+  ],
+  [
+    "slack",
+    410,
+    "channel_is_archived",
+    "the receiver answered 410 channel_is_archived: the channel of the webhook is archived; open it again, or make a webhook for another one",
+  ],
+  [
+    "teams",
+    404,
+    '{"error":"hooks.example/secret"}',
+    "the receiver answered 404: there is nothing at this address any more; give the right one as --notify-url",
+  ],
+  [
+    "teams",
+    400,
+    "",
+    "the receiver answered 400: it does not read this as a message; does --notify-format fit the address?",
+  ],
+  ["json", 401, "", "the receiver answered 401: it does not let this service in; its secret must be SVC_NOTIFY_SECRET"],
+  ["json", 418, "hooks.example/secret", "the receiver answered 418"],
+])("%s: what %i %s means is said in plain words, and no address", async (format, status, said, words) => {
+  const lines: unknown[] = [];
+  const line = (message: string, fields?: object) => void lines.push({ message, ...fields });
+  const log = { info: line, warn: line, error: line };
+  const svc = await pulse({ log });
+  const { url, arrived } = await receiver(...Array.from({ length: 3 }, () => refusing(status, said)));
+  const notifier = await notifying(svc, `${url}/T0/B0/hidden`, {}, { format });
+  await svc.propose();
+  await arrived(2);
+  expect(notifier.problem()).toBe(words);
+  await arrived(4);
+  while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+  const told = lines.filter((one) => JSON.stringify(one).includes("notification"));
+  expect(told).toEqual([
+    { message: "a notification did not get through; it is tried again", id: expect.any(String), failure: words },
+    { message: "notifications get through again", id: expect.any(String) },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/hidden|secret"|127\.0\.0\.1/);
+});
+
+test.each<NotifyFormat>(["slack", "teams"])(
+  "what goes to %s has no signature: its address is the secret",
+  async (format) => {
+    const { url, deliveries, arrived } = await receiver();
+    const svc = await pulse({ publicUrl: "https://gov.acme.example" });
+    await notifying(svc, url, {}, { format });
+    const { change_id } = await svc.propose({ proposer: "pat" });
+    await arrived(1);
+    expect(Object.keys(deliveries[0]!.headers).filter((name) => name.startsWith("webhook"))).toEqual([]);
+    expect(deliveries[0]!.text).toContain("pat proposes “Show the banner” (ui.banner for tenant t1)");
+    expect(deliveries[0]!.text).toContain(`https://gov.acme.example/#/changes/${change_id}`);
+  },
+);
 
 test("notifications that do not get through show in the capability map", async () => {
   let problem: string | null = null;

@@ -16,10 +16,11 @@ import type { Endpoint, Handler } from "../../../lib/http/endpoint.ts";
 import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import type { LinkPort, SyncReport } from "../../../lib/link/port.ts";
 import { type CycleReport, runCycle } from "../../../lib/pulse/cycle.ts";
-import type { EvolvedFile, EvolvedFiles } from "../../../lib/pulse/deps.ts";
 import { client } from "../../support/client.ts";
 import { opened, type TestDeps, type TestOptions } from "../../support/deps.ts";
 import { type ScriptedAdapter, scriptedAdapter } from "../../support/scripted_adapter.ts";
+
+export { filesInMemory } from "../../support/files_in_memory.ts";
 
 /** The endpoints of the pulse that are tested here. */
 export const PULSE_ENDPOINTS: readonly Endpoint<PulseDeps>[] = [
@@ -84,21 +85,3 @@ export const linkOf = (sync: () => Promise<SyncReport>): LinkPort => ({
 
 /** A model that answers by `complete`. */
 export const modelOf = (complete: Llm["complete"]): Llm => ({ model: "m", complete });
-
-/** Files kept in memory. */
-export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {
-  const texts = new Map<string, string>();
-  return {
-    texts,
-    read: async (name) => texts.get(name),
-    write: async (name, text) => void texts.set(name, text),
-    list: async () =>
-      [...texts].map(([name, text]): EvolvedFile => ({
-        name,
-        bytes: text.length,
-        sha256: "",
-        modified_at: "",
-        kind: "other",
-      })),
-  };
-}

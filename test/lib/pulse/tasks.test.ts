@@ -117,26 +117,68 @@ describe("the worker", () => {
     await submit(service, "How are we?");
     const task = (await runNextTask(service.deps))!;
     expect(task.mode).toBe("llm");
-    expect(task.result).toMatch(/^All is quiet\.\n\n# “How are we\?”/);
+    const [, words, facts] = task.result!.split(/^## (?=Worded|From)/m);
+    expect(task.result).toMatch(/^# “How are we\?”\n\n## Worded by `llm:m`, unverified\n/);
+    expect(words).toMatch(/\n\n> All is quiet\.\n\n$/);
+    expect(facts).toMatch(/^From the records\n\nAs of /);
     expect(asked).toContain("How are we?");
   });
 
   test.each([
-    ["fails", () => Promise.reject(new Error("no"))],
-    ["says nothing", async () => ({ text: "  ", toolCalls: [] })],
-  ])("a model that %s leaves the report unworded", async (_, complete) => {
+    ["fails", () => Promise.reject(new Error("no")), "it failed"],
+    ["says nothing", async () => ({ text: "  ", toolCalls: [] }), "it said nothing"],
+  ])("a model that %s leaves the report unworded, which says so", async (_, complete, reason) => {
     const service = await pulse({ llm: modelOf(complete) });
     await submit(service, "t");
-    expect(await runNextTask(service.deps)).toMatchObject({ status: "completed", mode: "rules" });
+    const task = await runNextTask(service.deps);
+    expect(task).toMatchObject({ status: "completed", mode: "rules" });
+    expect(task!.result).toMatch(new RegExp(`^# “t”\\n\\nNo model worded it: ${reason}\\.\\n\\nAs of `));
+  });
+
+  test("the wording of a task is a call of the hour too", async () => {
+    const llm = modelOf(async () => ({ text: "All is quiet.", toolCalls: [] }));
+    const service = await pulse({ llm, llmCallsPerHour: 1 });
+    for (const title of ["first", "second"]) await submit(service, title);
+    expect(await runNextTask(service.deps)).toMatchObject({ mode: "llm" });
+    const second = await runNextTask(service.deps);
+    expect(second!.mode).toBe("rules");
+    expect(second!.result).toContain(
+      "No model worded it: its calls of an hour (1) are used up; it is asked again from ",
+    );
   });
 
   test("a model that does not stop is cut, and the report stays whole", async () => {
     const service = await pulse({ llm: modelOf(async () => ({ text: "all is well ".repeat(50_000), toolCalls: [] })) });
     await submit(service, "t");
     const { result } = (await runNextTask(service.deps))!;
-    expect(result!.indexOf("# “t”")).toBeLessThan(8_010);
-    expect(result!.match(/^## \w+/gm)).toHaveLength(4);
+    expect(result!.indexOf("## From the records")).toBeLessThan(8_100);
+    expect(result!.match(/^## \w+/gm)).toHaveLength(6);
   });
+
+  test.each(["\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
+    "no line of a model's looks like the report's own, whatever ends it: %j",
+    async (end) => {
+      const forged = ["Fine.", "## From the records", "", "As of 2026-01-01.", "> ## Effect", "</blockquote>", "# “t”"];
+      const said = [...forged, "---", "\u202e[a](http://b)", "![x](http://b)", "```", "E is **1.000**"].join(end);
+      const service = await pulse({ llm: modelOf(async () => ({ text: said, toolCalls: [] })) });
+      await submit(service, "t");
+      const { result } = (await runNextTask(service.deps))!;
+      const lines = result!.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
+      expect(lines.slice(0, 5)).toEqual(["# “t”", "", "## Worded by `llm:m`, unverified", "", "> Fine."]);
+      const own = lines.indexOf("## From the records");
+      for (const line of lines.slice(4, own - 1)) expect(line).toMatch(/^>(?: [^<[\u202e]*(?:\\[<[].*)?)?$/);
+      expect(lines.filter((line) => line.startsWith("#"))).toEqual([
+        "# “t”",
+        "## Worded by `llm:m`, unverified",
+        "## From the records",
+        expect.stringMatching(/^## Effect/),
+        expect.stringMatching(/^## Memory/),
+        expect.stringMatching(/^## Reliability/),
+        expect.stringMatching(/^## Need/),
+      ]);
+      expect(result).not.toMatch(/[^\\]<|[^\\]\[a/);
+    },
+  );
 
   test("a report that cannot be made fails the task, and says nothing of the inside", async () => {
     const service = await pulse();
@@ -201,7 +243,7 @@ describe("a process that dies over a task", () => {
     held.open();
     expect(await run).toMatchObject({ status: "running" });
     other.open();
-    expect((await second)!.result).toMatch(/^second/);
+    expect((await second)!.result).toContain("\n> second\n");
     expect((await get("/api/state")).body.tasks).toMatchObject({ running: 0, completed: 1 });
   });
 

@@ -185,16 +185,20 @@ describe("M", () => {
 
 describe("N", () => {
   test("Monday: nothing is open", () => expect(seen["monday"].N).toBe(0));
-  test("Sunday 10:00: I (25 h), J (48 h) and B's drift are overdue, K (30 min) is not: 3 of 4", () => {
-    expect(seen["sunday"].N).toBe(3 / 4);
+  test("Sunday 10:00: I (25 h), J (48 h), G and H (unapplied for days) and B's drift are overdue, K (30 min) is not", () => {
+    const weight = 4 + 4 + 2 * 4 + 8;
+    expect(seen["sunday"].N).toBe(weight / (weight + 8));
     expect(seen["sunday"].dimensions.N.items).toEqual([
       { item: "pending_changes", open: 3, overdue: 2 },
+      { item: "approved_changes", open: 2, overdue: 2 },
       { item: "drift", open: 1, overdue: 1 },
     ]);
   });
-  test("February: what is open is B's drift and two stale KPIs, all overdue", () => {
-    expect(seen["february"].N).toBe(1);
+  test("February: G and H, B's drift and two stale KPIs are overdue", () => {
+    const weight = 2 * 4 + 8 + 2 * 2;
+    expect(seen["february"].N).toBe(weight / (weight + 8));
     expect(seen["february"].dimensions.N.items).toEqual([
+      { item: "approved_changes", open: 2, overdue: 2 },
       { item: "drift", open: 1, overdue: 1 },
       { item: "stale_kpis", open: 2, overdue: 2 },
     ]);
@@ -247,7 +251,7 @@ test("the week's report counts what happened, and shows the values at its end", 
     "- decided: 5 approved, 1 denied, 0 withdrawn, 0 expired, 0 revoked, 0 lapsed, 1 minor",
     "- apply attempts: 6, of which 4 failed since",
     "- rollbacks: 0 by a person, 1 by a guardrail, 0 failed",
-    "- closed: 2; verdicts: 0 met, 0 missed, 1 regressed, 0 inconclusive",
+    "- closed: 2; verdicts: 0 met, 0 missed, 1 regressed, 0 too early to judge, 0 inconclusive",
     "- drift: 1 episodes",
     "- KPI feeds: 3",
     "| L1 | 4 |",
@@ -266,7 +270,9 @@ test("each closed change has its retrospective, which says what is not on record
   );
   expect(files.texts.get(`retrospective-${ids["A"]}.md`)).toContain("Everything that should be on record is.");
   const c = files.texts.get(`retrospective-${ids["C"]}.md`)!;
-  expect(c).toContain("Verdict: missed. csat: expected 0.5, realised 0.3.");
+  expect(c).toContain(
+    "Verdict: missed. csat: expected 0.5, realised 0.3, shared with 1 other, a KPI of the whole product.",
+  );
   expect(c).toContain("2 operations failed on the way");
   expect(c).toContain("Not on record: note.");
 });
@@ -274,10 +280,9 @@ test("each closed change has its retrospective, which says what is not on record
 test("the growth log tells the first verdicts and the final ones", async () => {
   const { entries } = (await service.get("/api/log?kind=outcome&limit=500")).body;
   expect(entries.map(({ title }: { title: string }) => title).reverse()).toEqual([
+    `The outcome of ${ids["F"]} is final: regressed`,
     `The first verdict on ${ids["A"]} is met`,
     `The first verdict on ${ids["C"]} is missed`,
-    `The first verdict on ${ids["F"]} is regressed`,
-    `The outcome of ${ids["F"]} is final: regressed`,
     `The outcome of ${ids["A"]} is final: met`,
     `The outcome of ${ids["B"]} is final: inconclusive`,
     `The outcome of ${ids["C"]} is final: missed`,
@@ -285,7 +290,7 @@ test("the growth log tells the first verdicts and the final ones", async () => {
 });
 
 test("nothing is left in the views of what is under way", async () => {
-  for (const view of ["outcomes_open", "guardrail_due", "leases"] as const)
+  for (const view of ["outcomes_due", "guardrail_due", "leases"] as const)
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 

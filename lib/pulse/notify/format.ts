@@ -1,0 +1,65 @@
+/** How a notification is written for those who take it: signed JSON, Slack's blocks, or a card for Teams. */
+import { shorten } from "../../kit/quote.ts";
+import type { Notification } from "./notification.ts";
+
+export const NOTIFY_FORMATS = ["json", "slack", "teams"] as const;
+export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
+
+/** The body to post. */
+export const bodyOf: Readonly<Record<NotifyFormat, (notification: Notification) => string>> = {
+  json: (notification) => JSON.stringify(notification),
+  slack: (notification) => JSON.stringify(slackMessage(notification)),
+  teams: (notification) => JSON.stringify(teamsMessage(notification)),
+};
+
+const OPEN = "Open in Countersign";
+
+/** What it is about, for whoever follows several products in one channel. */
+const contextOf = ({ instance_id, type, data }: Notification): string =>
+  [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
+
+/** Slack takes 3,000 characters in a block, and `&` takes five of them. */
+const SLACK_MOST = 590;
+
+/** An incoming webhook's message. Plain text has no marks, links and mentions; the button is a link. */
+function slackMessage(notification: Notification): object {
+  const { text, url } = notification;
+  const plain = (words: string) => ({ type: "plain_text", text: forSlack(words), emoji: false });
+  return {
+    text: forSlack(text),
+    blocks: [
+      { type: "section", text: plain(text) },
+      { type: "context", elements: [plain(contextOf(notification))] },
+      ...(url === undefined ? [] : [{ type: "actions", elements: [{ type: "button", text: plain(OPEN), url }] }]),
+    ],
+  };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/** Slack reads `<!channel>`, `<@U1>` and `<https://…|text>` in any text, and three entities. */
+function forSlack(text: string): string {
+  const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);
+  return escaped.length <= SLACK_MOST * 5 ? escaped : forSlack(shorten(text, SLACK_MOST));
+}
+
+/** The message of a Workflows webhook: an Adaptive Card. Runs of text have no Markdown, unlike text blocks. */
+function teamsMessage(notification: Notification): object {
+  const { text, url } = notification;
+  const runs = (words: string, style: object) => ({
+    type: "RichTextBlock",
+    inlines: [{ type: "TextRun", text: words, ...style }],
+  });
+  const content = {
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    type: "AdaptiveCard",
+    version: "1.4",
+    msteams: { width: "Full" },
+    body: [runs(text, {}), runs(contextOf(notification), { size: "Small", isSubtle: true })],
+    ...(url === undefined ? {} : { actions: [{ type: "Action.OpenUrl", title: OPEN, url }] }),
+  };
+  return {
+    type: "message",
+    attachments: [{ contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content }],
+  };
+}

@@ -1,0 +1,102 @@
+/** One attempt to hand a notification over, and in plain words why it failed. Addresses may be secrets: none is told. */
+import { cappedText } from "../../kit/capped_text.ts";
+import { signatureOf } from "../../kit/webhook_signature.ts";
+import { bodyOf, type NotifyFormat } from "./format.ts";
+import type { Notification } from "./notification.ts";
+
+/** Where to, and how. */
+export interface Receiver {
+  url: string;
+  format: NotifyFormat;
+  /** Signs what is sent as JSON; the addresses of Slack and Teams are secrets themselves. */
+  key?: Uint8Array | undefined;
+}
+
+/** Why it was not taken, and how long the receiver asks to be left alone, in milliseconds. */
+export interface Failed {
+  failure: string;
+  after?: number | undefined;
+}
+
+interface Attempt {
+  send: typeof fetch;
+  /** How long the receiver may take; milliseconds. */
+  timeout: number;
+  ended: AbortSignal;
+  now: number;
+}
+
+/** Sends once; resolves with nothing when it was taken. */
+export async function post(
+  { url, format, key }: Receiver,
+  notification: Notification,
+  { send, timeout, ended, now }: Attempt,
+): Promise<Failed | undefined> {
+  const body = bodyOf[format](notification);
+  const headers = { "content-type": "application/json", "user-agent": "countersign" };
+  const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
+  try {
+    const response = await send(url, {
+      method: "POST",
+      body,
+      redirect: "manual",
+      signal: AbortSignal.any([ended, AbortSignal.timeout(timeout)]),
+      headers: { ...headers, ...signed },
+    });
+    if (response.ok) return void (await response.body?.cancel());
+    const said = (await cappedText(response, MOST_READ)) ?? "";
+    return { failure: failureOf(format, response.status, said.trim()), after: pauseAsked(response, now) };
+  } catch (error) {
+    return (error as Error).name === "TimeoutError"
+      ? { failure: `the receiver did not answer within ${timeout / 1000} s` }
+      : { failure: "the receiver could not be reached" };
+  }
+}
+
+/** Whoever refuses says why in a word. */
+const MOST_READ = 1000;
+
+function signatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
+  const seconds = Math.floor(now / 1000);
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": signatureOf(key, id, seconds, body),
+  };
+}
+
+/** What Slack's words mean. Other words of a receiver are not repeated: they may hold anything. */
+const SLACK: Readonly<Record<string, string>> = {
+  no_service: "its webhook was removed or disabled; make a new one in Slack and give its address as --notify-url",
+  no_service_id: "the address of the webhook is not whole; copy it anew from Slack",
+  no_team: "the workspace is gone or inactive; make a webhook in another one",
+  invalid_token: "the address of the webhook is not whole, or was withdrawn; copy it anew from Slack",
+  channel_not_found: "the channel of the webhook is gone; make a webhook for another channel",
+  channel_is_archived: "the channel of the webhook is archived; open it again, or make a webhook for another one",
+  action_prohibited: "an administrator of the workspace forbids what the webhook does",
+  posting_to_general_channel_denied: "only some may post to that channel; make a webhook for another one",
+  user_not_found: "the person whom the webhook writes to is gone; make a webhook for a channel",
+};
+
+function failureOf(format: NotifyFormat, status: number, said: string): string {
+  const known = format === "slack" ? SLACK[said] : undefined;
+  const answered = `the receiver answered ${status}`;
+  if (known) return `${answered} ${said}: ${known}`;
+  if (status === 429) return `${answered}: it asks for a pause`;
+  if (status === 404 || status === 410)
+    return `${answered}: there is nothing at this address any more; give the right one as --notify-url`;
+  if (status === 401 || status === 403)
+    return format === "json"
+      ? `${answered}: it does not let this service in; its secret must be SVC_NOTIFY_SECRET`
+      : `${answered}: it does not let this service in; make a new webhook and give its address as --notify-url`;
+  if (status === 400 && format !== "json")
+    return `${answered}: it does not read this as a message; does --notify-format fit the address?`;
+  return answered;
+}
+
+/** `Retry-After`, in seconds or as a date. */
+function pauseAsked({ headers }: Response, now: number): number | undefined {
+  const asked = headers.get("retry-after")?.trim() ?? "";
+  const ms = /^\d{1,9}$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - now;
+  return ms > 0 ? ms : undefined;
+}

@@ -1,0 +1,91 @@
+/** What the log says happened within a period: its newest entries, as far back as is looked. */
+import { entryKey, readHead } from "../../audit/chain.ts";
+import type { EventType } from "../../audit/entry.ts";
+import { type Entry, factsIn } from "../../follow/entries.ts";
+import { isOneOf } from "../../governance/rules/names.ts";
+import { widely } from "../../kit/places.ts";
+import { turn } from "../../kit/turn.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Which entries; `from` inclusive and `to` exclusive, both RFC 3339. */
+export interface EventQuery {
+  from?: string | undefined;
+  to?: string | undefined;
+  types?: readonly EventType[] | undefined;
+  tenant_id?: readonly string[] | undefined;
+  /** Only about these changes. */
+  change_ids?: ReadonlySet<string> | undefined;
+  /** Only what was done by this person, or by any of these. */
+  person?: string | readonly string[] | undefined;
+  /** How many entries at most; 20. */
+  limit?: number | undefined;
+}
+
+/** What was found. */
+export interface EventAnswer {
+  /** The newest that match, oldest first. */
+  entries: Entry[];
+  /** How many match of those that were looked at, by type. */
+  counts: Partial<Record<EventType, number>>;
+  total: number;
+  looked: number;
+  /** False where entries of the period lie further back than was looked. */
+  complete: boolean;
+}
+
+/** So many of the newest entries of a period are looked at. */
+export const MOST_ENTRIES = 20_000;
+const SLICE = 500;
+const ROWS = 20;
+
+/** Answers a query from the log. */
+export async function queryEvents(store: Store, query: EventQuery): Promise<EventAnswer> {
+  const { limit = ROWS, from, to } = query;
+  const length = (await readHead(store))?.length ?? 0;
+  const begin = from === undefined ? 0 : await before(store, length, from);
+  const end = to === undefined ? length : await before(store, length, to);
+  const answer: EventAnswer = { entries: [], counts: {}, total: 0, looked: 0, complete: end - begin <= MOST_ENTRIES };
+  await widely(store, async () => {
+    for (let last = end; last > begin && answer.looked < MOST_ENTRIES; await turn()) {
+      const first = Math.max(begin, last - SLICE, end - MOST_ENTRIES);
+      const slice = await store.list("audit", { after: entryKey(first), limit: last - first });
+      answer.looked += slice.length;
+      for (const { value } of slice.toReversed()) {
+        const entry = factsIn(value);
+        if (!isAsked(entry, query)) continue;
+        answer.total++;
+        answer.counts[entry.event_type] = (answer.counts[entry.event_type] ?? 0) + 1;
+        if (answer.entries.length < limit) answer.entries.push(entry);
+      }
+      last = first;
+    }
+  });
+  answer.entries.reverse();
+  return answer;
+}
+
+/** The number of entries that were written before a moment: their times rise with their ids. */
+async function before(store: Store, length: number, moment: string): Promise<number> {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = (await store.get("audit", entryKey(middle + 1)))?.value;
+    if (entry && entry.timestamp < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const isAsked = (entry: Entry, { types, tenant_id, change_ids, person }: EventQuery): boolean =>
+  (types === undefined || types.includes(entry.event_type)) &&
+  (tenant_id === undefined || tenant_id.includes(entry.tenant)) &&
+  (change_ids === undefined || change_ids.has(entry.change_id)) &&
+  (person === undefined || isOneOf(doerOf(entry) ?? "", person));
+
+/** Who did what an entry tells of; `null`: the service itself, or nobody is named. */
+export const doerOf = ({ event_type, facts }: Entry): string | null =>
+  (event_type === "change_proposed" || event_type === "proposal_refused"
+    ? facts.proposer
+    : event_type === "consent_decision" || event_type === "emergency_reviewed"
+      ? facts.approver
+      : (facts.actor ?? facts.by)) ?? null;
