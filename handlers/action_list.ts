@@ -11,8 +11,14 @@ export const actionList = endpoint(
     method: "GET",
     path: "/api/action/list",
     summary: "Action history",
-    input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100) }),
-    output: z.object({ actions: z.array(actionSchema), available: z.array(z.enum(ACTIONS)) }),
+    operation: "listActions",
+    description: "The actions that were run, newest first, and the names of all there are.",
+    example: { limit: 10 },
+    input: z.object({ limit: wholeNumber(1, ACTIONS_KEPT).default(100).describe("How many runs at most.") }),
+    output: z.object({
+      actions: z.array(actionSchema).describe("Runs, newest first."),
+      available: z.array(z.enum(ACTIONS)).describe("Every action there is."),
+    }),
   },
   async ({ limit }, { deps }: Call<GovernanceDeps>) =>
     answer({ actions: await actionHistory(deps, limit), available: ACTIONS }),

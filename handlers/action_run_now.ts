@@ -12,8 +12,12 @@ export const actionRunNow = endpoint(
     method: "POST",
     path: "/api/action/run-now",
     summary: "Run an action now",
+    operation: "runAction",
+    description:
+      "Runs a cycle or another action now and answers when it has ended; one that failed says so in its status.",
+    example: { action: "cycle" },
     token: true,
-    input: z.object({ action: word(ACTIONS).default("cycle") }),
+    input: z.object({ action: word(ACTIONS).default("cycle").describe("What to run.") }),
     output: actionSchema,
     errors: ["unauthorized", "operation_in_progress"],
   },

@@ -15,9 +15,18 @@ export const addCheckpoint = endpoint(
     method: "POST",
     path: "/add-checkpoint",
     summary: "Cosigns a checkpoint of another log, as a witness of it",
+    operation: "addCheckpoint",
+    description:
+      "Another log hands in its checkpoint with a consistency proof, and gets this witness's signature to it (C2SP tlog-witness). A stale size is answered 409 with the one cosigned last.",
+    example: {
+      submission:
+        "old 0\n\nacme-crm/audit/0f\n2\nHf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=\n\n— acme-crm/audit/0f …\n",
+    },
     open: true,
     text: "submission",
-    input: z.object({ submission: z.string() }),
+    input: z.object({
+      submission: z.string().describe("C2SP add-checkpoint request: old size, consistency proof, checkpoint."),
+    }),
     also: [409],
     output: z.union([
       z.string().meta({ contentMediaType: "text/plain", description: "The signature line of this witness." }),

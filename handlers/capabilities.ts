@@ -12,12 +12,18 @@ export const capabilities = endpoint(
     method: "GET",
     path: "/api/capabilities",
     summary: "The capability map and the phases",
+    operation: "getCapabilities",
+    description:
+      "What this instance can do, for what it cannot the reason and the option that enables it, and how far its use has come.",
+    example: {},
     input: z.object({}),
     output: z.object({
-      capabilities: z.array(capabilitySchema),
-      phases: z.array(phaseSchema),
-      /** The first phase that is not complete; `null` when all are. */
-      current_phase: z.string().nullable(),
+      capabilities: z.array(capabilitySchema).describe("Everything the service can do somewhere."),
+      phases: z.array(phaseSchema).describe("How far its use has come, in five phases."),
+      current_phase: z
+        .string()
+        .nullable()
+        .meta({ description: "First phase that is not complete; null when all are.", examples: ["apply"] }),
     }),
   },
   async (_input, { deps }: Call<GovernanceDeps>) =>

@@ -3,7 +3,8 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { chatAnswer, converseWith } from "../lib/chat/reply.ts";
 import { htmlResponse, listItem } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { freeText, line, personName, word } from "../lib/http/form.ts";
+import { conversation } from "../lib/chat/conversation.ts";
+import { freeText, personName, word } from "../lib/http/form.ts";
 import { answer } from "../lib/http/answer.ts";
 
 const text = freeText(8000).refine((message) => message.trim() !== "", "must not be empty");
@@ -14,16 +15,21 @@ export const chat = endpoint(
     method: "POST",
     path: "/api/chat",
     summary: "Send a message and get a reply",
+    operation: "sendMessage",
+    description:
+      "Answers a question about this product from its records and memories, and cites them. A model, where there is one, can draft a change and never decide on it.",
+    example: { message: "What waits for me?", author: "ana@acme.example" },
     token: "protect_all",
     input: z
       .object({
-        message: text.optional(),
-        /** Other names of `message`. */
-        text: text.optional(),
-        content: text.optional(),
-        author: personName.optional(),
-        conversation_id: line(100).optional(),
-        memory: word(["on", "off"]).optional(),
+        message: text.optional().describe("What you say; text and content are other names of it."),
+        text: text.optional().describe("Other name of message."),
+        content: text.optional().describe("Other name of message."),
+        author: personName.optional().describe("Who says it; absent: whom the proxy names."),
+        conversation_id: conversation
+          .optional()
+          .describe("A conversation by name; absent: the author's own, or the common one where nobody is named."),
+        memory: word(["on", "off"]).optional().describe("off: memory is neither asked nor added to."),
       })
       .meta({ anyOf: ["message", "text", "content"].map((name) => ({ required: [name] })) })
       .transform(({ message, text: alias, content, ...rest }) => ({ ...rest, message: message ?? alias ?? content }))

@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { turnsBefore } from "../lib/memory/history.ts";
+import { conversationOf, turnsBefore } from "../lib/memory/history.ts";
+import { conversation, speakerOf } from "../lib/chat/conversation.ts";
 import { chatLog, htmlResponse } from "../lib/chat/html.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
-import { line, wholeNumber } from "../lib/http/form.ts";
+import { line, personName, wholeNumber } from "../lib/http/form.ts";
 import type { PulseDeps } from "../lib/pulse/deps.ts";
 
 /** GET /api/chat/history: the newest messages as an HTML fragment, in the order they were written. */
@@ -11,15 +12,26 @@ export const chatHistory = endpoint(
     method: "GET",
     path: "/api/chat/history",
     summary: "The conversation as an HTML fragment",
+    operation: "getChatHistory",
+    description: "The newest messages of a conversation, in the order they were written, as escaped HTML list items.",
+    example: { limit: 20 },
     input: z.object({
-      limit: wholeNumber(1, 500).default(50),
-      before: line(40).optional(),
-      conversation_id: line(100).optional(),
+      limit: wholeNumber(1, 500).default(50).describe("How many messages at most."),
+      before: line(40).optional().describe("Only messages before this id."),
+      author: personName
+        .optional()
+        .describe("Whose own conversation; absent: that of whom the proxy names; without a proxy, all of them."),
+      conversation_id: conversation.optional().describe("Which conversation, by name, whatever author says."),
     }),
     output: z.string().meta({ contentMediaType: "text/html" }),
+    errors: ["identity_mismatch"],
   },
-  async (query, { deps }: Call<PulseDeps>) => {
-    const { turns, next } = await turnsBefore(deps.store, query);
+  async ({ author, ...query }, call: Call<PulseDeps>) => {
+    const { deps } = call;
+    const speaker = speakerOf(call, author);
+    // Where nobody says who people are, a name is a claim, and hides nothing.
+    const own = speaker === null && call.person === undefined ? undefined : conversationOf(speaker, deps);
+    const { turns, next } = await turnsBefore(deps.store, { ...query, conversation_id: query.conversation_id ?? own });
     return htmlResponse(chatLog(turns, next));
   },
 );

@@ -9,15 +9,18 @@ import { pageOf, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the same as a page to read. Nothing in it is loaded from elsewhere, and nothing runs. */
 export function docs(endpoints: () => readonly Documented[]): Endpoint<GovernanceDeps> {
-  const document = documentOf(endpoints);
+  const document = documentOf(endpoints, (whole) => whole);
   return endpoint(
     {
       method: "GET",
       path: "/docs",
       summary: "This API as a page",
+      operation: "getApiPage",
+      description: "The API as a page to read, without scripts.",
+      example: {},
       open: true,
       input: z.object({}),
-      output: z.string().meta({ contentMediaType: "text/html" }),
+      output: z.string().meta({ contentMediaType: "text/html", examples: ["<!doctype html>…"] }),
     },
     async (_input, { deps, request }: Call<GovernanceDeps>) => {
       const page = request.method === "HEAD" ? null : pageOf(servedTo(request, "/docs", document(deps)));

@@ -9,17 +9,28 @@ export const evolved = endpoint(
     method: "GET",
     path: "/api/evolved",
     summary: "Self-evolution files",
+    operation: "listEvolvedFiles",
+    description:
+      "The files in which the service writes what it learnt, newest first; none where the host keeps no files.",
+    example: {},
     input: z.object({}),
     output: z.object({
-      files: z.array(
-        z.object({
-          name: z.string(),
-          bytes: z.number().int(),
-          sha256: z.string(),
-          modified_at: z.string(),
-          kind: z.enum(["retrospective", "report", "lessons", "other"]),
-        }),
-      ),
+      files: z
+        .array(
+          z.object({
+            name: z.string().meta({ description: "Name of the file.", examples: ["report-2026-W47.md"] }),
+            bytes: z.number().int().describe("Size in bytes."),
+            sha256: z.string().meta({
+              description: "SHA-256 (hex) of the text.",
+              examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+            }),
+            modified_at: z
+              .string()
+              .meta({ description: "When it was last written.", examples: ["2026-11-22T18:00:00.000Z"] }),
+            kind: z.enum(["retrospective", "report", "lessons", "other"]).describe("What sort of file, by its name."),
+          }),
+        )
+        .describe("Files, newest first."),
     }),
   },
   async (_input, { deps }: Call<PulseDeps>) => answer({ files: (await deps.evolved?.list()) ?? [] }),

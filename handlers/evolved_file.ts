@@ -10,7 +10,10 @@ export const evolvedFile = endpoint(
     method: "GET",
     path: "/api/evolved/:file",
     summary: "One self-evolution file",
-    input: z.object({ file: z.string() }),
+    operation: "getEvolvedFile",
+    description: "One of the files in which the service writes what it learnt, as text.",
+    example: { file: "report-2026-W47.md" },
+    input: z.object({ file: z.string().describe("Name of the file.") }),
     output: z.union([
       z.string().meta({ contentMediaType: "text/markdown" }),
       z.string().meta({ contentMediaType: "text/plain" }),

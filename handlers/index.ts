@@ -13,12 +13,16 @@ import { docs } from "./docs.ts";
 import { events } from "./events.ts";
 import { evolved } from "./evolved.ts";
 import { evolvedFile } from "./evolved_file.ts";
+import { inbox } from "./inbox.ts";
 import { l1l5Trend } from "./l1l5_trend.ts";
 import { livez } from "./livez.ts";
 import { log } from "./log.ts";
 import { memorySearch } from "./memory_search.ts";
+import { mcp } from "./mcp.ts";
 import { metrics } from "./metrics.ts";
 import { openapi } from "./openapi.ts";
+import { evaluateFlag } from "./ofrep/evaluate_flag.ts";
+import { evaluateFlags } from "./ofrep/evaluate_flags.ts";
 import { peerQuery } from "./peer_query.ts";
 import { peers } from "./peers.ts";
 import { approvals } from "./product/approvals.ts";
@@ -45,11 +49,13 @@ import { outcomes } from "./product/outcomes.ts";
 import { pack } from "./product/pack.ts";
 import { propose } from "./product/propose.ts";
 import { proposeCrmFollowup } from "./product/propose_crm_followup.ts";
+import { note } from "./product/note.ts";
 import { review } from "./product/review.ts";
 import { revoke } from "./product/revoke.ts";
 import { rollback } from "./product/rollback.ts";
 import { runtime } from "./product/runtime.ts";
 import { unfreeze } from "./product/unfreeze.ts";
+import { values } from "./product/values.ts";
 import { withdraw } from "./product/withdraw.ts";
 import { readyz } from "./readyz.ts";
 import { state } from "./state.ts";
@@ -64,12 +70,14 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
   runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, intent, approvals, identity, coEvolution, change, certificate, outcomes,
-  drift, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, kpi,
-  state, log, capabilities, metrics, events,
+  drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, note, kpi,
+  inbox, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,
   tasks, submit, taskFeedback,
   evolved, evolvedFile, l1l5Trend, actionRunNow, actionList,
   peers, peerQuery,
+  evaluateFlag, evaluateFlags,
+  mcp,
   addCheckpoint, watchedCheckpoint,
   whoami, livez, readyz, openapi(all), docs(all),
 ];

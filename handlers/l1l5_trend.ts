@@ -12,7 +12,11 @@ export const l1l5Trend = endpoint(
     method: "GET",
     path: "/api/l1l5_trend",
     summary: "Levels of autonomy by day",
-    input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30) }),
+    operation: "getAutonomyTrend",
+    description:
+      "How many decisions a UTC day were made by whom: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0.",
+    example: { days: 7 },
+    input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,
   },
   async ({ days }, { deps }: Call<GovernanceDeps>) => answer(await trendOf(deps, days)),

@@ -8,9 +8,12 @@ export const livez = endpoint(
     method: "GET",
     path: "/livez",
     summary: "Liveness",
+    operation: "getLiveness",
+    description: "Answers as long as the process runs; for a supervisor that restarts it otherwise.",
+    example: {},
     open: true,
     input: z.object({}),
-    output: z.object({ status: z.literal("ok") }),
+    output: z.object({ status: z.literal("ok").describe("It answers.") }),
   },
   async () => answer({ status: "ok" }),
 );

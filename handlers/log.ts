@@ -12,12 +12,19 @@ export const log = endpoint(
     method: "GET",
     path: "/api/log",
     summary: "The growth log",
+    operation: "listGrowthRows",
+    description:
+      "What the service noticed, newest first, in sentences for people. It is bounded and no evidence; that is the audit log.",
+    example: { limit: 20 },
     input: z.object({
-      limit: wholeNumber(1, 500).default(50),
-      before: wholeNumber(0).optional(),
-      kind: line(200).optional(),
+      limit: wholeNumber(1, 500).default(50).describe("How many rows at most."),
+      before: wholeNumber(0).optional().describe("Only rows before this seq: next of the page before."),
+      kind: line(200).optional().describe("Only rows of this kind."),
     }),
-    output: z.object({ entries: z.array(growthSchema), next: z.number().int().nullable() }),
+    output: z.object({
+      entries: z.array(growthSchema).describe("Rows, newest first."),
+      next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
+    }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(deps, input)),
 );

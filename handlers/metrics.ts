@@ -10,8 +10,11 @@ export const metrics = endpoint(
     method: "GET",
     path: "/api/metrics",
     summary: "Prometheus metrics",
+    operation: "getMetrics",
+    description: "Figures of the product and of this process in the Prometheus text format.",
+    example: {},
     input: z.object({}),
-    output: z.string(),
+    output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
   },
   async (_input, { deps }: Call<PulseDeps>) => {
     const text = (await businessMetrics(deps)) + ((await deps.metrics?.text()) ?? "");

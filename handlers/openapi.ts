@@ -3,6 +3,7 @@ import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, type Endpoint, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
 import { documentOf, servedTo } from "../lib/openapi/document.ts";
+import { withSharedParts } from "../lib/openapi/shared_parts.ts";
 import type { Documented } from "../lib/openapi/responses.ts";
 
 /**
@@ -10,12 +11,16 @@ import type { Documented } from "../lib/openapi/responses.ts";
  * since this endpoint is part of it.
  */
 export function openapi(endpoints: () => readonly Documented[]): Endpoint<GovernanceDeps> {
-  const document = documentOf(endpoints);
+  const document = documentOf(endpoints, withSharedParts);
   return endpoint(
     {
       method: "GET",
       path: "/openapi.json",
       summary: "This API as OpenAPI 3.1",
+      operation: "getApiDocument",
+      description:
+        "This document, made from the declarations by which requests are routed and checked; under an intent with its KPIs as fields.",
+      example: {},
       open: true,
       input: z.object({}),
       output: z.record(z.string(), z.unknown()),

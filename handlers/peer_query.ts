@@ -18,11 +18,17 @@ const told = z.strictObject({
   path: z
     .unknown()
     .optional()
-    .meta({ ...inAddress, type: "string", enum: [...QUERIES], needed: true }),
+    .meta({
+      ...inAddress,
+      type: "string",
+      enum: [...QUERIES],
+      needed: true,
+      description: "What to ask: a path that is read there, or the name of a message.",
+    }),
   method: z
     .unknown()
     .optional()
-    .meta({ ...inAddress, type: "string", enum: ["GET"], default: "GET" }),
+    .meta({ ...inAddress, type: "string", enum: ["GET"], default: "GET", description: "Peers are only ever read." }),
   peer: z
     .unknown()
     .optional()
@@ -40,9 +46,12 @@ export const peerQuery = endpoint(
     method: "POST",
     path: "/api/peer/query",
     summary: "Ask peers",
+    operation: "queryPeers",
+    description: "Puts one of a few read-only questions to one peer or to all, and gives their answers.",
+    example: { path: "/api/state" },
     token: true,
     input: told,
-    output: z.object({ results: z.array(peerResultSchema) }),
+    output: z.object({ results: z.array(peerResultSchema).describe("One a peer that was asked.") }),
   },
   async (body, { deps: { link }, request }: Call<LinkDeps>) => {
     const given: Record<string, unknown> = { ...body };

@@ -10,8 +10,14 @@ export const peers = endpoint(
     method: "GET",
     path: "/api/peers",
     summary: "Peers of the cross-host link",
+    operation: "listPeers",
+    description: "The instances that this one is linked with, and itself as they see it.",
+    example: {},
     input: z.object({}),
-    output: z.object({ peers: z.array(peerRowSchema), self: selfRowSchema }),
+    output: z.object({
+      peers: z.array(peerRowSchema).describe("One row a peer."),
+      self: selfRowSchema.describe("This node as they see it."),
+    }),
   },
   async (_input, { deps: { link, product } }: Call<LinkDeps>) => {
     if (link) return answer({ peers: await link.peers(), self: link.self });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
-import { readiness } from "../lib/pulse/readiness.ts";
+import { readiness, readinessSchema } from "../lib/pulse/readiness.ts";
 
 /** GET /readyz: 200 when the service can take writes, 503 with what is wrong. */
 export const readyz = endpoint(
@@ -10,13 +10,13 @@ export const readyz = endpoint(
     method: "GET",
     path: "/readyz",
     summary: "Readiness",
+    operation: "getReadiness",
+    description: "Whether writes would be taken: store, audit chain, intent and clock. For a load balancer.",
+    example: {},
     open: true,
     also: [503],
     input: z.object({}),
-    output: z.object({
-      ready: z.boolean(),
-      checks: z.record(z.string(), z.object({ ok: z.boolean(), reason: z.string().nullable() })),
-    }),
+    output: readinessSchema,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => {
     const report = await readiness(deps);

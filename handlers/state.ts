@@ -6,6 +6,16 @@ import { stateSchema, stateView } from "../lib/pulse/state.ts";
 
 /** GET /api/state: the system's values, and what each was worked out from. */
 export const state = endpoint(
-  { method: "GET", path: "/api/state", summary: "The system's state", input: z.object({}), output: stateSchema },
+  {
+    method: "GET",
+    path: "/api/state",
+    summary: "The system's state",
+    operation: "getState",
+    description:
+      "The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0.",
+    example: {},
+    input: z.object({}),
+    output: stateSchema,
+  },
   async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(deps)),
 );

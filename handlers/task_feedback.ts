@@ -13,18 +13,22 @@ export const taskFeedback = endpoint(
     method: "POST",
     path: "/api/task/feedback",
     summary: "Rate a completed task",
+    operation: "rateTask",
+    description: "Rates the result of a completed task, 1 to 5. A rater's later rating replaces the earlier one.",
+    example: { task_id: "task_01980a3f-52cc-7c51-8f0e-6d3f1f6a9b20", rating: 4, comment: "Short and to the point." },
     token: "protect_all",
     input: z.object({
-      task_id: changeId,
-      rating: wholeNumber(1, 5),
-      comment: freeText(4000).default(""),
-      rater: z.preprocess((given) => (given === "" ? undefined : given), personName.optional()),
+      task_id: changeId.describe("The completed task."),
+      rating: wholeNumber(1, 5).describe("1 to 5, 5 being best."),
+      comment: freeText(4000).default("").describe("What to say with it."),
+      rater: z
+        .preprocess((given) => (given === "" ? undefined : given), personName.optional())
+        .describe("Who rates; absent: whom the proxy names."),
     }),
     output: z.object({
-      task_id: z.string(),
+      task_id: z.string().meta({ description: "The task.", examples: ["tsk_019a8f3e-52cc-7c51-8f0e-6d3f1f6a9b20"] }),
       feedback: feedbackSchema,
-      /** Of this task. */
-      mean_rating: z.number(),
+      mean_rating: z.number().describe("Mean over the ratings of this task."),
     }),
     errors: ["task_not_found", "task_not_completed", "identity_mismatch"],
   },

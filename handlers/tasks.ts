@@ -21,12 +21,20 @@ export const tasks = endpoint(
     method: "GET",
     path: "/api/tasks",
     summary: "Tasks in running order",
+    operation: "listTasks",
+    description:
+      "What the service was asked to do beside changes: running tasks first, then queued ones by priority and age, then those that ended.",
+    example: { status: "queued", limit: 20 },
     input: z.object({
-      status: word(TASK_STATUSES).optional(),
-      limit: wholeNumber(1, 500).default(100),
-      after: changeId.optional(),
+      status: word(TASK_STATUSES).optional().describe("Only tasks of this status."),
+      limit: wholeNumber(1, 500).default(100).describe("How many tasks at most."),
+      after: changeId.optional().describe("Only tasks behind this id: next of the page before."),
     }),
-    output: z.object({ tasks: z.array(taskSchema), stats: taskStatsSchema, next: z.string().nullable() }),
+    output: z.object({
+      tasks: z.array(taskSchema).describe("Tasks in running order."),
+      stats: taskStatsSchema.describe("How many there are."),
+      next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+    }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await taskPage(deps.store, input)),
 );
@@ -45,11 +53,16 @@ export const submit = endpoint(
     method: "POST",
     path: "/api/tasks",
     summary: "Submit a task",
+    operation: "submitTask",
+    description: "Queues a task; a cycle runs at most one and keeps its report as the result.",
+    example: { title: "Why did churn rise in October?", priority: "high" },
     token: "protect_all",
     input: z.object({
-      title: line(200),
-      description: freeText(8000).default(""),
-      required_dimension: optional(line(100)),
+      title: line(200).describe("What is asked for, in a line."),
+      description: freeText(8000).default("").describe("More of it."),
+      required_dimension: optional(line(100)).describe(
+        "What it is about: E, M, R, N, their names, or a label of your own.",
+      ),
       priority: optional(
         z.preprocess(
           lowered,
@@ -58,7 +71,7 @@ export const submit = endpoint(
             "must be low, normal, high, urgent or a number within a million of 0",
           ),
         ),
-      ),
+      ).describe("low, normal, high, urgent, or a number on that scale of 1 to 4; higher goes first. Absent: normal."),
     }),
     output: taskSchema,
     success: 201,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
 import { runOperation } from "../../lib/governance/operation/run.ts";
@@ -11,13 +12,17 @@ export const apply = endpoint(
     method: "POST",
     path: "/api/product/apply",
     summary: "Apply an approved change",
+    operation: "applyChange",
+    description:
+      "Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed.",
+    example: { change_id: CHANGE_ID, dry_run: true },
     product: true,
     token: true,
     input: z.strictObject({
-      change_id: changeId,
-      dry_run: flag.optional(),
-      actor: personName.optional(),
-      note: freeText(4000).optional(),
+      change_id: changeId.describe("Id of the change."),
+      dry_run: flag.optional().describe("Rehearse only: nothing is changed or recorded."),
+      actor: personName.optional().describe("Who does this; absent: whom the proxy names."),
+      note: freeText(4000).optional().describe("Why, for the record."),
     }),
     output: operationAnswer,
     errors: [

@@ -3,6 +3,7 @@ import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/govern
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { flag, personName } from "../../lib/http/form.ts";
 
 /** POST /api/product/approve: records consent for a pending change. */
@@ -11,8 +12,16 @@ export const approve = endpoint(
     ...decisionTerms,
     path: "/api/product/approve",
     summary: "Give consent to a pending change",
+    operation: "approveChange",
+    description:
+      "Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet.",
+    example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Checked with support." },
     names: "approver",
-    input: z.strictObject({ approver: personName, ...decisionFields, emergency: flag.optional() }),
+    input: z.strictObject({
+      approver: personName.describe("Who consents; absent: whom the proxy names."),
+      ...decisionFields,
+      emergency: flag.optional().describe("Consent under break_glass: needs a note, and passes freeze and windows."),
+    }),
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

@@ -5,11 +5,14 @@ import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
 import { auditExport } from "../../lib/audit/page.ts";
 import { contentsExport } from "../../lib/governance/contents_export.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { logPage } from "../../lib/governance/views.ts";
 import { answer, download } from "../../lib/http/answer.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import { streamed } from "../../lib/kit/streamed.ts";
+
+const FILTERS = ["before", "after", "change_id", "tenant", "event_type"] as const;
 
 /** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order, `contents` what it is about too. */
 export const audit = endpoint(
@@ -17,26 +20,38 @@ export const audit = endpoint(
     method: "GET",
     path: "/api/product/audit",
     summary: "Audit entries",
+    operation: "listAuditEntries",
+    description:
+      "A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file.",
+    example: { change_id: CHANGE_ID, limit: 100 },
     product: true,
     input: z.object({
-      limit: wholeNumber(1, 1000).default(1000),
-      before: wholeNumber(0).optional(),
-      after: wholeNumber(0).optional(),
-      order: word(["asc", "desc"]).optional(),
-      change_id: changeId.optional(),
-      tenant: line(200).optional(),
-      event_type: word(EVENT_TYPES).optional(),
-      format: word(["json", "jsonl", "csv"]).optional(),
-      /** With format=jsonl: behind each proposal its content, behind each intent its manifest. */
-      contents: flag.optional(),
+      limit: wholeNumber(1, 1000).default(1000).describe("How many entries at most."),
+      before: wholeNumber(0).optional().describe("Only entries before this id."),
+      after: wholeNumber(0).optional().describe("Only entries after this id."),
+      order: word(["asc", "desc"])
+        .optional()
+        .describe("asc: in the order of the chain; desc: newest first. A page without after is the newest."),
+      change_id: changeId.optional().describe("Only entries about this change."),
+      tenant: line(200).optional().describe("Only entries about changes of this tenant."),
+      event_type: word(EVENT_TYPES).optional().describe("Only entries of this event."),
+      format: word(["json", "jsonl", "csv"])
+        .optional()
+        .describe("jsonl or csv: the whole log as a file, without any filter."),
+      contents: flag
+        .optional()
+        .describe("With format=jsonl: behind each proposal its content, behind each intent its manifest."),
     }),
     output: z.union([
       z.object({
-        entries: z.array(entrySchema),
-        next: z.number().int().nullable(),
-        length: z.number().int(),
-        head: z.string(),
-        origin: z.string(),
+        entries: z.array(entrySchema).describe("The page."),
+        next: z.number().int().nullable().describe("Give this as before or after for the next page; null at the end."),
+        length: z.number().int().describe("How many entries the log has."),
+        head: z.string().meta({
+          description: "current_hash of its last entry; empty without any.",
+          examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+        }),
+        origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
       }),
       z.string().meta({
         contentMediaType: "application/x-ndjson",
@@ -51,6 +66,10 @@ export const audit = endpoint(
   },
   async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");
+    if (format === "csv" || format === "jsonl")
+      for (const filter of FILTERS)
+        if (query[filter] !== undefined)
+          throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
       return download(request, () => streamed(csvOf(deps.store)), { type: "text/csv", name: "audit.csv" });
     if (format !== "jsonl") return answer(await logPage(deps, query));

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { certificateOf } from "../../lib/governance/certificate.ts";
 import { plainResponse } from "../../lib/http/answer.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId } from "../../lib/http/form.ts";
 import type { PulseDeps } from "../../lib/pulse/deps.ts";
 
@@ -11,12 +12,16 @@ export const certificate = endpoint(
     method: "GET",
     path: "/api/product/changes/:change_id/certificate",
     summary: "Certificate of one change",
+    operation: "getCertificate",
+    description:
+      "One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it.",
+    example: { change_id: CHANGE_ID },
     product: true,
-    input: z.object({ change_id: changeId }),
+    input: z.object({ change_id: changeId.describe("Id of the change.") }),
     output: z
       .string()
       .meta({ contentMediaType: "text/plain", description: "Content, intents and proofs in one file." }),
-    errors: ["change_not_found", "approval_stale", "chain_broken"],
+    errors: ["change_not_found", "evidence_mismatch", "approval_stale", "chain_broken"],
   },
   async ({ change_id }, { deps }: Call<PulseDeps>) =>
     plainResponse(await certificateOf(deps, change_id), {

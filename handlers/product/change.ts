@@ -1,40 +1,77 @@
 import * as z from "zod";
+import { awaitStatus, LONGEST_WAIT } from "../../lib/governance/await_status.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { episodeSchema } from "../../lib/governance/drift.ts";
 import { entrySchema } from "../../lib/audit/entry.ts";
+import { placeHolderOf } from "../../lib/http/address.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
-import { changeId } from "../../lib/http/form.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
+import { changeId, wholeNumber } from "../../lib/http/form.ts";
+import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
 import { changeSchema } from "../../lib/governance/rules/change.ts";
 import { gateSchema } from "../../lib/governance/rules/gates.ts";
 import { missingSchema } from "../../lib/governance/rules/missing.ts";
 import { signerSchema } from "../../lib/governance/rules/signers.ts";
+import { isFinal } from "../../lib/governance/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
 import { changeEvidence, evidenceSchema } from "../../lib/link/evidence.ts";
 import { changeDetail } from "../../lib/pulse/change_views.ts";
+import { relatedSchema } from "../../lib/pulse/related.ts";
 import { answer, etag } from "../../lib/http/answer.ts";
 
-/** GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates. */
+/**
+ * GET /api/product/changes/<id>: one change with its entries, outcome, allowed actions and gates; with `wait` as soon as its
+ * status moves, or, beside `If-None-Match`, its revision: then 304 where it did not.
+ */
 export const change = endpoint(
   {
     method: "GET",
     path: "/api/product/changes/:change_id",
     summary: "One change",
+    operation: "getChange",
+    description:
+      "One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now.",
+    example: { change_id: CHANGE_ID },
     product: true,
-    input: z.object({ change_id: changeId }),
-    output: changeSchema.extend({
-      audit_entries: z.array(entrySchema),
-      outcome: outcomeSchema.nullable(),
-      allowed_actions: z.array(z.string()),
-      /** Whose consent is still missing, by rule. */
-      missing: z.array(missingSchema),
-      /** Who consented, and how that is known. */
-      signers: z.array(signerSchema),
-      gates: z.array(gateSchema),
-      /** What similar changes achieved, here and at peers; it never touches tier or consent. */
-      evidence: evidenceSchema.nullable(),
+    input: z.object({
+      change_id: changeId.describe("Id of the change."),
+      wait: wholeNumber(0, LONGEST_WAIT)
+        .optional()
+        .describe(
+          "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
+        ),
     }),
-    errors: ["change_not_found"],
+    output: changeSchema.extend({
+      audit_entries: z.array(entrySchema).describe("Its audit entries, oldest first."),
+      outcome: outcomeSchema.nullable().describe("What its KPI did since the apply; null before."),
+      allowed_actions: z
+        .array(z.string())
+        .meta({ description: "What may be asked of it now.", examples: [["approve", "deny", "withdraw"]] }),
+      missing: z.array(missingSchema).describe("Whose consent is still missing, by rule."),
+      signers: z.array(signerSchema).describe("Who consented, and how that is known."),
+      gates: z.array(gateSchema).describe("What stands between it and its apply."),
+      drift: episodeSchema.nullable().describe("Since when and how the host shows it no more; null otherwise."),
+      related: z.array(relatedSchema).describe("Other changes that it has to do with."),
+      evidence: evidenceSchema
+        .nullable()
+        .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
+    }),
+    notModified: true,
+    errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
   },
-  async ({ change_id }, { deps }: Call<GovernanceDeps>) => {
+  async ({ change_id, wait }, call: Call<GovernanceDeps>) => {
+    const { deps, request } = call;
+    if (wait !== undefined) {
+      const has = alreadyHas(request);
+      const { change: now, moved } = await awaitStatus(deps, change_id, {
+        seconds: wait,
+        from: has && (({ revision }) => has(etag(revision))),
+        name: placeHolderOf(call),
+        signal: request.signal,
+      });
+      // Whoever asks again at once after a 304 would do so without end.
+      if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
+    }
     const detail = await changeDetail(deps, change_id);
     const evidence = await changeEvidence(deps.store, detail);
     return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });

@@ -13,14 +13,22 @@ export const coEvolution = endpoint(
     method: "GET",
     path: "/api/product/co-evolution",
     summary: "Insights learnt from peers",
+    operation: "listInsights",
+    description: "What changes achieved at peers, the last received first, and what this node tells them.",
+    example: { limit: 20 },
     product: true,
-    input: z.object({ limit: wholeNumber(1, 500).default(100) }),
+    input: z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),
     output: z.object({
-      insights: z.array(insightSchema),
-      peers: z.array(peerRowSchema),
-      /** What leaves this node, word for word. */
-      shared: z.array(sharedInsightSchema),
-      counts: z.object({ kept: z.number(), unrelated: z.number(), refused: z.number() }),
+      insights: z.array(insightSchema).describe("What peers told, the last received first."),
+      peers: z.array(peerRowSchema).describe("The peers they come from."),
+      shared: z.array(sharedInsightSchema).describe("What leaves this node, word for word."),
+      counts: z
+        .object({
+          kept: z.number().describe("Insights that are kept."),
+          unrelated: z.number().describe("Insights of products that are unlike this one."),
+          refused: z.number().describe("Insights that were not well-formed."),
+        })
+        .describe("How many insights came, by what became of them."),
     }),
   },
   async ({ limit }, { deps }: Call<GovernanceDeps>) => answer(await coEvolutionView(deps, limit)),

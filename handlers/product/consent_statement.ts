@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, freeText, personName, time, word } from "../../lib/http/form.ts";
 import { consentStatement, statementAnswer } from "../../lib/governance/consent_statement.ts";
 import { statementTime } from "../../lib/governance/proof_input.ts";
@@ -14,30 +15,36 @@ export const consentStatementOf = endpoint(
     method: "POST",
     path: "/api/product/consent-statement",
     summary: "What to sign for a decision",
+    operation: "getConsentStatement",
+    description:
+      "Gives the exact text that a passkey or SSH key signs for a decision, under the rules of now. Nothing is written.",
+    example: { decision: "approve", approver: "ana@acme.example", change_id: CHANGE_ID },
     product: true,
     token: true,
     names: "approver",
     input: (deps: GovernanceDeps) =>
       z.strictObject({
-        decision: word([...DECISIONS, ...ACTS]),
-        /** Who decides; of a proposal its proposer, of a freeze its actor. */
-        approver: personName,
-        change_id: changeId.optional(),
-        note: freeText(4000).optional(),
-        /** Of a review. */
-        verdict: word(REVIEW_VERDICTS).optional(),
-        /** Of a freeze that ends by itself. */
-        until: time.optional(),
-        /** Absent: now. */
-        at: statementTime.optional(),
-        /** What is proposed, in the fields of propose. */
-        proposal: z.strictObject(proposalFields(deps)).optional(),
-        /** What is proposed, in the fields of propose-crm-followup. */
-        followup: z.strictObject(followupFields).optional(),
+        decision: word([...DECISIONS, ...ACTS]).describe("What is decided: on a change, or an act on the service."),
+        approver: personName.describe("Who decides; of a proposal its proposer, of an act its actor."),
+        change_id: changeId
+          .optional()
+          .describe("The change that is decided on; absent for a proposal and for most acts."),
+        note: freeText(4000).optional().describe("The note that the decision will carry."),
+        verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
+        until: time.optional().describe("Of a freeze: when it ends by itself."),
+        at: statementTime.optional().describe("The time to put into the statement; absent: now."),
+        proposal: z
+          .strictObject(proposalFields(deps))
+          .optional()
+          .describe("What is proposed, in the fields of proposeChange; in a form, JSON text."),
+        followup: z
+          .strictObject(followupFields)
+          .optional()
+          .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
       }),
     jsonFields: ["proposal", "followup"],
     output: statementAnswer,
-    errors: ["change_not_found", "identity_mismatch"],
+    errors: ["change_not_found", "evidence_mismatch", "identity_mismatch"],
   },
   (input, call: Call<GovernanceDeps>) => consentStatement(call, input),
 );

@@ -3,6 +3,7 @@ import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/govern
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
 
 /** POST /api/product/deny: refuses a pending change; one denial is final. */
@@ -11,8 +12,14 @@ export const deny = endpoint(
     ...decisionTerms,
     path: "/api/product/deny",
     summary: "Refuse consent to a pending change",
+    operation: "denyChange",
+    description: "Closes a pending change for good: one denial is enough.",
+    example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Too many users before the holidays." },
     names: "approver",
-    input: z.strictObject({ approver: personName, ...decisionFields }),
+    input: z.strictObject({
+      approver: personName.describe("Who refuses; absent: whom the proxy names."),
+      ...decisionFields,
+    }),
     errors: [...DECISION_ERRORS, "not_an_approver"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

@@ -10,6 +10,10 @@ export const drift = endpoint(
     method: "GET",
     path: "/api/product/drift",
     summary: "Drift between the host product and what was applied",
+    operation: "getDrift",
+    description:
+      "Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets.",
+    example: {},
     product: true,
     input: z.object({}),
     output: driftSchema,

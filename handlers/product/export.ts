@@ -10,10 +10,15 @@ export const exported = endpoint(
     method: "GET",
     path: "/api/product/export",
     summary: "The log with the contents of changes and the intents",
+    operation: "exportAuditLog",
+    description:
+      "The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed.",
+    example: {},
     product: true,
     input: z.object({}),
     output: z.string().meta({
       contentMediaType: "application/x-ndjson",
+      examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
       description:
         "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
     }),

@@ -10,6 +10,10 @@ export const intent = endpoint(
     method: "GET",
     path: "/api/product/intent",
     summary: "The product intent in force",
+    operation: "getIntent",
+    description:
+      "The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand.",
+    example: {},
     product: true,
     input: z.object({}),
     output: intentSummary,

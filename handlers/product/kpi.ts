@@ -12,24 +12,23 @@ export const kpi = endpoint(
     method: "POST",
     path: "/api/product/kpi",
     summary: "Feed KPIs",
+    operation: "feedKpis",
+    description:
+      "Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it.",
+    example: { nrr_quarterly: 1.07, incident_rate: 0.02 },
     product: true,
     token: true,
     unnamed: true,
     input: ({ product }: GovernanceDeps) =>
       z
-        .strictObject({
-          actor: personName.optional(),
-          note: freeText(4000).optional(),
-          // An intent may have a KPI of such a name.
-          ...Object.fromEntries(namesOf(product).map((name) => [name, finiteNumber.optional()])),
-        })
+        .strictObject(fieldsOf(namesOf(product)))
         .transform((stated) => feedOf(stated, namesOf(product)))
         .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
     output: z.object({
-      refreshed: z.boolean(),
-      E: z.number().nullable(),
-      accepted: z.record(z.string(), z.number()),
-      at: z.string(),
+      refreshed: z.boolean().describe("Whether a KPI that counts in E was fed."),
+      E: z.number().nullable().describe("Effect after the feed, 0 to 1; null without data."),
+      accepted: z.record(z.string(), z.number()).describe("The values that were taken, by KPI."),
+      at: z.string().meta({ description: "When.", format: "date-time" }),
       audit_entry: entrySchema,
     }),
     errors: ["identity_mismatch", "idempotency_key_reused"],
@@ -39,6 +38,13 @@ export const kpi = endpoint(
 
 const namesOf = (product: GovernanceDeps["product"]): readonly string[] =>
   product ? kpiNames(product.intent) : STANDARD_KPIS;
+
+const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({
+  actor: personName.optional().describe("Who feeds them; absent: whom the proxy names."),
+  note: freeText(4000).optional().describe("Where the figures come from, for the record."),
+  // An intent may have a KPI of such a name.
+  ...Object.fromEntries(names.map((name) => [name, finiteNumber.optional().describe(`Value of ${name} now.`)])),
+});
 
 function feedOf(stated: Record<string, unknown>, names: readonly string[]): KpiFeed {
   const fed = Object.entries(stated);

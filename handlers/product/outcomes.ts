@@ -3,6 +3,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
 import { outcomeSchema } from "../../lib/governance/rules/outcome.ts";
+import { calibrationSchema } from "../../lib/follow/calibration.ts";
 import { outcomePage } from "../../lib/pulse/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
@@ -12,9 +13,23 @@ export const outcomes = endpoint(
     method: "GET",
     path: "/api/product/outcomes",
     summary: "Expected against realised KPI movement",
+    operation: "listOutcomes",
+    description:
+      "For each applied change, newest first, the KPI movement that was expected beside the one that came. A correlation, not a cause; shared movements do not add up.",
+    example: { limit: 20 },
     product: true,
-    input: z.object({ limit: wholeNumber(1, 1000).default(100), before: changeId.optional() }),
-    output: z.object({ outcomes: z.array(outcomeSchema), next: z.string().nullable() }),
+    input: z.object({
+      limit: wholeNumber(1, 1000).default(100).describe("How many outcomes at most."),
+      before: changeId.optional().describe("Only changes older than this id: next of the page before."),
+    }),
+    output: z.object({
+      outcomes: z.array(outcomeSchema).describe("Outcomes, the newest change first."),
+      calibration: z
+        .array(calibrationSchema)
+        .nullable()
+        .describe("Promises kept so far, by KPI and group; null on further pages."),
+      next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+    }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomePage(deps, input)),
 );

@@ -5,6 +5,7 @@ import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { recordReview } from "../../lib/governance/record_decision.ts";
 import { changeSchema, REVIEW_VERDICTS, STATUSES } from "../../lib/governance/rules/change.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName, word } from "../../lib/http/form.ts";
 
 /** POST /api/product/review: says afterwards whether an emergency consent was right. */
@@ -13,12 +14,24 @@ export const review = endpoint(
     ...decisionTerms,
     path: "/api/product/review",
     summary: "Review an emergency consent",
+    operation: "reviewEmergency",
+    description: "Says afterwards whether an emergency consent was right; the ordinary quorum's people do this.",
+    example: {
+      change_id: CHANGE_ID,
+      approver: "ana@acme.example",
+      verdict: "accepted",
+      note: "The outage left no choice.",
+    },
     names: "approver",
-    input: z.strictObject({ approver: personName, verdict: word(REVIEW_VERDICTS), ...decisionFields }),
+    input: z.strictObject({
+      approver: personName.describe("Who reviews; absent: whom the proxy names."),
+      verdict: word(REVIEW_VERDICTS).describe("Whether the emergency was right."),
+      ...decisionFields,
+    }),
     output: z.object({
-      change_id: z.string(),
-      status: z.enum(STATUSES),
-      verdict: z.enum(REVIEW_VERDICTS),
+      change_id: z.string().describe("Id of the change."),
+      status: z.enum(STATUSES).describe("Its status."),
+      verdict: z.enum(REVIEW_VERDICTS).describe("What was found."),
       change: changeSchema,
       audit_entry: entrySchema,
     }),

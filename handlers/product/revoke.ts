@@ -3,6 +3,7 @@ import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/govern
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
 
 /** POST /api/product/revoke: one who approved takes it back, which closes a change that is not applied. */
@@ -11,8 +12,15 @@ export const revoke = endpoint(
     ...decisionTerms,
     path: "/api/product/revoke",
     summary: "Take back one's consent to a change that is not applied",
+    operation: "revokeConsent",
+    description:
+      "One who approved takes their consent back while the change is not applied; the change is closed as denied.",
+    example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
     names: "approver",
-    input: z.strictObject({ approver: personName, ...decisionFields }),
+    input: z.strictObject({
+      approver: personName.describe("Who takes their consent back; absent: whom the proxy names."),
+      ...decisionFields,
+    }),
     errors: [...DECISION_ERRORS, "not_an_approver", "operation_in_progress"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

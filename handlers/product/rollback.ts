@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, flag, freeText, personName } from "../../lib/http/form.ts";
 import { operationAnswer } from "../../lib/governance/answers.ts";
 import { runOperation } from "../../lib/governance/operation/run.ts";
@@ -11,13 +12,17 @@ export const rollback = endpoint(
     method: "POST",
     path: "/api/product/rollback",
     summary: "Roll back an applied change",
+    operation: "rollBackChange",
+    description:
+      "Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed.",
+    example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Error rate rose." },
     product: true,
     token: true,
     input: z.strictObject({
-      change_id: changeId,
-      dry_run: flag.optional(),
-      actor: personName.optional(),
-      note: freeText(4000).optional(),
+      change_id: changeId.describe("Id of the change."),
+      dry_run: flag.optional().describe("Rehearse only: nothing is changed or recorded."),
+      actor: personName.optional().describe("Who does this; absent: whom the proxy names."),
+      note: freeText(4000).optional().describe("Why, for the record."),
     }),
     output: operationAnswer,
     errors: [

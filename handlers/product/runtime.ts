@@ -7,7 +7,8 @@ import { changeId, line, wholeNumber, word } from "../../lib/http/form.ts";
 import { changeSchema, STATUSES } from "../../lib/governance/rules/change.ts";
 import { intentSummary, intentView } from "../../lib/pulse/intent_view.ts";
 import { identitySchema } from "../../lib/governance/runtime.ts";
-import { changePage } from "../../lib/pulse/change_views.ts";
+import { filterFields } from "../../lib/pulse/query/asked.ts";
+import { listChanges } from "../../lib/pulse/query/list_changes.ts";
 import { answer, splice } from "../../lib/http/answer.ts";
 import { Json } from "../../lib/store/json.ts";
 
@@ -17,33 +18,53 @@ export const runtime = endpoint(
     method: "GET",
     path: "/api/product/runtime",
     summary: "Changes and audit state",
+    operation: "getRuntime",
+    description:
+      "A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries.",
+    example: { status: "pending_consent", limit: 20 },
     product: true,
     input: z.object({
-      before: changeId.optional(),
-      limit: wholeNumber(1, 1000).default(1000),
-      status: word(STATUSES).optional(),
-      tenant_id: line(200).optional(),
+      before: changeId.optional().describe("Only changes older than this id: next of the page before."),
+      limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
+      status: word(STATUSES).optional().describe("Only changes of this status."),
+      tenant_id: line(200).optional().describe("Only changes of this tenant."),
+      entries: wholeNumber(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
+      ...filterFields,
     }),
     output: z.object({
       identity: identitySchema,
       intent: intentSummary,
-      changes: z.array(changeSchema),
-      total: z.number().int(),
-      next: z.string().nullable(),
-      audit: z.object({
-        origin: z.string(),
-        length: z.number().int(),
-        head: z.string(),
-        entries: z.array(entrySchema),
-      }),
+      changes: z.array(changeSchema).describe("Changes, newest first."),
+      total: z
+        .number()
+        .int()
+        .describe("How many there are, of this status where one is given; with other filters, of those looked at."),
+      looked: z
+        .number()
+        .int()
+        .optional()
+        .describe("With such a filter: how many of the newest changes were looked at."),
+      complete: z.boolean().optional().describe("Whether these are all there are; absent without such a filter."),
+      next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+      audit: z
+        .object({
+          origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
+          length: z.number().int().describe("How many entries the log has."),
+          head: z.string().meta({
+            description: "current_hash of its last entry; empty without any.",
+            examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+          }),
+          entries: z.array(entrySchema).describe("Its newest entries, in the order of the chain."),
+        })
+        .describe("The newest of the audit log."),
     }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => {
-    const { origin, length, head, entries } = await auditPage(deps.store, { limit: 1000 });
+  async ({ entries: limit, ...input }, { deps }: Call<GovernanceDeps>) => {
+    const { origin, length, head, entries } = await auditPage(deps.store, { limit });
     return answer({
       identity: deps.product!.identity,
       intent: await intentView(deps),
-      ...(await changePage(deps, input)),
+      ...(await listChanges(deps, input)),
       audit: new Json(splice({ origin, length, head, entries })),
     });
   },

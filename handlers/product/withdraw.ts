@@ -3,6 +3,7 @@ import { DECISION_ERRORS, decisionFields, decisionTerms } from "../../lib/govern
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { recordDecision } from "../../lib/governance/record_decision.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { personName } from "../../lib/http/form.ts";
 
 /** POST /api/product/withdraw: the proposer takes a pending change back. */
@@ -11,9 +12,15 @@ export const withdraw = endpoint(
     ...decisionTerms,
     path: "/api/product/withdraw",
     summary: "Take back a pending change",
+    operation: "withdrawChange",
+    description: "Closes a pending change at the wish of its proposer.",
+    example: { change_id: CHANGE_ID, proposer: "bo@acme.example", note: "Superseded by a smaller change." },
     agents: true,
     names: "proposer",
-    input: z.strictObject({ proposer: personName, ...decisionFields }),
+    input: z.strictObject({
+      proposer: personName.describe("Who proposed it; absent: whom the proxy or the secret names."),
+      ...decisionFields,
+    }),
     errors: [...DECISION_ERRORS, "not_the_proposer", "proposer_unknown"],
   },
   ({ proposer, ...input }, call: Call<GovernanceDeps>) =>

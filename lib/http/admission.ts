@@ -8,6 +8,8 @@ import { holdBack } from "./wrong_tokens.ts";
 /** What an endpoint asks of whoever asks it. */
 export interface Terms {
   method: "GET" | "POST";
+  /** A POST that is judged as a read: who may read may ask, whatever else an agent's secret opens there. */
+  reads?: true;
   /** Part of the product runtime: 503 without an intent. */
   product?: boolean;
   /** Needs the admin token where one is configured; `protect_all`: only where the host protects everything. */
@@ -19,6 +21,9 @@ export interface Terms {
   /** A product write that programs make: behind a trusted proxy it needs no person. */
   unnamed?: true;
 }
+
+/** Whether what is asked for may write. */
+export const isWrite = ({ method, reads }: Pick<Terms, "method" | "reads">): boolean => method === "POST" && !reads;
 
 /** Whoever asks, as far as that is known. */
 export interface Asker {
@@ -49,8 +54,8 @@ export async function turnAway(request: Request, deps: HttpDeps, error: AppError
 }
 
 async function judge(request: Request, deps: HttpDeps, terms: Terms): Promise<Asker> {
-  const write = terms.method === "POST";
-  if (write) requireSameSite(request, deps.allowedHosts);
+  const write = isWrite(terms);
+  if (terms.method === "POST") requireSameSite(request, deps.allowedHosts);
   const agent = terms.open ? undefined : agentOf(request, deps);
   if (agent !== undefined) {
     if (write && !terms.agents) throw agentMayNot(agent);

@@ -44,31 +44,66 @@ async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>): Promis
 
 /** Which reader a content type asks for; 415 for one that is neither a form nor JSON. */
 function formatOf(request: Request): "form" | "json" {
-  const type = (request.headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  const type = mediaType(request);
   if (type === "application/json") return "json";
   if (type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded") return "form";
-  throw new AppError(
-    "unsupported_media_type",
-    `content type ${JSON.stringify(type)} is not accepted; send application/x-www-form-urlencoded or application/json`,
-  );
+  throw unsupported(request, "application/x-www-form-urlencoded or application/json");
 }
 
-/**
- * The body and the fields in it; `jsonFields` are those whose form text is itself JSON, `whole` the one that is the body as it
- * is, whatever type it says.
- */
+/** What curl and many a client make of JSON when they are not told: no field of a form begins with a brace. */
+function jsonAsForm(request: Request): AppError {
+  const type = request.headers.get("content-type");
+  const sent = type === null ? "without a content type" : `as ${JSON.stringify(type)}`;
+  return invalidField("body", `is JSON, and was sent ${sent}; add the header content-type: application/json`);
+}
+
+const mediaType = (request: Request): string =>
+  (request.headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+
+const unsupported = (request: Request, accepted: string): AppError =>
+  new AppError(
+    "unsupported_media_type",
+    `content type ${JSON.stringify(mediaType(request))} is not accepted; send ${accepted}`,
+  );
+
+/** The fields of what came by another way than a request, held to the limits of a request's body. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? "";
+  } catch {
+    throw invalidField("body", "is nested too deep to be read");
+  }
+  if (new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLarge();
+  return parseJsonObject(text);
+}
+
+/** How a body is read. */
+interface BodyForm {
+  /** The fields whose form text is itself JSON. */
+  jsonFields?: readonly string[] | undefined;
+  /** The field that is the body as it is. */
+  text?: string | undefined;
+  /** The media type that it must have then; any where none is named. */
+  textType?: string | undefined;
+  /** It is JSON, whatever type it says. */
+  json?: boolean | undefined;
+}
+
+/** The body and the fields in it. */
 export async function readFields(
   request: Request,
-  jsonFields: readonly string[] = [],
-  whole?: string,
+  { jsonFields = [], text: whole, textType, json }: BodyForm = {},
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
   if (whole !== undefined) {
+    if (textType !== undefined && mediaType(request) !== textType) throw unsupported(request, textType);
     const text = await readBody(request);
     return { text, fields: { [whole]: text } };
   }
-  const format = formatOf(request);
+  const format = json ? "json" : formatOf(request);
   const text = await readBody(request);
   if (format === "json") return { text, fields: parseJsonObject(text) };
+  if (text.trimStart().startsWith("{")) throw jsonAsForm(request);
   const fields: Record<string, unknown> = parseForm(text);
   for (const field of jsonFields)
     if (typeof fields[field] === "string") fields[field] = parseJson(fields[field], field);

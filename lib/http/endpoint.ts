@@ -9,7 +9,7 @@ import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
-import { admit, type Asker, type Terms, turnAway } from "./admission.ts";
+import { admit, type Asker, isWrite, type Terms, turnAway } from "./admission.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
@@ -20,13 +20,26 @@ export type { Handler } from "./deps.ts";
 export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends Terms {
   /** As mounted by `app`; `:name` is a path parameter. */
   path: string;
+  /** The last parameter is the rest of the path, slashes included. */
+  rest?: true;
+  /** What the operation is called in the document and by clients: a verb and a noun, such as `proposeChange`. */
+  operation: string;
+  /** A few words. */
   summary: string;
+  /** A sentence or two for somebody who has never seen the product: what it does, and what follows from it. */
+  description: string;
+  /** What could be sent. */
+  example: z.input<NoInfer<I>>;
   /** The field that names who asks: where it is left out, it is whom the proxy names, or the agent. */
   names?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function where they depend on the intent. */
   input: I | ((deps: D) => I);
-  /** The field that the whole body is, as plain text. */
+  /** The field that the whole body is, as text. */
   text?: string;
+  /** The body is JSON, whatever its type says, and never a form. */
+  json?: true;
+  /** The media type that this text must have; plain text, and whatever else is claimed, where none is named. */
+  textType?: string;
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body. */
@@ -34,8 +47,21 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   success?: 200 | 201;
   /** Further statuses that carry the success body. */
   also?: readonly number[];
+  /** Answers 304 to whoever names in `If-None-Match` what it would be answered. */
+  notModified?: true;
+  /** Further statuses that carry no body. */
+  empty?: readonly number[];
   /** The error codes of its own, beside those every endpoint may answer. */
   errors?: readonly ErrorCode[];
+  /** How it tells of errors where a protocol of others says how. */
+  refusals?: Refusals;
+}
+
+/** Errors in a shape that is not ours. */
+export interface Refusals {
+  /** The bodies by their statuses; `null` for none. */
+  bodies: Readonly<Record<number, z.ZodType | null>>;
+  of(error: AppError, request: Request): Answer | Response;
 }
 
 /** One request on its way through a handler. */
@@ -53,29 +79,28 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   declaration: Declaration<I, D>,
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
-  const parameters = pathParameters(declaration.path);
+  const parameters = pathParameters(declaration);
   const methods = methodsOf(declaration);
 
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
     // Made at the first request: many a process is started for one, and answers nothing else.
     const input = once(() => (typeof schema === "function" && deps.product ? schema(deps) : (schema as I)));
-    return (request) =>
-      answering(deps, request, async () => {
-        if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
-        if (declaration.product && !deps.product) throw runtimeDisabled();
-        const asker = await admit(request, deps, declaration);
-        const write = declaration.method === "POST";
-        if (write && declaration.product) refuseQuery(request);
-        const { text, fields } = write
-          ? await readFields(request, declaration.jsonFields, declaration.text)
-          : { text: "", fields: query(request) };
-        const known = asker.agent ?? asker.person?.trim();
-        if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
-        const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
-        const call = { deps, request, ...asker, idempotency };
-        return handle(parseInput(input(), Object.assign(fields, parameters(request))), call);
-      });
+    const respond = async (request: Request): Promise<Answer | Response> => {
+      if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
+      if (declaration.product && !deps.product) throw runtimeDisabled();
+      const asker = await admit(request, deps, declaration);
+      const write = isWrite(declaration);
+      if (write && declaration.product) refuseQuery(request);
+      const { text, fields } =
+        declaration.method === "POST" ? await readFields(request, declaration) : { text: "", fields: query(request) };
+      const known = asker.agent ?? asker.person?.trim();
+      if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
+      const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
+      const call = { deps, request, ...asker, idempotency };
+      return handle(parseInput(input(), Object.assign(fields, parameters(request))), call);
+    };
+    return (request) => answering(deps, request, () => respond(request), declaration.refusals?.of);
   };
   return Object.assign(mount, declaration) as Endpoint<D>;
 }
@@ -85,14 +110,18 @@ export async function answering(
   deps: Pick<HttpDeps, "clock" | "ids" | "log" | "Response">,
   request: Request,
   handle: () => Promise<Answer | Response>,
+  refuse?: Refusals["of"],
 ): Promise<Response> {
   const ResponseType = deps.Response ?? Response;
   const requestId = requestIdOf(request, deps);
   let response: Response;
+  const whole = (answered: Answer | Response): Response => {
+    if (!(answered instanceof Response)) return responseOf(answered, requestId, ResponseType);
+    answered.headers.set("x-request-id", requestId);
+    return answered;
+  };
   try {
-    const answered = await handle();
-    if (answered instanceof Response) answered.headers.set("x-request-id", requestId);
-    response = answered instanceof Response ? answered : responseOf(answered, requestId, ResponseType);
+    response = whole(await handle());
   } catch (error) {
     const told = toAppError(error);
     if (told.status >= 500 && told !== error)
@@ -102,7 +131,7 @@ export async function answering(
         error: String(error),
         stack: (error as Error | undefined)?.stack,
       });
-    response = errorResponse(told, requestId, ResponseType);
+    response = refuse ? whole(refuse(told, request)) : errorResponse(told, requestId, ResponseType);
   }
   return request.method === "HEAD"
     ? new ResponseType(null, { status: response.status, headers: response.headers })
@@ -129,7 +158,11 @@ function requestIdOf(request: Request, deps: Pick<HttpDeps, "clock" | "ids">): s
 }
 
 /** Reads `:name` parameters by their place from the end, so that a handler works under any prefix. */
-function pathParameters(path: string): (request: Request) => Record<string, string> {
+function pathParameters({
+  path,
+  rest,
+}: Pick<Declaration, "path" | "rest">): (request: Request) => Record<string, string> {
+  if (rest) return (request) => ({ [/:(\w+)$/.exec(path)![1]!]: restOf(request, path) });
   const segments = path.split("/").reverse();
   const places = segments.flatMap((segment, place) =>
     segment.startsWith(":") ? [{ name: segment.slice(1), place }] : [],
@@ -139,6 +172,14 @@ function pathParameters(path: string): (request: Request) => Record<string, stri
     const actual = pathOf(request).replace(/\/+$/, "").split("/").reverse();
     return Object.fromEntries(places.map(({ name, place }) => [name, decodeSegment(actual[place] ?? "")]));
   };
+}
+
+/** What stands in the place of a path's last parameter, to the end. */
+export function restOf(request: Request, path: string): string {
+  const stem = path.slice(0, path.lastIndexOf(":"));
+  const whole = pathOf(request);
+  const begin = whole.indexOf(stem);
+  return begin === -1 ? "" : decodeSegment(whole.slice(begin + stem.length));
 }
 
 function decodeSegment(segment: string): string {

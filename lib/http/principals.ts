@@ -81,6 +81,19 @@ export function carriesWrongToken(request: Request, deps: HttpDeps): boolean {
 export const agentMayNot = (agent: string): AppError =>
   new AppError("agent_may_not", `${agent} is an agent: it may propose, withdraw what it proposed, and read`, { agent });
 
+/**
+ * 403 `agent_required` for a request that carries the admin token, or something in its place, where only an agent's secret
+ * counts: a program that a model drives must not hold what decides and applies.
+ */
+export function refuseAdminToken(request: Request, { adminToken, sha256 }: HttpDeps): void {
+  const asBearer = adminToken !== undefined && sameText(sha256(bearerOf(request) ?? ""), sha256(adminToken));
+  if (!asBearer && !request.headers.has("x-svc-admin-token")) return;
+  throw new AppError(
+    "agent_required",
+    "the admin token is not for agents and is not taken here; come with an agent's secret as Authorization: Bearer, or with none to read",
+  );
+}
+
 /** 403 `person_required` where a proxy names people, and this request has nobody's name. */
 export function requireNamed(person: string | undefined, { identityHeader }: HttpDeps): void {
   if (person === undefined || person.trim() !== "") return;

@@ -39,7 +39,8 @@ export function routed<D extends HttpDeps>(
       path,
     );
     known.set(base + path.replace(/:\w+$/, ""), dispatch);
-    router.all(path, dispatch);
+    // Of a path that goes on, only its first segment ends where the parameter does.
+    router.all(endpoints.some((one) => one.path === path && one.rest) ? `${path}+` : path, dispatch);
   }
   const absent = measured(
     (request) => refused(request, new AppError("not_found", `there is nothing at ${pathOf(request)}`)),

@@ -2,46 +2,99 @@
 import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { recalledSchema } from "../memory/recall.ts";
-import { approvalSchema, changeSchema } from "../governance/rules/change.ts";
+import { awaitingChange } from "../governance/awaiting.ts";
+import { decisionAnswer, operationAnswer, proposalAnswer } from "../governance/answers.ts";
+import { freezeAnswer } from "../governance/decision_declaration.ts";
+import { signedAt } from "../governance/proof_input.ts";
+import { rpcAnswerSchema } from "../http/rpc_answer.ts";
+import { episodeSchema } from "../governance/drift.ts";
+import { approvalSchema, changeSchema, lateNoteSchema, reviewSchema } from "../governance/rules/change.ts";
 import { gateSchema } from "../governance/rules/gates.ts";
 import { intentSummary } from "../pulse/intent_view.ts";
+import { freezeSchema } from "../governance/rules/freeze.ts";
+import { missingSchema } from "../governance/rules/missing.ts";
+import { proofSchema } from "../governance/rules/proof.ts";
+import { signerSchema } from "../governance/rules/signers.ts";
+import { evidenceSchema } from "../link/evidence.ts";
+import { insightSchema, sharedInsightSchema } from "../link/insight.ts";
+import { peerRowSchema } from "../link/port.ts";
+import { actionSchema } from "../pulse/action_log.ts";
+import { phaseSchema } from "../pulse/phases.ts";
 import { outcomeSchema } from "../governance/rules/outcome.ts";
 import { identitySchema } from "../governance/runtime.ts";
 import { capabilitySchema } from "../pulse/capability.ts";
 import { growthSchema } from "../follow/growth_row.ts";
+import { inboxItem, inboxList } from "../pulse/inbox.ts";
+import { contextSchema, failureSchema, successSchema } from "../pulse/ofrep.ts";
+import { readinessSchema } from "../pulse/readiness.ts";
 import { stateSchema } from "../pulse/state.ts";
-import { taskSchema } from "../pulse/tasks.ts";
+import { feedbackSchema, taskSchema, taskStatsSchema } from "../pulse/tasks.ts";
 import { type JsonSchema, jsonSchemaOf, type Named } from "./json_schema.ts";
 
 /** The shared bodies by their names. */
 export const NAMED: Named = new Map<unknown, string>([
   [changeSchema, "Change"],
   [approvalSchema, "Approval"],
+  [reviewSchema, "Review"],
+  [lateNoteSchema, "LateNote"],
   [entrySchema, "AuditEntry"],
   [outcomeSchema, "Outcome"],
   [gateSchema, "Gate"],
+  [missingSchema, "MissingConsent"],
+  [signerSchema, "Signer"],
+  [evidenceSchema, "Evidence"],
+  [proofSchema, "Proof"],
+  [signedAt, "SignedAt"],
+  [freezeSchema, "Freeze"],
+  [episodeSchema, "DriftEpisode"],
+  [proposalAnswer, "Proposal"],
+  [awaitingChange, "AwaitingChange"],
+  [inboxItem, "InboxItem"],
+  [inboxList, "InboxList"],
+  [decisionAnswer, "Decision"],
+  [operationAnswer, "Operation"],
+  [freezeAnswer, "FreezeState"],
   [identitySchema, "ProductInstanceIdentity"],
   [intentSummary, "ProductIntent"],
   [stateSchema, "State"],
   [capabilitySchema, "Capability"],
   [growthSchema, "GrowthRow"],
+  [phaseSchema, "Phase"],
+  [readinessSchema, "Readiness"],
   [taskSchema, "Task"],
+  [feedbackSchema, "Feedback"],
+  [taskStatsSchema, "TaskStats"],
+  [actionSchema, "ActionRun"],
+  [insightSchema, "Insight"],
+  [sharedInsightSchema, "SharedInsight"],
+  [peerRowSchema, "Peer"],
   [recalledSchema, "Memory"],
+  [contextSchema, "FlagContext"],
+  [successSchema, "FlagValue"],
+  [failureSchema, "FlagError"],
+  [rpcAnswerSchema, "RpcAnswer"],
 ]);
 
 /** Any error: a stable code, a sentence for people, and what helps to mend it. */
-const errorSchema = z.object({
-  error: z.string().describe("A sentence for people."),
-  code: z.string().describe("A stable word for programs."),
-  status: z.int(),
-  request_id: z.string(),
-  fields: z
-    .array(z.object({ field: z.string(), message: z.string() }))
-    .optional()
-    .describe("Of invalid_field: each field and what is wrong with it."),
-  current_status: z.string().optional().describe("The status of the change as it is."),
-  allowed: z.array(z.string()).optional().describe("What may be asked of the change now."),
-});
+const errorSchema = z
+  .object({
+    error: z.string().describe("A sentence for people."),
+    code: z.string().describe("A stable word for programs."),
+    status: z.int().describe("The HTTP status."),
+    request_id: z.string().describe("Names the request in the service's log."),
+    fields: z
+      .array(
+        z.object({
+          field: z.string().describe("Which field; body for the whole."),
+          message: z.string().describe("What is wrong with it."),
+        }),
+      )
+      .optional()
+      .describe("Of invalid_field: each field and what is wrong with it."),
+    current_status: z.string().optional().describe("The status of the change as it is."),
+    allowed: z.array(z.string()).optional().describe("What may be asked of the change now."),
+  })
+  .describe("What went wrong, for people and for programs, with what helps to mend it.");
 
 function bodyOf(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED].filter(([other]) => other !== type));
@@ -70,7 +123,11 @@ export function componentsFor(paths: object) {
     schemas,
     headers: {
       "X-Request-Id": { description: "Names this request in the service's log.", required: true, schema: text },
-      ETag: { description: "The change's revision, for If-Match.", required: true, schema: text },
+      ETag: {
+        description: "Names what was answered; of a change it is the revision, for If-Match.",
+        required: true,
+        schema: text,
+      },
       "Idempotency-Replayed": {
         description: "This is the answer that was given to the same Idempotency-Key before.",
         schema: { type: "string", const: "true" },

@@ -2,6 +2,8 @@ import type { GovernanceDeps } from "../governance/deps.ts";
 import { version } from "../kit/version.ts";
 import { componentsFor } from "./components.ts";
 import { type Circumstances, type Operation, operationOf, TAG_TEXTS, templateOf } from "./operation.ts";
+import type { JsonSchema } from "./json_schema.ts";
+import { sampleOf } from "./sample.ts";
 import type { Documented } from "./responses.ts";
 
 /** A whole document. */
@@ -17,6 +19,9 @@ export function openApiOf(endpoints: readonly Documented[], apiVersion: string, 
     paths[templateOf(endpoint.path)] = { ...paths[templateOf(endpoint.path)], [method]: operation };
     for (const tag of operation.tags) used.add(tag);
   }
+  const components = componentsFor(paths);
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods)))
+    if (asksNothing(operation)) showAnswer(operation, components.schemas);
   return {
     openapi: "3.1.1",
     info: {
@@ -30,22 +35,36 @@ export function openApiOf(endpoints: readonly Documented[], apiVersion: string, 
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
-    components: componentsFor(paths),
+    components,
   };
 }
 
-/** The document of a running service: made when it is first asked for, since the list may hold who asks, and kept. */
-export function documentOf(endpoints: () => readonly Documented[]): (deps: GovernanceDeps) => OpenApi {
-  const made = new WeakMap<GovernanceDeps, OpenApi>();
+const asksNothing = ({ parameters = [], requestBody }: Operation): boolean =>
+  !requestBody && parameters.every((parameter) => parameter.in === "header");
+
+/** Where there is nothing to ask with, the example is of the answer. */
+function showAnswer({ responses }: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
+  for (const media of Object.values((responses[200] ?? responses[201])!.content ?? {}))
+    media.example = sampleOf(media.schema, schemas);
+}
+
+/**
+ * What is made of the document of a running service: when it is first asked for, since the list may hold who asks, and kept.
+ */
+export function documentOf<T>(
+  endpoints: () => readonly Documented[],
+  make: (document: OpenApi) => T,
+): (deps: GovernanceDeps) => T {
+  const made = new WeakMap<GovernanceDeps, { document: T }>();
   return (deps) => {
-    const document = made.get(deps) ?? openApiOf(endpoints(), version, deps);
-    made.set(deps, document);
-    return document;
+    const known = made.get(deps) ?? { document: make(openApiOf(endpoints(), version, deps)) };
+    made.set(deps, known);
+    return known.document;
   };
 }
 
 /** The document as a request found it: what stands before the path of its own endpoint stands before all of them. */
-export function servedTo({ url }: Request, ownPath: string, document: OpenApi): OpenApi {
+export function servedTo<T extends Pick<OpenApi, "servers">>({ url }: Request, ownPath: string, document: T): T {
   const { pathname } = new URL(url);
   const base = pathname.slice(0, Math.max(0, pathname.lastIndexOf(ownPath)));
   return base === "" ? document : { ...document, servers: [{ url: base }] };

@@ -21,10 +21,18 @@ export interface Parameter {
   required?: boolean;
   description?: string;
   schema: JsonSchema;
+  example?: unknown;
 }
 
 /** Bodies by media type. */
-export type Content = Record<string, { schema: JsonSchema; encoding?: Record<string, { contentType: string }> }>;
+export type Content = Record<string, Media>;
+
+/** A body. */
+export interface Media {
+  schema: JsonSchema;
+  encoding?: Record<string, { contentType: string }>;
+  example?: unknown;
+}
 
 /** Schemas that the document names once and refers to. */
 export type Named = ReadonlyMap<unknown, string>;
@@ -41,14 +49,25 @@ export function jsonSchemaOf(type: z.ZodType, io: "input" | "output", named: Nam
       // zod leaves a default out where text is turned into a number.
       if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== "object")
         jsonSchema.default = zodSchema.def.defaultValue as string | number | boolean;
-      const name = path.length > 0 ? named.get(zodSchema) : undefined;
+      const name = path.length > 0 ? nameOf(zodSchema, named) : undefined;
       if (name === undefined) return;
+      const { description } = jsonSchema;
       for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
       jsonSchema.$ref = `#/components/schemas/${name}`;
+      // What it is here, beside what it is everywhere.
+      if (description !== undefined && !named.has(zodSchema)) jsonSchema.description = description;
     },
   }) as JsonSchema;
-  const name = named.get(type);
+  const name = nameOf(type, named);
   return name === undefined ? tidy(schema, io) : { $ref: `#/components/schemas/${name}` };
+}
+
+/** The name of a schema, also where it is described once more. */
+function nameOf(type: z.core.$ZodType, named: Named): string | undefined {
+  // oxlint-disable-next-line no-underscore-dangle -- where zod keeps it
+  for (let one: z.core.$ZodType | undefined = type; one; one = one._zod.parent)
+    if (named.has(one)) return named.get(one);
+  return undefined;
 }
 
 /** Whatever a client may rely on stays; what zod adds on its own goes. */
@@ -79,6 +98,8 @@ function spelledOut(schema: JsonSchema): JsonSchema {
 function isNoise(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
   if (keyword === "minimum" || keyword === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
   if (keyword === "pattern") return schema["format"] !== undefined;
+  // A field's name is text anyway.
+  if (keyword === "propertyNames") return JSON.stringify(value) === '{"type":"string"}';
   // An answer may grow by fields; a request may not where its schema is strict.
   return keyword === "additionalProperties" && io === "output";
 }

@@ -1,7 +1,8 @@
 /** One endpoint as an operation. */
 import type * as z from "zod";
 import type { GovernanceDeps } from "../governance/deps.ts";
-import { ADMIN_TOKEN, BEARER } from "./components.ts";
+import { isWrite } from "../http/admission.ts";
+import { ADMIN_TOKEN, BEARER, NAMED } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf, type Parameter } from "./json_schema.ts";
 import { type Documented, responsesOf } from "./responses.ts";
 
@@ -20,9 +21,10 @@ export function operationOf(endpoint: Documented, circumstances: Circumstances) 
   const parameters = [...parametersOf(endpoint, input), ...headersOf(endpoint)];
   const body = endpoint.method === "POST" ? bodyOf(endpoint, input) : undefined;
   return {
-    operationId: operationId(endpoint),
+    operationId: endpoint.operation,
     tags: [tagOf(endpoint.path)],
     summary: endpoint.summary,
+    description: endpoint.description,
     security: securityOf(endpoint, circumstances),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: body }),
@@ -32,11 +34,11 @@ export function operationOf(endpoint: Documented, circumstances: Circumstances) 
 
 /** Any one of the alternatives will do; the empty one says that there need be none. */
 function securityOf(
-  { method, token, agents, open }: Documented,
+  { method, reads, token, agents, open }: Documented,
   { protectAll, protectReads }: Circumstances,
 ): Record<string, string[]>[] {
   const [needed, bearer] = [{ [ADMIN_TOKEN]: [] }, { [BEARER]: [] }];
-  if (method === "GET") return protectReads && !open ? [needed, bearer] : [];
+  if (!isWrite({ method, ...(reads && { reads }) })) return protectReads && !open ? [needed, bearer] : [];
   if (token === "protect_all") return protectAll ? [needed] : [needed, {}];
   if (!token) return [];
   return agents ? [needed, bearer] : [needed];
@@ -47,7 +49,7 @@ function inputOf({ input }: Documented, circumstances: Circumstances): JsonSchem
     typeof input === "function"
       ? (input as (deps: GovernanceDeps) => z.ZodType)(circumstances as GovernanceDeps)
       : input;
-  return jsonSchemaOf(schema, "input");
+  return jsonSchemaOf(schema, "input", NAMED);
 }
 
 /** Where a field of the input is found: in the path, in the query of a GET, else in the body unless it says otherwise. */
@@ -62,15 +64,33 @@ function parametersOf(endpoint: Documented, { properties = {}, required = [] }: 
     const { in: _, needed, description, ...schema } = property;
     const place = placeOf(endpoint, name, property);
     if (place === "body") return [];
-    const told = typeof description === "string" ? { description } : {};
     return [
-      { name, in: place, required: place === "path" || needed === true || required.includes(name), ...told, schema },
+      {
+        name,
+        in: place,
+        required: place === "path" || needed === true || required.includes(name),
+        ...(typeof description === "string" && { description }),
+        schema,
+        ...exampleOf(endpoint, name),
+      },
     ];
   });
 }
 
+/** What the example of an endpoint has in a field. */
+function exampleOf(endpoint: Documented, name: string): { example?: unknown } {
+  const [[, example] = []] = entryOf(endpoint, name);
+  return example === undefined ? {} : { example };
+}
+
+/** The same with the field's name, or nothing. */
+function entryOf({ example }: Documented, name: string): [name: string, value: unknown][] {
+  const value = (example as Record<string, unknown>)[name];
+  return value === undefined ? [] : [[name, value]];
+}
+
 /** The headers that an endpoint understands, told by the errors that they can bring about. */
-function headersOf({ errors = [] }: Documented): Parameter[] {
+function headersOf({ errors = [], notModified }: Documented): Parameter[] {
   const headers: Parameter[] = [
     {
       name: "X-Request-Id",
@@ -93,6 +113,13 @@ function headersOf({ errors = [] }: Documented): Parameter[] {
       description: "The same key with the same body has the same answer for 24 hours.",
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
     });
+  if (notModified)
+    headers.push({
+      name: "If-None-Match",
+      in: "header",
+      description: "The ETag of what the caller has: answered with 304 while that holds.",
+      schema: { type: "string" },
+    });
   if (errors.includes("too_many_streams"))
     headers.push({
       name: "Last-Event-ID",
@@ -104,31 +131,37 @@ function headersOf({ errors = [] }: Documented): Parameter[] {
 }
 
 function bodyOf(endpoint: Documented, input: JsonSchema): { required: boolean; content: Content } | undefined {
-  if (endpoint.text !== undefined) return { required: true, content: { "text/plain": { schema: { type: "string" } } } };
+  if (endpoint.text !== undefined) return textBodyOf(endpoint, input);
   const { properties = {}, required = [], ...rest } = input;
   const inBody = Object.entries(properties).filter(([name, schema]) => placeOf(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;
+  const isNeeded = (needed: readonly string[]): boolean => needed.length > 0 || rest.anyOf !== undefined;
   const needed = required.filter((name) => inBody.some(([own]) => own === name));
   const schema: JsonSchema = {
     ...rest,
     properties: Object.fromEntries(inBody),
     ...(needed.length > 0 ? { required: needed } : {}),
   };
+  const example = Object.fromEntries(inBody.flatMap(([name]) => entryOf(endpoint, name)));
+  if (endpoint.json) return { required: isNeeded(needed), content: { "application/json": { schema, example } } };
   const json = (endpoint.jsonFields ?? []).map((field) => [field, { contentType: "application/json" }] as const);
   const content: Content = {
     "application/x-www-form-urlencoded": {
       schema,
       ...(json.length > 0 ? { encoding: Object.fromEntries(json) } : {}),
     },
-    "application/json": { schema },
+    "application/json": { schema, example },
   };
-  return { required: needed.length > 0 || rest.anyOf !== undefined, content };
+  return { required: isNeeded(needed), content };
 }
 
-/** `POST /api/product/propose-crm-followup` → `postProductProposeCrmFollowup` */
-function operationId({ method, path }: Documented): string {
-  const words = path.replace(/^\/(api\/)?/, "").split(/[^A-Za-z0-9]+/);
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+/** A body that is one text; what is in it where the field says so. */
+function textBodyOf(endpoint: Documented, { properties = {} }: JsonSchema): { required: boolean; content: Content } {
+  const { text = "", textType = "text/plain" } = endpoint;
+  const { contentSchema = { type: "string" } } = properties[text] ?? {};
+  const { example } = exampleOf(endpoint, text);
+  const shown = textType === "application/json" ? (JSON.parse(String(example)) as unknown) : example;
+  return { required: true, content: { [textType]: { schema: contentSchema as JsonSchema, example: shown } } };
 }
 
 const TAGS: Record<string, string> = {
@@ -160,4 +193,7 @@ export const TAG_TEXTS: Record<string, string> = {
   Service: "Health and this document.",
 };
 
-const tagOf = (path: string): string => TAGS[/^\/api\/([^/]+)/.exec(path)?.[1] ?? ""] ?? "Service";
+const tagOf = (path: string): string =>
+  (path.startsWith("/ofrep/") ? TAGS["product"]! : undefined) ??
+  TAGS[/^\/api\/([^/]+)/.exec(path)?.[1] ?? ""] ??
+  "Service";

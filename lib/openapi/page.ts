@@ -1,18 +1,39 @@
 /** The document as a page to read: plain HTML, one style sheet in it, no scripts. */
 import { escapeHtml } from "../kit/escape_html.ts";
 import type { OpenApi } from "./document.ts";
-import type { Content, JsonSchema } from "./json_schema.ts";
+import { fieldRows, typeOf } from "./field_rows.ts";
+import { code, idOf, link, row, shapeId, shapeLink, table } from "./html.ts";
+import type { Content, JsonSchema, Parameter } from "./json_schema.ts";
 import type { Operation } from "./operation.ts";
+import { sampleOf } from "./sample.ts";
 
 /** The style sheet; its hash goes into the policy that lets it in and nothing else. */
 export const STYLE = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; padding: 1rem; max-width: 60rem; }
-article { border-top: 1px solid; margin-top: 2rem; padding-top: .5rem; }
+body { margin: 0 auto; padding: 1rem; max-width: 64rem; overflow-wrap: break-word; }
+nav > ul { columns: 18rem; list-style: none; padding: 0; }
+nav li { break-inside: avoid; }
+nav li li { margin-left: 1rem; list-style: none; }
+nav ul ul { padding: 0; margin-bottom: 1rem; }
+article { border-top: 1px solid GrayText; margin-top: 2.5rem; padding-top: .5rem; }
+h3 { margin-bottom: .25rem; }
+h4 { margin: 1.25rem 0 .25rem; }
 table { border-collapse: collapse; width: 100%; }
-th, td { border-bottom: 1px solid; padding: .25rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-code { font-family: ui-monospace, monospace; }
+th, td { border-bottom: 1px solid GrayText; padding: .25rem 1rem .25rem 0; text-align: left; vertical-align: top; }
+code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
+pre { background: color-mix(in srgb, CanvasText 7%, Canvas); margin: .25rem 0; overflow-wrap: anywhere; padding: .75rem; white-space: pre-wrap; }
+@media (max-width: 46rem) {
+  table, tbody, tr, td { display: block; }
+  thead { display: none; }
+  tr { border-bottom: 1px solid GrayText; padding: .4rem 0; }
+  td { border: 0; padding: 0; }
+  td:empty { display: none; }
+  td:first-child { font-weight: bold; }
+}
 `;
+
+/** Where the examples ask. */
+const SERVICE = "localhost:8420";
 
 /** A whole page. */
 export function pageOf({ info, servers, tags, paths, components }: OpenApi): string {
@@ -24,85 +45,144 @@ export function pageOf({ info, servers, tags, paths, components }: OpenApi): str
       operation,
     })),
   );
+  const of = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
   const groups = tags.map(({ name, description }) => {
-    const own = operations.filter(({ operation }) => operation.tags.includes(name));
-    return `<section><h2 id="${idOf(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${own.map(article).join("")}</section>`;
+    const articles = of(name).map((one) => article(one, components.schemas));
+    return `<section><h2 id="${idOf(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${articles.join("")}</section>`;
   });
-  const shapes = Object.entries(components.schemas).map(
-    ([name, schema]) => `<article><h3 id="${idOf(name)}">${escapeHtml(name)}</h3>${fields(schema)}</article>`,
-  );
-  const contents = [...tags.map(({ name }) => name), "Shapes"].map((name) => `<li>${link(name)}</li>`);
+  const shapes = Object.entries(components.schemas).map(([name, schema]) => shape(name, schema));
+  const contents = [
+    ...tags.map(({ name }) =>
+      entry(
+        name,
+        of(name).map(({ operation }) => link(operation.operationId, operation.summary)),
+      ),
+    ),
+    entry("Shapes", Object.keys(components.schemas).map(shapeLink)),
+  ];
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)} API</title>`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body>`,
     `<header><h1>${escapeHtml(info.title)} API ${escapeHtml(info.version)}</h1><p>${escapeHtml(info.description)}</p>`,
-    `<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p></header>`,
+    `<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1). The examples ask a service at ${code(SERVICE)};`,
+    `what stands in the example answers is made up.</p></header>`,
     `<nav aria-label="Contents"><ul>${contents.join("")}</ul></nav>`,
     `<main>${groups.join("")}<section><h2 id="${idOf("Shapes")}">Shapes</h2>${shapes.join("")}</section></main>`,
     "</body></html>",
   ].join("\n");
 }
 
-const idOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-const link = (name: string): string => `<a href="#${idOf(name)}">${escapeHtml(name)}</a>`;
-const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+const entry = (name: string, links: readonly string[]): string =>
+  `<li>${link(name)}<ul>${links.map((one) => `<li>${one}</li>`).join("")}</ul></li>`;
 
-function article({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
-  const { operationId, summary, security, parameters = [], requestBody, responses } = operation;
-  const rows = parameters.map(({ name, in: place, required, description = "", schema }) =>
-    row([code(name), place, required ? "required" : "", typeOf(schema), escapeHtml(description)]),
-  );
+type Shapes = Readonly<Record<string, JsonSchema>>;
+
+const shape = (name: string, schema: JsonSchema): string =>
+  `<article><h3 id="${shapeId(name)}">${escapeHtml(name)}</h3><p>${escapeHtml(String(schema["description"] ?? ""))}</p>${fieldTable(schema)}</article>`;
+
+interface Asked {
+  path: string;
+  method: string;
+  operation: Operation;
+}
+
+function article(asked: Asked, shapes: Shapes): string {
+  const { path, method, operation } = asked;
+  const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
+  const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
   const answers = Object.entries(responses).map(([status, { description, content = {} }]) =>
-    row([status, escapeHtml(description), mediaTypes(content)]),
+    row([status, Number(status) < 400 ? escapeHtml(description) : codes(description), mediaTypes(content)]),
   );
   return [
-    `<article><h3 id="${idOf(operationId)}">${code(`${method} ${path}`)}</h3><p>${escapeHtml(summary)}.`,
-    security.length === 1 ? " Needs the admin token where one is set." : "",
+    `<article><h3 id="${idOf(operationId)}">${escapeHtml(summary)}</h3>`,
+    `<p><code>${method} ${pathText(path)}</code> · ${code(operationId)}</p><p>${escapeHtml(description)}`,
+    tokenText(security),
     "</p>",
-    rows.length > 0 ? table(["Parameter", "In", "", "Type", ""], rows) : "",
-    body ? `<h4>Body: a form or JSON</h4>${fields(body)}` : "",
-    `<h4>Answers</h4>${table(["Status", "", "Body"], answers)}</article>`,
+    parameters.length > 0
+      ? `<h4>Parameters</h4>${table(["Name", "Where", "Type", "Required", "What it is"], parameters.map(parameterRow))}`
+      : "",
+    body ? `<h4>Body: ${isForm ? "a form or JSON" : "JSON"}</h4>${fieldTable(body)}` : "",
+    `<h4>Example</h4><pre><code>${escapeHtml(curl(asked))}</code></pre>`,
+    ...Object.entries(responses)
+      .slice(0, 1)
+      .map(([status, { content = {} }]) => exampleAnswer(status, content, shapes)),
+    `<h4>Answers</h4>${table(["Status", "What it says", "Body"], answers)}`,
+    ...Object.values(responses)
+      .slice(0, 1)
+      .map(({ content = {} }) => answerFields(content)),
+    "</article>",
   ].join("");
 }
+
+/** A long path goes on in the next line behind a slash. */
+const pathText = (path: string): string => escapeHtml(path).replace(/\/(?!$)/g, "/<wbr>");
+
+/** Alternatives, of which an empty one says that no token is needed. */
+function tokenText(security: Operation["security"]): string {
+  if (security.length === 0 || security.some((needed) => Object.keys(needed).length === 0)) return "";
+  return ` Needs the admin token${security.length > 1 ? " or a bearer secret" : ""} where one is set.`;
+}
+
+const parameterRow = ({ name, in: place, required, description = "", schema }: Parameter): string =>
+  row([code(name), place, typeOf(schema), required ? "required" : "", escapeHtml(description)]);
+
+/** The fields of a success body that is no shape of its own. */
+function answerFields(content: Content): string {
+  const schema = content["application/json"]?.schema;
+  return schema?.properties ? `<h4>Fields of the answer</h4>${fieldTable(schema)}` : "";
+}
+
+function fieldTable(schema: JsonSchema): string {
+  const rows = fieldRows(schema);
+  if (rows.length > 0)
+    return table(
+      ["Name", "Type", "Required", "What it is"],
+      rows.map((cells) => row(cells)),
+    );
+  return schema.$ref || schema.anyOf || schema["oneOf"] ? `<p>${typeOf(schema)}</p>` : "";
+}
+
+/** The request of the example, as it is typed. */
+function curl({ path, method, operation }: Asked): string {
+  const { parameters = [], requestBody, security } = operation;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const given = parameters.find((parameter) => parameter.name === name)?.example;
+    return encodeURIComponent(String(given ?? name));
+  });
+  const query = parameters
+    .filter((parameter) => parameter.in === "query" && parameter.example !== undefined)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`);
+  const url = `${SERVICE}${filled}${query.length > 0 ? `?${query.join("&")}` : ""}`;
+  const [type, media] =
+    Object.entries(requestBody?.content ?? {}).find(([, { example }]) => example !== undefined) ?? [];
+  const sent = typeof media?.example === "string" ? media.example : JSON.stringify(media?.example, null, 2);
+  return [
+    `curl${method === "POST" && !media ? " -X POST" : ""} ${quoted(url)}`,
+    ...(security.length === 1 ? ['-H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN"'] : []),
+    ...(media ? [`-H ${quoted(`content-type: ${type}`)}`, `--data-binary ${quoted(sent)}`] : []),
+  ].join(" \\\n  ");
+}
+
+/** As a shell takes it literally. */
+const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+function exampleAnswer(status: string, content: Content, shapes: Shapes): string {
+  const schema = content["application/json"]?.schema;
+  if (!schema) return "";
+  const sample = JSON.stringify(sampleOf(schema, shapes), null, 2);
+  return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
+}
+
+/** What a refusal says: its codes, or a sentence. */
+const codes = (list: string): string =>
+  /^[a-z_, ]+$/.test(list) ? list.split(", ").map(code).join(", ") : escapeHtml(list);
 
 /** The media types of an answer; errors are all of one shape, so only their place is named. */
 const mediaTypes = (content: Content): string =>
   Object.entries(content)
     .map(([type, { schema }]) => {
-      const shown = schema.allOf ? typeOf(schema.allOf[0]!) : type === "application/json" ? typeOf(schema) : "";
-      return `${escapeHtml(type)} ${shown}`;
+      const shown = schema.allOf ? typeOf(schema.allOf[0]!) : schema.$ref ? typeOf(schema) : "";
+      return `${escapeHtml(type)} ${shown}`.trim();
     })
     .join("<br>");
-
-function fields({ properties = {}, required = [] }: JsonSchema): string {
-  const rows = Object.entries(properties).map(([name, schema]) =>
-    row([
-      code(name),
-      required.includes(name) ? "required" : "",
-      typeOf(schema),
-      escapeHtml(String(schema["description"] ?? "")),
-    ]),
-  );
-  return rows.length > 0 ? table(["Field", "", "Type", ""], rows) : "";
-}
-
-/** What may stand there, in a few words. */
-function typeOf(schema: JsonSchema): string {
-  if (schema.$ref) return link(schema.$ref.split("/").at(-1)!);
-  if (schema.enum) return schema.enum.map((value) => code(JSON.stringify(value))).join(", ");
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
-  if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
-  if (schema.type === "object" && schema.properties)
-    return `{ ${Object.entries(schema.properties)
-      .map(([name, property]) => `${escapeHtml(name)}: ${typeOf(property)}`)
-      .join("; ")} }`;
-  const bounds = ["minimum", "maximum", "maxLength", "default"]
-    .filter((keyword) => schema[keyword] !== undefined)
-    .map((keyword) => ` ${keyword} ${JSON.stringify(schema[keyword])}`);
-  return escapeHtml(`${[schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ")}${bounds.join(",")}`);
-}
-
-const row = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-const table = (heads: readonly string[], rows: readonly string[]): string =>
-  `<table><thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;

@@ -1,6 +1,6 @@
 /** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import type { Declaration } from "../http/endpoint.ts";
+import type { Declaration, Refusals } from "../http/endpoint.ts";
 import { type ErrorCode, statusOf } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf } from "./json_schema.ts";
@@ -13,37 +13,60 @@ const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name
 export interface ApiResponse {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content: Content;
+  /** Absent where there is no body. */
+  content?: Content;
 }
 
 /** All responses of an endpoint. */
 export function responsesOf(endpoint: Documented): Record<string, ApiResponse> {
   const success = successOf(endpoint);
   const responses: Record<string, ApiResponse> = { [endpoint.success ?? 200]: success };
-  for (const [status, codes] of byStatus(errorCodesOf(endpoint))) responses[status] = errorOf(status, codes);
+  if (endpoint.refusals) Object.assign(responses, refused(endpoint.refusals));
+  else for (const [status, codes] of byStatus(errorCodesOf(endpoint))) responses[status] = errorOf(codes);
   for (const status of endpoint.also ?? [])
     responses[status] = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
+  for (const status of endpoint.empty ?? [])
+    responses[status] = { description: "Taken; there is nothing to answer", headers: header("X-Request-Id") };
+  if (endpoint.notModified)
+    responses["304"] = {
+      description: "What If-None-Match names still holds",
+      headers: { ...header("X-Request-Id"), ...header("ETag") },
+    };
   return responses;
 }
 
+/** What a protocol of others has for errors. */
+const refused = ({ bodies }: Refusals): Record<string, ApiResponse> =>
+  Object.fromEntries(
+    Object.entries(bodies).map(([status, body]): [string, ApiResponse] => [
+      status,
+      {
+        description: body === null ? "Refused, without a body" : "Refused",
+        headers: { ...header("X-Request-Id"), ...(status === "401" ? header("WWW-Authenticate") : {}) },
+        ...(body && { content: contentOf(body) }),
+      },
+    ]),
+  );
+
 /** The codes of an endpoint: its own, and those of its kind. */
 export function errorCodesOf(endpoint: Documented): ErrorCode[] {
-  const { method, path, product, open, agents, unnamed, text, errors = [] } = endpoint;
+  const { method, path, product, open, agents, reads, unnamed, text, textType, errors = [] } = endpoint;
   const codes: ErrorCode[] = ["invalid_field", "host_not_allowed", "internal", "store_unavailable", "store_busy"];
   // Of the serverless hosts alone, whatever the endpoint.
   codes.push("cannot_start", "interrupted");
   if (method === "POST") codes.push("cross_site", "payload_too_large");
-  if (method === "POST" && text === undefined) codes.push("unsupported_media_type");
+  if (method === "POST" && (text === undefined || textType)) codes.push("unsupported_media_type");
   if (path.includes("/:")) codes.push("not_found");
   if (product) codes.push("product_runtime_disabled");
-  if (product && method === "POST") codes.push("evidence_mismatch", "chain_broken", "clock_behind", "intent_outdated");
+  if (product && method === "POST" && !reads)
+    codes.push("evidence_mismatch", "chain_broken", "clock_behind", "intent_outdated");
   if (!open) codes.push("unauthorized");
   if (method === "POST" && !agents && !open) codes.push("agent_may_not");
-  if (method === "POST" && product && !unnamed) codes.push("person_required");
+  if (method === "POST" && product && !unnamed && !reads) codes.push("person_required");
   return [...new Set([...codes, ...errors])];
 }
 
-function successOf({ output, success = 200, errors = [] }: Documented): ApiResponse {
+function successOf({ output, success = 200, errors = [], notModified }: Documented): ApiResponse {
   const content = contentOf(output);
   const body = content["application/json"]?.schema;
   const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));
@@ -51,7 +74,7 @@ function successOf({ output, success = 200, errors = [] }: Documented): ApiRespo
     description: success === 201 ? "Created" : "Success",
     headers: {
       ...header("X-Request-Id"),
-      ...(versioned ? header("ETag") : {}),
+      ...(versioned || notModified ? header("ETag") : {}),
       ...(errors.includes("idempotency_key_reused") ? header("Idempotency-Replayed") : {}),
     },
     content,
@@ -84,10 +107,10 @@ function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   return grouped;
 }
 
-function errorOf(status: number, codes: readonly ErrorCode[]): ApiResponse {
+function errorOf(codes: readonly ErrorCode[]): ApiResponse {
   const schema: JsonSchema = {
     allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: { code: { enum: [...codes] }, status: { const: status } },
+    properties: { code: { enum: [...codes] } },
   };
   return {
     description: codes.join(", "),

@@ -14,12 +14,15 @@ import { fieldRules } from "./http/fields.ts";
 import { idempotencyRules } from "./http/idempotency.ts";
 import { kpiRules } from "./http/kpi.ts";
 import { lifeRules } from "./http/life.ts";
+import { mcpRules } from "./http/mcp.ts";
+import { noteRules } from "./http/notes.ts";
 import { outcomeRules } from "./http/outcomes.ts";
 import { preconditionRules } from "./http/preconditions.ts";
 import { serviceRules } from "./http/service.ts";
 import { streamRules } from "./http/streams.ts";
 import { tierRules } from "./http/tiers.ts";
 import { transitionRules } from "./http/transitions.ts";
+import { valueRules } from "./http/values.ts";
 import { viewRules } from "./http/views.ts";
 
 /** How a service under test is started: an intent's members (`null`: none), and its access rules. */
@@ -43,7 +46,7 @@ export interface ContractService {
 export type Make = (options: ContractOptions) => Promise<ContractService>;
 
 /** A client of a service that is closed when its test ends. */
-export type Open = (options?: ContractOptions) => Promise<Client & { advance(ms: number): void }>;
+export type Open = (options?: ContractOptions) => Promise<Client & { fetch: Fetch; advance(ms: number): void }>;
 
 const SECTIONS = {
   life: lifeRules,
@@ -60,8 +63,11 @@ const SECTIONS = {
   conflicts: conflictRules,
   kpi: kpiRules,
   outcomes: outcomeRules,
+  notes: noteRules,
+  mcp: mcpRules,
   audit: auditRules,
   views: viewRules,
+  values: valueRules,
   service: serviceRules,
   streams: streamRules,
 } satisfies Record<string, (open: Open) => void>;
@@ -72,7 +78,7 @@ export type Section = keyof typeof SECTIONS;
 export const ALL = (Object.keys(SECTIONS) as Section[]).filter((section) => section !== "streams");
 
 /** What a host can get wrong: it passes on bodies, headers, paths and answers, and decides nothing. */
-export const OF_A_HOST: readonly Section[] = ["life", "errors", "bodies", "access", "preconditions"];
+export const OF_A_HOST: readonly Section[] = ["life", "errors", "bodies", "access", "preconditions", "values", "mcp"];
 
 /** Runs sections of the contract on what `make` starts, and prints how much of it holds. */
 export function httpContract(name: string, sections: readonly Section[], make: Make): void {
@@ -81,7 +87,8 @@ export function httpContract(name: string, sections: readonly Section[], make: M
     onTestFinished(close);
     const secrets = options.adminToken ? [options.adminToken] : [];
     const base = new URL(origin).pathname.replace(/\/$/, "");
-    return { ...client(checkedFetch(fetch, secrets, base), origin), advance };
+    const checked = checkedFetch(fetch, secrets, base);
+    return { ...client(checked, origin), fetch: checked, advance };
   };
   describe(name, () => {
     let [passed, cases] = [0, 0];

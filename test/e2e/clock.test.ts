@@ -1,11 +1,17 @@
 /** The program started once with its clock 400 days ahead, and again with the clock right. */
-import { describe, expect } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
 const ARGS = [...WITH_INTENT, "--state=state.json"];
+const HOUR_MS = 3600 * 1000;
+const SHIFTED = { NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}` };
 const AHEAD = {
-  NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
+  ...SHIFTED,
   CLOCK_OFFSET_MS: String(400 * 24 * 3600 * 1000),
 };
 
@@ -78,3 +84,43 @@ describe("a start with the clock 400 days ahead", () => {
     await stop(again);
   });
 });
+
+test(
+  "whose time goes by tells a receiver once what expires, also after a restart",
+  { timeout: 60_000 },
+  async ({ cwd }) => {
+    await writeIntent(cwd, "intent.json", { policy: { consent_ttl_hours: 72 } });
+    const told: string[] = [];
+    const receiver = createServer(async (request, response) => {
+      told.push(JSON.parse(await text(request)).text);
+      response.end();
+    }).listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    onTestFinished(() => void receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    const args = [...ARGS, "--cycle-interval=0", "--notify-format=slack"];
+    const env = { ...SHIFTED, SVC_NOTIFY_URL: `http://127.0.0.1:${port}/`, CLOCK_ELAPSES: "1" };
+    const steps = { CLOCK_OFFSET_MS: String(-60 * HOUR_MS), CLOCK_STEP_MS: String(27.5 * HOUR_MS) };
+    const server = await serve(cwd, args, { ...env, ...steps });
+    const propose = async (target: string): Promise<number> =>
+      Date.parse(
+        (await post(server, "propose", { tenant_id: "t1", kind: "config", target, summary: "s" })).body.created_at,
+      );
+    const begun = await propose("ui.a");
+    for (const hours of [27.5, 55, 60]) {
+      server.child.kill("SIGUSR2");
+      await expect.poll(() => propose(`later.${hours}`)).toBeGreaterThanOrEqual(begun + hours * HOUR_MS);
+      await ask(server, "/api/action/run-now", {});
+    }
+    const expiring = () => told.filter((words) => words.startsWith("Time runs out"));
+    await expect.poll(expiring).toHaveLength(1);
+    expect(expiring()[0]).toContain("“s” (ui.a for tenant t1)");
+    await stop(server);
+    const again = await serve(cwd, args, env);
+    await ask(again, "/api/action/run-now", {});
+    await post(again, "propose", { tenant_id: "t1", kind: "config", target: "ui.last", summary: "s" });
+    await expect.poll(() => told.at(-1)).toContain("ui.last");
+    expect(expiring()).toHaveLength(1);
+    await stop(again);
+  },
+);

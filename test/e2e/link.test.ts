@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { DAY_MS } from "../../lib/kit/days.ts";
 import { client, type Client } from "../support/client.ts";
 import { type RecordingProxy, recordingProxy } from "../local/link/recording_proxy.ts";
 import { killAll, type Server, serve, temporaryFolder } from "./server.ts";
@@ -35,7 +36,7 @@ async function start(name: string, product: object, args: readonly string[], sec
   };
   await writeFile(join(cwd, "intent.json"), JSON.stringify(intent));
   const own = ["--product-intent=intent.json", `--agent-id=${name}`, "--cycle-interval=0", ...args];
-  const server = await serve(cwd, own, { SVC_CROSS_LINK_SECRET: secret });
+  const server = await serve(cwd, own, { SVC_CROSS_LINK_SECRET: secret, ...PAST });
   const opened = server.stderr.find((line) => line.includes('"link open"'));
   const link = opened ? (JSON.parse(opened).address as string) : "";
   const fetching = client(fetch, server.url);
@@ -58,9 +59,20 @@ async function logged(node: Node, message: string, from: number, fits = (_: stri
   }
 }
 
+/** Nobody is told of a verdict before its horizon, a week after the apply: the processes live in the past, and go on in steps. */
+const PAST = {
+  NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
+  CLOCK_OFFSET_MS: String(-80 * DAY_MS),
+  CLOCK_STEP_MS: String(8 * DAY_MS),
+};
+
 async function outcome(node: Node): Promise<void> {
   await node.post("kpi", { csat: 4 });
   await node.bring("applied", { kpi: "csat", expected_delta_k: 0.2 });
+  const now = async () => Date.parse((await node.get("/api/state")).body.as_of);
+  const before = await now();
+  node.server.child.kill("SIGUSR2");
+  await vi.waitFor(async () => expect((await now()) - before).toBeGreaterThan(7 * DAY_MS));
   await node.post("kpi", { csat: 4.3 });
 }
 

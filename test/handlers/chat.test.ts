@@ -84,7 +84,9 @@ test("what is said is remembered, and found the next time it matters", async () 
   expect(body.memories).toEqual([
     expect.objectContaining({
       kind: "chat",
-      text: "ana: The launch of project Zebra is on Friday",
+      basis: "said",
+      author: "ana",
+      text: "said by ana, unverified: “The launch of project Zebra is on Friday”",
       ref: "msg_0000000000000001",
     }),
   ]);
@@ -98,16 +100,21 @@ test("what is said is remembered, and found the next time it matters", async () 
   });
 });
 
+/** What an answer tells from memory, whatever it says before that. */
+const fromMemory = (text: string): string => /(?:From memory:|记忆中：)[^]*/.exec(text)?.[0] ?? text;
+
 test("a question asked again has the same answer, and does not crowd out what answers it", async () => {
   const service = await chatService();
   await service.say("The launch of project Zebra is on Friday", { author: "ana" });
   const answers = new Set<string>();
   for (const author of ["ana", "bo", "cy"])
     for (let asked = 0; asked < 8; asked++) {
-      answers.add((await service.say("when is the launch?", { author })).body.reply.text);
-      answers.add((await service.say("When is the LAUNCH", { author })).body.reply.text);
+      answers.add(fromMemory((await service.say("when is the launch?", { author })).body.reply.text));
+      answers.add(fromMemory((await service.say("When is the LAUNCH", { author })).body.reply.text));
     }
-  expect([...answers]).toEqual(["From memory:\n- 2026-01-02 ana: The launch of project Zebra is on Friday"]);
+  expect([...answers]).toEqual([
+    "From memory:\n- 2026-01-02, said by ana, unverified: “The launch of project Zebra is on Friday”",
+  ]);
   expect(await memoriesIn(service.deps.store)).toHaveLength(49);
 });
 
@@ -115,15 +122,19 @@ test("a Chinese question asked again has the same answer", async () => {
   const service = await chatService();
   await service.say("斑马项目周五上线", { author: "ana" });
   const answers = new Set<string>();
-  for (let asked = 0; asked < 8; asked++) answers.add((await service.say("斑马项目什么时候上线？")).body.reply.text);
-  expect([...answers]).toEqual(["记忆中：\n- 2026-01-02 ana: 斑马项目周五上线"]);
+  for (let asked = 0; asked < 8; asked++)
+    answers.add(fromMemory((await service.say("斑马项目什么时候上线？")).body.reply.text));
+  expect([...answers]).toEqual(["记忆中：\n- 2026-01-02，对话，未经核实：said by ana, unverified: “斑马项目周五上线”"]);
 });
 
 test("what was said twice is told twice", async () => {
   const service = await chatService();
   for (const author of ["ana", "bo"]) await service.say("Zebra is late", { author });
   const { memories } = (await service.say("is Zebra on time?")).body;
-  expect(memories.map(({ text }: { text: string }) => text)).toEqual(["bo: Zebra is late", "ana: Zebra is late"]);
+  expect(memories.map(({ text }: { text: string }) => text)).toEqual([
+    "said by bo, unverified: “Zebra is late”",
+    "said by ana, unverified: “Zebra is late”",
+  ]);
 });
 
 test("memory=off asks no memory and leaves none, and provenance says so", async () => {
@@ -142,7 +153,7 @@ test("behind a trusted proxy the author is the person it names, and nobody else"
   expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
   await service.say("help", {}, { "x-user": "ana" });
   await service.say("help", { author: "ANA" }, { "x-user": "ana" });
-  const { text } = await service.get("/api/chat/history");
+  const { text } = await service.get("/api/chat/history", { "x-user": "Ana" });
   expect([...text.matchAll(/<span>(.*?)<\/span>/g)].map(([, author]) => author)).toEqual(["ana", "ANA"]);
 });
 

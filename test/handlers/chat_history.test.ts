@@ -16,7 +16,7 @@ const history = async (service: ChatService, query = "") => {
 test("is an HTML fragment that runs nothing", async () => {
   const service = await chatService();
   await service.say("status", { author: "ana" });
-  const { status, text, headers } = await service.get("/api/chat/history");
+  const { status, text, headers } = await service.get("/api/chat/history?author=ana");
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -27,6 +27,16 @@ test("is an HTML fragment that runs nothing", async () => {
   );
   expect(text).toContain('data-role="assistant" data-mode="rules"');
   expect(text).toContain('<cite data-kind="state">1</cite>');
+});
+
+test("says of a reply that a language model worded it", async () => {
+  const llm = { model: "m", complete: async () => ({ text: "<b>Fine</b>", toolCalls: [] }) };
+  const service = await chatService({ intent: null, llm });
+  await service.say("status");
+  const { text } = await history(service);
+  expect(text).toMatch(
+    /data-role="assistant" data-mode="llm"><header><em>Worded by a language model, unverified<\/em> <time [^>]*>[^<]*<\/time><\/header><p>&lt;b&gt;Fine/,
+  );
 });
 
 test("is an empty log before the first message", async () => {
@@ -44,8 +54,9 @@ test.each([
   "\u0000\u001b[31m",
 ])("%o is text, as message, author and conversation", async (evil) => {
   const service = await chatService();
-  await service.say(evil, /\p{Cc}/u.test(evil) ? {} : { author: evil, conversation_id: evil });
-  const { text } = await history(service);
+  const visible = !/\p{Cc}/u.test(evil);
+  await service.say(evil, visible ? { author: evil, conversation_id: evil } : {});
+  const { text } = await history(service, visible ? `?conversation_id=${encodeURIComponent(evil)}` : "");
   const tags = [...text.matchAll(/<\/?([a-z!][a-z0-9-]*)/gi)].map(([, tag]) => tag);
   expect(new Set(tags)).toEqual(
     new Set(["ol", "li", "header", "span", "time", "p"].filter((tag) => tags.includes(tag))),
@@ -78,13 +89,53 @@ test("a conversation is read by itself, also where another's name begins with it
   expect((await history(service, "?conversation_id=c")).ids).toEqual([]);
 });
 
-test("a message without a conversation is in the main one", async () => {
+test("a message of nobody's without a conversation is in the common one", async () => {
   const service = await chatService();
   await service.say("help");
   expect((await history(service, "?conversation_id=main")).ids).toEqual([1, 2]);
+  expect((await history(service)).ids).toEqual([1, 2]);
 });
 
-test.each(["limit=0", "limit=501", "limit=x", "before=chg_1", "before=msg_1", "conversation_id="])(
+test("whoever is named has a conversation of their own, however they write their name", async () => {
+  const service = await chatService();
+  await service.say("help", { author: "ana" });
+  await service.say("help", { author: "bo" });
+  await service.say("help", { author: "ＡＮＡ" });
+  await service.say("help");
+  await service.say("help", { author: "ana", conversation_id: "team" });
+  expect((await history(service, "?author=Ana")).ids).toEqual([1, 2, 5, 6]);
+  expect((await history(service, "?author=bo")).ids).toEqual([3, 4]);
+  expect((await history(service, "?author=cy")).ids).toEqual([]);
+  expect((await history(service, "?conversation_id=main")).ids).toEqual([7, 8]);
+  expect((await history(service)).ids, "without a proxy a name hides nothing").toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  expect((await history(service, "?author=ana&conversation_id=team")).ids).toEqual([9, 10]);
+});
+
+test("behind a proxy people see their own, and nobody else's by a name of theirs", async () => {
+  const service = await chatService({ identityHeader: "x-user" });
+  const as = (name: string) => ({ "x-user": name });
+  await service.say("the budget is cut", {}, as("ana"));
+  await service.say("hello", {}, as("bo"));
+  const own = async (name: string, query = "") => service.get(`/api/chat/history${query}`, as(name));
+  expect((await own("ana")).text).toContain("the budget is cut");
+  expect((await own("bo")).text).not.toContain("the budget is cut");
+  const other = await own("bo", "?author=ana");
+  expect([other.status, other.body.code]).toEqual([403, "identity_mismatch"]);
+  const { conversation_id } = (await service.deps.store.list("chat", { limit: 1 }))[0]!.value;
+  const byName = await own("bo", `?conversation_id=${conversation_id}`);
+  expect([byName.status, byName.body.code]).toEqual([400, "invalid_field"]);
+  const into = await service.say("as ana", { conversation_id }, as("bo"));
+  expect([into.status, into.body.code]).toEqual([400, "invalid_field"]);
+});
+
+test("a name of any length has a conversation", async () => {
+  const service = await chatService();
+  const author = "ﷺ".repeat(200);
+  expect((await service.say("help", { author })).status).toBe(200);
+  expect((await history(service, `?author=${encodeURIComponent(author)}`)).ids).toEqual([1, 2]);
+});
+
+test.each(["limit=0", "limit=501", "limit=x", "before=chg_1", "before=msg_1", "conversation_id=", "author="])(
   "%s is refused",
   async (query) => {
     const service = await chatService();

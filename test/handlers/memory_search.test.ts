@@ -11,12 +11,15 @@ test("answers what is remembered, best first", async () => {
   expect(body.query).toBe("premium price");
   expect(body.results.map(({ kind, ref }: { kind: string; ref: string }) => [kind, ref])).toEqual([
     ["outcome", change_id],
+    ["proposal", change_id],
     ["decision", change_id],
   ]);
   for (const result of body.results)
     expect(result).toEqual({
       id: expect.stringMatching(/^mem_\d{16}$/),
       kind: expect.any(String),
+      basis: "record",
+      author: result.kind === "decision" ? "ana" : null,
       text: expect.stringContaining("premium plan"),
       at: service.deps.clock.iso(),
       score: expect.any(Number),
@@ -46,7 +49,11 @@ test("works without an intent", async () => {
   const service = await chatService({ intent: null });
   await service.say("今天调整了会员价格");
   const { results } = (await service.search("会员价格")).body;
-  expect(results[0]).toMatchObject({ kind: "chat", text: "今天调整了会员价格" });
+  expect(results[0]).toMatchObject({
+    kind: "chat",
+    author: null,
+    text: "said by somebody, unverified: “今天调整了会员价格”",
+  });
   expect((await service.search("天气")).body.results).toEqual([]);
 });
 

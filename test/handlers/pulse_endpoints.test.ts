@@ -190,6 +190,7 @@ describe("phases", () => {
     expect((await service.get("/api/capabilities")).body.current_phase).toBe("recover");
     await service.must("rollback", ids[0]!);
     expect(await phase(service, "recover")).toMatchObject({ progress: 1 });
+    service.hours(8 * 24);
     await service.post("kpi", { csat: 4.5 });
     const { task_id } = (await service.post("/api/tasks", { title: "t" })).body;
     await service.cycle();

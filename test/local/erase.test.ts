@@ -86,12 +86,14 @@ test("of a change that is denied", async () => {
   await leaveCopies(change_id);
   await ok(api.post("deny", { change_id, approver: "bo", note: "no" }, { "idempotency-key": "denied" }));
   for (let round = 0; round < 3; round++) await running.cycle();
+  await ok(api.send(new Request(`${api.origin}/api/action/run-now`, { method: "POST", body: "action=write_report" })));
+  expect(readFileSync(join(folder, "evolved/report-2026-W01.md"), "utf8")).toContain(SUMMARY);
   expect(existsSync(join(folder, `evolved/retrospective-${change_id}.md`))).toBe(true);
   expect(
     filesWith()
       .map((file) => file.slice(folder.length + 1).split("/")[0])
       .sort(),
-  ).toEqual(["data", "evolved"]);
+  ).toEqual(["data", "evolved", "evolved"]);
 
   const said = await erase(change_id);
   expect(said.change).toMatchObject({ summary: "erased", rationale: "erased", affected_users: null, status: "denied" });

@@ -39,6 +39,7 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   const texts = {
     "retrospective-chg_1.md": "één\n",
     "report-2026-W01.md": "week",
+    "report-2026-W01.svg": "<svg/>",
     "lessons-E.md": "",
     "notes.txt": "x",
   };
@@ -50,10 +51,11 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   expect(list.map(({ name, kind }: { name: string; kind: string }) => [name, kind])).toEqual([
     ["notes.txt", "other"],
     ["lessons-E.md", "lessons"],
+    ["report-2026-W01.svg", "report"],
     ["report-2026-W01.md", "report"],
     ["retrospective-chg_1.md", "retrospective"],
   ]);
-  expect(list[3]).toEqual({
+  expect(list[4]).toEqual({
     name: "retrospective-chg_1.md",
     bytes: 6,
     sha256: createHash("sha256").update("één\n").digest("hex"),
@@ -65,7 +67,8 @@ test("what is written is listed with its size, hash and kind, newest first, and 
   expect(markdown.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
   expect(markdown.headers.get("x-content-type-options")).toBe("nosniff");
   expect(markdown.headers.get("content-security-policy")).toBe("default-src 'none'; sandbox");
-  expect((await ask("/api/evolved/notes.txt")).headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  for (const inert of ["notes.txt", "report-2026-W01.svg"])
+    expect((await ask(`/api/evolved/${inert}`)).headers.get("content-type")).toBe("text/plain; charset=utf-8");
   const head = await ask("/api/evolved/notes.txt", "HEAD");
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AdapterResult } from "../../lib/governance/adapters/port.ts";
 import type { Change } from "../../lib/governance/rules/change.ts";
-import { LONG } from "../support/length.ts";
+import { inLong, LONG } from "../support/length.ts";
 import { AT, bench, calm, change, unsynced } from "./file_adapter/fixture.ts";
 
 const [a, b, c] = [change("chg_a"), change("chg_b"), change("chg_c")];
@@ -374,7 +374,7 @@ test(`a chain of ${CHAIN} changes on one target, rolled back from the oldest`, {
   expect(Object.keys(changes)).toHaveLength(100);
 });
 
-test("a chain longer than the file remembers, rolled back from the newest", { timeout: 60_000 }, async () => {
+inLong(test)("a chain longer than the file remembers, rolled back from the newest", { timeout: 60_000 }, async () => {
   const { apply, rollback, content } = await bench({ files: unsynced });
   const chain = Array.from({ length: 250 }, (_, i) => change(`chg_${i}`, { value: i }));
   for (const one of chain) await apply(one);

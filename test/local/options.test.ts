@@ -83,9 +83,12 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   witnessKey: ["witness.pem", "witness.pem"],
   witnessName: ["witness.example/w1", "witness.example/w1"],
   llm: ["openai", "openai"],
+  llmBaseUrl: ["https://llm.example/anthropic/v1", "https://llm.example/anthropic/v1"],
   llmModel: ["m-1", "m-1"],
   llmKeyEnv: ["MY_KEY", "MY_KEY"],
+  llmCallsPerHour: ["50", 50],
   notifyUrl: ["https://hooks.example/x", "https://hooks.example/x"],
+  notifyFormat: ["slack", "slack"],
   publicUrl: ["https://Gov.example/console/", "https://gov.example/console"],
   cycleInterval: ["2.5", 2.5],
 };
@@ -102,6 +105,7 @@ const BESIDE: Environment = {
   SVC_WITNESS_FOR: "logs.txt",
   SVC_WITNESS_KEY: "witness.pem",
   SVC_WITNESS_NAME: "witness.example/w1",
+  SVC_LLM: "openai",
 };
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
@@ -277,6 +281,9 @@ test.each([
 test.each([
   ["--cross-link-secret=hunter2hunter2,,x"],
   ["--llm-key-env=sk-hunter2"],
+  ["--llm-base-url=https://me:hunter2@llm.example/v1"],
+  ["--llm-base-url=https://llm.example/v1?key=hunter2"],
+  ["--llm-base-url=llm.example/hunter2"],
   ["--product-adapter=http://crm.example/hunter2"],
   ["--product-adapter=https://crm:hunter2@crm.example/"],
   ["--state=mysql://cs:hunter2@db.example/cs"],
@@ -351,6 +358,11 @@ describe("what is not allowed like this, exit code 1", () => {
     [[], { SVC_ADAPTER_SECRET: "hunter2" }, "SVC_ADAPTER_SECRET must have 16 characters or more"],
     [[], { SVC_ADAPTER_SECRET: "whsec_!" }, "SVC_ADAPTER_SECRET must be base64 after whsec_"],
     [["--notify-url=https://hooks.example/"], {}, "--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent"],
+    [
+      ["--notify-url=https://hooks.slack.com/services/T0/B0/x"],
+      {},
+      "--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent, or --notify-format slack where the address is of Slack",
+    ],
     [[], { SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
   ])("%j %j", (argv, env, message) => {
     expect(refusal(argv, env)).toMatchObject({ exitCode: 1, message });
@@ -385,6 +397,36 @@ test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loo
     [[], { SVC_PROTECT_READS: "yes" }, /^SVC_PROTECT_READS must be 1 or 0/],
   ] as const)
     expect(() => run([...argv], env)).toThrow(told);
+});
+
+test("the address of notifications may be a secret: it is never repeated, and what it does not fit is warned of", () => {
+  const url = "https://hooks.slack.com/services/T0/B0/hidden";
+  const told = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
+  expect(told({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
+  expect(told({}, "--notify-format=slack", `--notify-url=${url}`)).toEqual([
+    "--notify-url shows in the process list, and is a secret; use SVC_NOTIFY_URL or SVC_NOTIFY_URL_FILE",
+  ]);
+  expect(told(SECRET)).toEqual([
+    "--notify-url is an address of Slack, which does not read --notify-format json; give --notify-format slack",
+  ]);
+  const teams = "https://prod-01.westeurope.logic.azure.com:443/workflows/hidden";
+  expect(told({ SVC_NOTIFY_URL: teams, SVC_NOTIFY_FORMAT: "slack" })).toEqual([
+    "--notify-url is an address of Teams, which does not read --notify-format slack; give --notify-format teams",
+  ]);
+  expect(told({ SVC_NOTIFY_URL: "http://chat.acme.example/hidden", SVC_NOTIFY_FORMAT: "teams" })).toEqual([
+    "--notify-url is a secret, and http shows it on the way; use https",
+  ]);
+  expect(run(["--notify-format=teams"]).warnings).toEqual(["--notify-format has no effect without --notify-url"]);
+  const path = holding(`${url}\n`);
+  expect(run([], { SVC_NOTIFY_URL_FILE: path, SVC_NOTIFY_FORMAT: "slack" }).notifyUrl).toBe(url);
+  for (const [argv, env] of [
+    [["--notify-url=hidden"], {}],
+    [[], { SVC_NOTIFY_URL: "ftp://hidden" }],
+  ] as const) {
+    const { message } = refusal([...argv], env);
+    expect(message).toMatch(/(--notify-url|SVC_NOTIFY_URL) must be an http or https URL/);
+    expect(message).not.toContain("hidden");
+  }
 });
 
 test("each secret may stand in a file, whose last line end is none of it", () => {
@@ -445,6 +487,16 @@ test("the language model's key is read from the variable that --llm-key-env name
   expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "k" }).llmKey).toBe("k");
   expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "" }).llmKey).toBeUndefined();
   expect(run(["--llm-key-env=MY_KEY"]).llmKey).toBeUndefined();
+});
+
+test.each([
+  [["--llm-base-url=https://llm.example"]],
+  [["--llm-base-url=https://llm.example", "--llm=http://127.0.0.1:1/v1"]],
+])("a model's base URL goes with a provider's name: %j", (argv) => {
+  expect(refusal(argv)).toMatchObject({
+    exitCode: 1,
+    message: "--llm-base-url goes with --llm openai or --llm anthropic",
+  });
 });
 
 describe("capabilities", () => {

@@ -51,8 +51,11 @@ beforeEach(async () => {
 const read = async (path: string) => (await api.get(path)).body;
 const KEPT = `audit/verify?expected_length=${kept.length}&expected_head=${kept.head}`;
 
-/** An answer without the moment at which it was worked out. */
-const timeless = (body: { outcomes: { as_of: string }[] }) => body.outcomes.map(({ as_of: _, ...outcome }) => outcome);
+/** Outcomes as of then, without the moment at which that was worked out; what was judged at once then is too early now. */
+const ofThen = (body: { outcomes: { as_of: string; verdict: string; realised_delta: number | null }[] }) =>
+  body.outcomes.map(({ as_of: _, ...outcome }) =>
+    outcome.realised_delta === null ? outcome : { ...outcome, verdict: "too_early" },
+  );
 
 test("it verifies, and shows the same log, changes, outcomes and drift", async () => {
   const state = { compared: told.length, mismatched: 0, mismatches: [], unsettled: 0 };
@@ -64,19 +67,32 @@ test("it verifies, and shows the same log, changes, outcomes and drift", async (
   const policy = { ...intent.policy, ...later };
   expect(await read("runtime")).toEqual({ ...runtime, intent: { ...intent, policy, keys: {} } });
   expect(await read("approvals")).toMatchObject(answers["product/approvals"]);
-  expect(timeless(await read("outcomes"))).toEqual(timeless(answers["product/outcomes"]));
+  expect((await read("outcomes")).outcomes).toMatchObject(ofThen(answers["product/outcomes"]));
   expect(await read("drift")).toEqual(answers["product/drift"]);
   expect((await read("/api/l1l5_trend")).totals).toEqual({ ...answers["l1l5_trend"].totals, unattributed: 0 });
 });
 
 test("its figures and what it noticed follow from its log, before anything is stored and after", async () => {
-  const { E, M, R, N, dimensions } = answers.state;
-  const derived = ["rolled_back", "outcome", "operation_failed", "drift"];
+  const { E, R, dimensions } = answers.state;
+  // Need is worked out otherwise than then: two drifts weigh 16, and what was approved is open too.
+  const N = 16 / (16 + 8);
+  const need = { value: N, open: 7, overdue: 2 };
+  // Of what was taken back before it could be judged no verdict is missed any more, and none is told.
+  const { expected, missing, gaps, value: _, ...memory } = dimensions.M;
+  const late = gaps.filter(({ missing }: { missing: string[] }) => !missing.includes("verdict"));
+  const M = {
+    ...memory,
+    expected: expected - 1,
+    missing: { ...missing, verdict: 0 },
+    gaps: late,
+    value: memory.present / (expected - 1),
+  };
+  const derived = ["rolled_back", "operation_failed", "drift"];
   type Row = { kind: string; title: string; detail: string; ref: string };
   const rowsIn = (rows: Row[]) =>
     rows.flatMap(({ kind, title, detail, ref }) => (derived.includes(kind) ? [[kind, title, detail, ref]] : []));
   const shown = async () => {
-    expect(await read("/api/state")).toMatchObject({ E, M, R, N, dimensions });
+    expect(await read("/api/state")).toMatchObject({ E, M: M.value, R, N, dimensions: { ...dimensions, M, N: need } });
     expect(rowsIn((await read("/api/log?limit=500")).entries)).toEqual(rowsIn(answers["log?limit=500"].entries));
     const { results } = await read("/api/memory/search?q=mail.rate");
     expect(results).not.toEqual([]);
@@ -88,6 +104,29 @@ test("its figures and what it noticed follow from its log, before anything is st
   const retired: string[] = ["live", "growth", "closings", "verdicts", "aging"];
   for (const collection of retired)
     expect(await api.deps.store.list(collection as Collection, { limit: 1 }), collection).toEqual([]);
+});
+
+test("what was said and rated then is remembered, in rings of its own and without a name that was not kept apart", async () => {
+  const found = async (query: string, kind: string) => {
+    const { results } = await read(`/api/memory/search?limit=50&q=${encodeURIComponent(query)}`);
+    return results.find((one: { kind: string }) => one.kind === kind);
+  };
+  const shown = async () => {
+    expect(await found("why was mail.rate changed", "chat")).toMatchObject({
+      basis: "said",
+      author: null,
+      text: "said by somebody, unverified: “bo: why was mail.rate changed?”",
+      ref: "msg_0000000000000001",
+    });
+    expect(await found("rated 4 of 5", "feedback")).toMatchObject({ basis: "said", author: null });
+    expect((await read("/api/memory/search?q=mail.rate")).results[0].basis).toBe("record");
+  };
+  await shown();
+  await followAll(api.deps);
+  await shown();
+  const kinds = async (source: "memories" | "chat_memories") =>
+    (await api.deps.store.list(source, { limit: 100 })).map(({ value }) => value.kind);
+  expect([await kinds("memories"), await kinds("chat_memories")]).toEqual([["feedback"], ["chat"]]);
 });
 
 test("what was left open goes on: consents, applies, rollbacks", async () => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { readPolicy } from "../../local/verify/policy.ts";
 import { reportText } from "../../local/verify/report.ts";
@@ -16,6 +16,8 @@ import { armoured, passkey, sshPen, unarmoured } from "../support/passkeys.ts";
 import { act, decide, type Pen, person, proven, statementOf } from "../support/signed.ts";
 import { pythonMissing, runPythonOften } from "../tamper/verifiers.ts";
 import { rehashed, write } from "../tamper/world.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const PENS: Record<string, Pen> = {
   Ana: passkey("ES256"),

@@ -93,6 +93,18 @@ export function auditRules(open: Open): void {
     ).toEqual(entries);
   });
 
+  test.each(["before=9", "after=1", "change_id=chg_1", "tenant=t1", "event_type=change_proposed"])(
+    "an export takes no filter: %s",
+    async (filter) => {
+      const api = await open();
+      for (const format of ["jsonl", "csv"]) {
+        const { status, body } = await api.get(`audit?format=${format}&${filter}`);
+        expect([status, body.code]).toEqual([400, "invalid_field"]);
+        expect(body.error).toContain(`${filter.split("=")[0]} does not go with format=${format}`);
+      }
+    },
+  );
+
   test("the export with contents has each behind its entry, to the byte that the entry has the hash of", async () => {
     const api = await open();
     const { change_id, digest } = await api.propose({ value: '{"on":true}' });

@@ -50,6 +50,26 @@ export function bodyRules(open: Open): void {
     expect((await api.send(request)).status).toBe(201);
   });
 
+  test.each(["application/x-www-form-urlencoded", "text/plain", undefined])(
+    "JSON that is sent as %s is told so, with what to do",
+    async (type) => {
+      const api = await open();
+      for (const body of [`{${members}}`, '{"a":1}', ` \n{"percent": "100%"}`]) {
+        const headers = type === undefined ? {} : { "content-type": type };
+        const request = new Request(`${api.origin}/api/product/propose`, {
+          method: "POST",
+          body: bytes(body),
+          headers,
+        });
+        const { status, body: told } = await api.send(request);
+        expect([status, told.code, told.fields[0].field]).toEqual([400, "invalid_field", "body"]);
+        // Lambda's own front makes text of what has no type.
+        expect(told.error).toMatch(type === undefined ? /without a content type|as "text\/plain/ : `as "${type}"`);
+        expect(told.error).toContain("add the header content-type: application/json");
+      }
+    },
+  );
+
   test.each(["application/xml", "multipart/form-data; boundary=x", "text/html", "application/jsonl", "json", "*/*"])(
     "%s is 415",
     async (type) => {

@@ -1,6 +1,7 @@
 /** What every endpoint does: methods, tokens, other sites, and that a service without an intent has it disabled. */
 import { expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
+import { isWrite } from "../../../lib/http/admission.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { READS } from "../../support/reads.ts";
 import { json } from "../../support/requests.ts";
@@ -10,7 +11,9 @@ const TOKEN = "correct horse battery staple";
 const UNKNOWN = "chg_none";
 
 const product = endpoints.filter(({ product }) => product);
-const WRITES = product.filter(({ method }) => method === "POST").map(({ path }) => path);
+const WRITES = product.filter(isWrite).map(({ path }) => path);
+const POSTED_READS = product.filter((one) => one.method === "POST" && !isWrite(one)).map(({ path }) => path);
+const FLAGS = POSTED_READS.filter((path) => path.startsWith("/ofrep/"));
 const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
 
 /** The methods of each path, in alphabetical order. */
@@ -21,7 +24,8 @@ for (const { method, path } of endpoints)
 const WRONG = ["", "wrong", `${TOKEN} `.trimEnd().slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), TOKEN.repeat(2)];
 
 export function endpointRules(open: Open): void {
-  test("the writes of the product runtime are all its POSTs", () => {
+  test("the writes of the product runtime are all its POSTs, but those of protocols of others", () => {
+    expect(POSTED_READS.toSorted()).toEqual(["/mcp", "/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/:key"]);
     expect(WRITES.map((path) => path.replace("/api/product/", "")).sort()).toEqual([
       "apply",
       "approve",
@@ -31,6 +35,7 @@ export function endpointRules(open: Open): void {
       "erase",
       "freeze",
       "kpi",
+      "note",
       "propose",
       "propose-crm-followup",
       "review",
@@ -44,8 +49,11 @@ export function endpointRules(open: Open): void {
   test.each(product.map(({ method, path }) => [method, path]))("%s %s without an intent: 503", async (method, path) => {
     const api = await open({ intent: null });
     const { status, body } = await (method === "GET" ? api.get(at(path!)) : api.post(at(path!)));
-    expect([status, body.code]).toEqual([503, "product_runtime_disabled"]);
-    expect(body.error).toBe("product runtime disabled; start the service with --product-intent PATH");
+    expect(status).toBe(503);
+    expect(body.code ?? body.errorCode).toBe(FLAGS.includes(path!) ? "GENERAL" : "product_runtime_disabled");
+    expect(body.error ?? body.errorDetails).toBe(
+      "product runtime disabled; start the service with --product-intent PATH",
+    );
   });
 
   test.each([...METHODS])("%s: any other method is 405 with Allow", async (path, allowed) => {
@@ -97,6 +105,12 @@ export function endpointRules(open: Open): void {
   test.each(WRITES)("%s is refused to a page of another site", async (path) => {
     const reply = await (await open()).post(path, {}, { "sec-fetch-site": "cross-site" });
     expect(reply).toMatchObject({ status: 403, body: { code: "cross_site" } });
+  });
+
+  test.each(POSTED_READS)("%s is refused to a page of another site too", async (path) => {
+    const reply = await (await open()).post(at(path), {}, { "sec-fetch-site": "cross-site" });
+    expect(reply.status).toBe(403);
+    expect(reply.text === "").toBe(FLAGS.includes(path));
   });
 
   test.each(READS)("HEAD %s answers as GET does, without a body", async (path) => {

@@ -1,6 +1,7 @@
 /** Expected against realised KPI movement. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
+import { DAY, HOUR } from "../../support/clock.ts";
 import type { Fields } from "../../support/requests.ts";
 import type { Open } from "../http_contract.ts";
 
@@ -43,6 +44,8 @@ export function outcomeRules(open: Open): void {
       const stated: Fields = expected === undefined ? { kpi } : { kpi, expected_delta_k: expected };
       const change_id = await applied(api, { [kpi]: before }, stated);
       await api.post("kpi", { [kpi]: after });
+      expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: realised, verdict: "too_early" });
+      api.advance(7 * DAY);
       const [outcome] = (await api.get("outcomes")).body.outcomes;
       expect(outcome).toMatchObject({
         change_id,
@@ -68,6 +71,9 @@ export function outcomeRules(open: Open): void {
     const api = await open();
     const change_id = await applied(api, before, { ...change, expected_delta_k: 0.1 });
     if (Object.keys(after).length > 0) await api.post("kpi", after);
+    const early = { realised_delta: null, verdict: "inconclusive" };
+    expect((await api.change(change_id)).outcome).toMatchObject(early);
+    api.advance(8 * DAY);
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: null, verdict: "inconclusive" });
   });
 
@@ -75,6 +81,7 @@ export function outcomeRules(open: Open): void {
     const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
     const change_id = await applied(api, { page_load_ms: 900 }, { kpi: "page_load_ms", expected_delta_k: 100 });
     await api.post("kpi", { page_load_ms: 700 });
+    api.advance(7 * DAY);
     expect((await api.change(change_id)).outcome).toMatchObject({ realised_delta: 200, verdict: "met" });
   });
 
@@ -82,6 +89,7 @@ export function outcomeRules(open: Open): void {
     const api = await open();
     const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
     const verdict = async () => (await api.change(change_id)).outcome;
+    api.advance(7 * DAY);
     await api.post("kpi", { csat: 5 });
     expect(await verdict()).toMatchObject({ verdict: "met", state: "open", closed_by: null });
     await api.post("kpi", { csat: 3 });
@@ -97,11 +105,146 @@ export function outcomeRules(open: Open): void {
     });
   });
 
+  test("what is taken back before its horizon is final and was never judged", async () => {
+    const api = await open();
+    const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 1 });
+    await api.post("kpi", { csat: 4.2 });
+    await api.must("rollback", change_id);
+    api.advance(8 * DAY);
+    expect((await api.change(change_id)).outcome).toMatchObject({
+      verdict: "too_early",
+      realised_delta: 0.2,
+      state: "final",
+      closed_by: "rollback",
+    });
+  });
+
+  test("a deadline that comes sooner ends the horizon; one that was over at the apply says nothing", async () => {
+    const kpi = { baseline: 4, target: 5 };
+    const clock = await open();
+    const { as_of } = (await clock.get("/api/state")).body;
+    const day = (days: number) => new Date(Date.parse(as_of) + days * DAY).toISOString();
+    const deadlines: [string, number][] = [
+      [day(2), 2],
+      [day(20), 7],
+      [day(-2), 7],
+    ];
+    for (const [deadline, days] of deadlines) {
+      const api = await open({ intent: { kpis: { csat: { ...kpi, deadline } } } });
+      const change_id = await applied(api, { csat: 4 }, { kpi: "csat", expected_delta_k: 0.1 });
+      await api.post("kpi", { csat: 5 });
+      api.advance(days * DAY - HOUR);
+      expect((await api.change(change_id)).outcome.verdict, deadline).toBe("too_early");
+      api.advance(HOUR);
+      expect((await api.change(change_id)).outcome.verdict, deadline).toBe("met");
+    }
+    const { outcome } = await (async () => {
+      const api = await open({ intent: { kpis: { csat: { ...kpi, deadline: day(1).slice(0, 10) } } } });
+      return api.change(await applied(api, { csat: 4 }, { kpi: "csat" }));
+    })();
+    expect(outcome.judged_from, "a date is over with its day").toBe(`${day(2).slice(0, 10)}T00:00:00.000Z`);
+  });
+
+  test("four changes that overlap on a KPI share one movement, and each says so; what came before and after them has its own", async () => {
+    const api = await open();
+    const one = (target: string) => applied(api, {}, { target, kpi: "nrr_quarterly", expected_delta_k: 0.01 });
+    await api.post("kpi", { nrr_quarterly: 1 });
+    const taken = await one("ui.taken");
+    await api.post("kpi", { nrr_quarterly: 1.01 });
+    await api.must("rollback", taken);
+    const four: string[] = [];
+    for (const target of ["ui.a", "ui.b", "ui.c", "ui.d"]) {
+      four.push(await one(target));
+      api.advance(HOUR);
+    }
+    const csat = await applied(api, { csat: 4 }, { target: "ui.e", kpi: "csat" });
+    await api.post("kpi", { nrr_quarterly: 1.016 });
+    api.advance(7 * DAY);
+    const outcomeOf = async (id: string) => (await api.change(id)).outcome;
+    for (const id of four) {
+      const { shared_with, ...outcome } = await outcomeOf(id);
+      expect(outcome).toMatchObject({ realised_delta: 0.006, verdict: "missed", shared_count: 3 });
+      expect(shared_with.toSorted()).toEqual(four.filter((other) => other !== id).sort());
+    }
+    for (const id of [taken, csat]) expect(await outcomeOf(id)).toMatchObject({ shared_with: [], shared_count: 0 });
+    api.advance(30 * DAY);
+    const after = await one("ui.f");
+    expect(await outcomeOf(after)).toMatchObject({ shared_count: 0 });
+    expect(await outcomeOf(four[0]!)).toMatchObject({ shared_count: 3, state: "final" });
+    const { outcomes, calibration } = (await api.get("outcomes")).body;
+    expect(outcomes.filter(({ shared_count }: { shared_count: number }) => shared_count > 0)).toHaveLength(4);
+    // Only the final ones that nobody shares are held against their promise: the one taken back was never judged.
+    expect(calibration.map(({ by, n, shared }: Record<string, unknown>) => [by, n, shared])).toEqual([
+      ["kind", 0, 4],
+      ["proposer_kind", 0, 4],
+    ]);
+  });
+
+  test("a KPI says how old it was, how it moved before the apply, and whose it is", async () => {
+    const kpis = {
+      nrr_quarterly: { baseline: 1, target: 2 },
+      sales_cycle_days_p50: { baseline: 30, target: 20, tenant: "t1" },
+      csat: { baseline: 4, target: 5, tenant: "t2" },
+    };
+    const api = await open({ intent: { kpis } });
+    await api.post("kpi", { sales_cycle_days_p50: 40 });
+    api.advance(40 * DAY);
+    await api.post("kpi", { sales_cycle_days_p50: 36, csat: 4 });
+    api.advance(2 * HOUR + HOUR / 2);
+    const fields = { tenant_id: "t1", expected_delta_k: 1 };
+    const shown = async (kpi: string) =>
+      (await api.change(await applied(api, {}, { ...fields, target: `ui.${kpi}`, kpi }))).outcome;
+    expect(await shown("sales_cycle_days_p50")).toMatchObject({
+      baseline: 36,
+      baseline_age_hours: 2.5,
+      trend_before: 4,
+      trend_days: 30,
+      scope: "tenant",
+    });
+    expect(await shown("csat")).toMatchObject({ trend_before: null, trend_days: null, scope: "other_tenant" });
+    expect(await shown("nrr_quarterly")).toMatchObject({ baseline_age_hours: null, scope: "product" });
+    api.advance(DAY - 2.5 * HOUR);
+    await api.post("kpi", { csat: 4.5 });
+    expect(await shown("csat")).toMatchObject({ trend_before: 0.5, trend_days: 1, baseline_age_hours: 0 });
+  });
+
+  test("calibration holds promises that nobody shares against what came, by kind, proposer's kind and proposer", async () => {
+    const api = await open();
+    for (const [target, expected, before, after] of [
+      ["ui.a", 0.2, 4, 4.3],
+      ["ui.b", 0.4, 4, 4.1],
+    ] as const) {
+      const change = { target, kpi: "csat", expected_delta_k: expected, proposer: "Pat", kind: "workflow" };
+      await applied(api, { csat: before }, change);
+      api.advance(DAY);
+      await api.post("kpi", { csat: after });
+      api.advance(30 * DAY);
+      await api.post("kpi", { nrr_quarterly: 1 });
+    }
+    const sums = {
+      kpi: "csat",
+      n: 2,
+      met: 1,
+      missed: 1,
+      regressed: 0,
+      mean_promised: 0.3,
+      mean_realised: 0.2,
+      shared: 0,
+    };
+    const { calibration, next } = (await api.get("outcomes?limit=1")).body;
+    expect(calibration).toEqual([
+      { by: "kind", group: "workflow", ...sums },
+      { by: "proposer_kind", group: "unknown", ...sums },
+      { by: "proposer", group: "pat", ...sums },
+    ]);
+    expect((await api.get(`outcomes?before=${next}`)).body.calibration).toBeNull();
+  });
+
   test("a change that was not applied has no outcome", async () => {
     const api = await open();
     const change_id = await api.bring("approved");
     expect((await api.change(change_id)).outcome).toBeNull();
-    expect((await api.get("outcomes")).body).toEqual({ outcomes: [], next: null });
+    expect((await api.get("outcomes")).body).toEqual({ outcomes: [], calibration: [], next: null });
   });
 
   test("pages visit every outcome once, newest first", async () => {

@@ -77,6 +77,16 @@ export function preconditionRules(open: Open): void {
     expect((await api.change(change_id)).approvals).toHaveLength(1);
   });
 
+  test("a wait is answered by the step that it waits for, and at once where the caller has not seen the last", async () => {
+    const api = await open();
+    const change_id = await api.bring("pending_consent");
+    const asked = api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
+    await api.must("approve", change_id);
+    expect((await asked).body).toMatchObject({ status: "approved", revision: 2 });
+    const late = await api.get(`changes/${change_id}?wait=60`, { "if-none-match": '"1"' });
+    expect([late.status, late.headers.get("etag")]).toEqual([200, '"2"']);
+  });
+
   test("HEAD answers as GET does, without a body", async () => {
     const api = await open();
     const change_id = await api.bring("applied");

@@ -53,7 +53,7 @@ export function serviceRules(open: Open): void {
     const { status, body } = await api.post("/api/chat", { message: "what is pending?", author: "ana" });
     expect([status, body.reply.mode]).toEqual([200, "rules"]);
     expect(body.reply.citations).toContainEqual({ kind: "change", id: change_id });
-    const history = await api.get("/api/chat/history");
+    const history = await api.get("/api/chat/history?author=ana");
     expect(history.headers.get("content-type")).toMatch(/^text\/html/);
     expect(history.text).toContain("what is pending?");
     await api.act("approve", change_id);

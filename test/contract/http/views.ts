@@ -79,6 +79,8 @@ export function viewRules(open: Open): void {
       missing: _m,
       signers: _s,
       evidence: _e,
+      drift: _d,
+      related: _r,
       ...change
     } = await api.change(made[0]!);
     expect(body.changes.at(-1)).toEqual(change);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { converseWith } from "../../../lib/chat/reply.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";
+import { isWrite } from "../../../lib/http/admission.ts";
 import type { Call } from "../../../lib/http/endpoint.ts";
 import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import { refuseAnonymousWrites } from "../../../lib/http/guards.ts";
@@ -13,7 +14,7 @@ import { READS } from "../../support/reads.ts";
 import { form } from "../../support/requests.ts";
 import { service } from "../../support/service.ts";
 
-const WRITES = endpoints.filter(({ method, open }) => method === "POST" && !open).map(({ path }) => path);
+const WRITES = endpoints.filter((one) => isWrite(one) && !one.open).map(({ path }) => path);
 const TOKEN = "correct horse battery staple";
 const unauthorized = { status: 401, body: { code: "unauthorized" } };
 

@@ -60,6 +60,30 @@ test.each(WRONG)("%s that is wrong is counted, and answered when 250 ms are over
   expect((await ask).status).toBe(path.includes("whoami") ? 200 : 401);
 });
 
+test.each<[string, Record<string, string>, number]>([
+  ["an agent's secret beside a read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
+  ["an agent's secret beside a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
+  ["an admin token beside an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
+])("over MCP, which offers more to an agent, %s is no quicker to guess either", async (_, wrong, status) => {
+  const api = await guarded({ identityHeader: "x-user" });
+  const send = (headers: Record<string, string>) =>
+    api.send(
+      new Request(`${api.origin}/mcp`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+      }),
+    );
+  const ask = send(wrong);
+  await settled();
+  expect([api.waits.length, api.wrong()]).toEqual([1, 1]);
+  for (const { end } of api.waits) end();
+  expect((await ask).status).toBe(status);
+  for (const right of [{ authorization: `Bearer ${AGENT}` }, { "x-svc-read-token": READ }, { "x-user": "ana" }, {}])
+    expect((await send(right as Record<string, string>)).status).toBe(200);
+  expect(api.wrong()).toBe(1);
+});
+
 test("while a wrong one waits, everybody else is answered", async () => {
   const api = await guarded();
   const late = api.post("kpi", { csat: 1 }, { "x-svc-admin-token": "x" });

@@ -16,7 +16,10 @@ const declared = (declaration: Partial<Declaration>) =>
     {
       method: "GET",
       path: "/api/thing",
+      operation: "getThing",
       summary: "A thing",
+      description: "Gives a thing.",
+      example: {},
       input: z.object({}),
       output: z.object({}),
       ...declaration,
@@ -39,8 +42,8 @@ test("every endpoint is an operation with a name of its own", () => {
   expect(operations).toHaveLength(endpoints.length);
   const ids = operations.map(({ operationId }) => operationId);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(ids).toContain("postProductProposeCrmFollowup");
-  expect(ids).toContain("getProductChangesChangeId");
+  expect(ids).toContain("proposeCrmFollowup");
+  expect(ids).toContain("getChange");
   for (const { operationId } of operations) expect(operationId).toMatch(/^[a-z][A-Za-z0-9]+$/);
 });
 
@@ -92,7 +95,7 @@ test("a body may be a form or JSON, of the same fields; numbers and flags are sh
     required: true,
     content: {
       "application/x-www-form-urlencoded": { schema, encoding: { value: { contentType: "application/json" } } },
-      "application/json": { schema },
+      "application/json": { schema, example: {} },
     },
   });
 });
@@ -118,8 +121,21 @@ test("a question to peers stands in the address, and its path is asked for", () 
   const { parameters, requestBody } = documentUnder({}).paths["/api/peer/query"]!.post!;
   expect(requestBody).toBeUndefined();
   expect(parameters!.filter((parameter) => parameter.in === "query")).toEqual([
-    { name: "path", in: "query", required: true, schema: { type: "string", enum: [...QUERIES] } },
-    { name: "method", in: "query", required: false, schema: { type: "string", enum: ["GET"], default: "GET" } },
+    {
+      name: "path",
+      in: "query",
+      required: true,
+      description: expect.stringContaining("What to ask"),
+      example: "/api/state",
+      schema: { type: "string", enum: [...QUERIES] },
+    },
+    {
+      name: "method",
+      in: "query",
+      required: false,
+      description: expect.any(String),
+      schema: { type: "string", enum: ["GET"], default: "GET" },
+    },
     {
       name: "peer",
       in: "query",
@@ -238,9 +254,9 @@ test("headers are told where they are understood", () => {
 
 test("text is its own media type, and of a union each is one", () => {
   const contentOf = (output: z.ZodType) => operationOf({ output }).responses[200]!.content;
-  expect(contentOf(z.string())).toEqual({ "text/plain": { schema: { type: "string" } } });
+  expect(contentOf(z.string())).toEqual({ "text/plain": { schema: { type: "string" }, example: "text" } });
   expect(contentOf(z.string().meta({ contentMediaType: "text/html" }))).toEqual({
-    "text/html": { schema: { type: "string" } },
+    "text/html": { schema: { type: "string" }, example: "text" },
   });
   const both = z.union([z.object({ a: z.string() }), z.string().meta({ contentMediaType: "text/html" })]);
   expect(Object.keys(contentOf(both)!)).toEqual(["application/json", "text/html"]);
@@ -255,9 +271,10 @@ test("a body that is answered under a further status is shown there too", () => 
 
 test("shared shapes are named once, those that nobody needs are left out", () => {
   const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema) }) })], "1.2.3");
-  expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval"]);
+  expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
     type: "array",
+    description: expect.any(String),
     items: { $ref: "#/components/schemas/Approval" },
   });
 });

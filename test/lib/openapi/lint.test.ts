@@ -1,11 +1,26 @@
-/** The document as Redocly's linter sees it, under its `recommended` rules, each warning an error. */
+/** The document as Redocly's linter sees it, under its `recommended` rules and some that ask for more, each warning an error. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
 import { intentOf } from "../../support/intents.ts";
-import { documentUnder } from "./document_under.ts";
+import { servedUnder } from "./document_under.ts";
+
+/** Beyond `recommended`: everything is described, and examples are what their schemas allow. */
+const ASKED = [
+  "operation-description",
+  "operation-operationId-url-safe",
+  "parameter-description",
+  "tag-description",
+  "component-name-unique",
+  "no-invalid-media-type-examples",
+  "no-invalid-parameter-examples",
+  "no-invalid-schema-examples",
+];
 
 async function problemsOf(document: unknown): Promise<string[]> {
-  const config = await createConfig({ extends: ["recommended"] });
+  const config = await createConfig({
+    extends: ["recommended"],
+    rules: Object.fromEntries(ASKED.map((rule) => [rule, "error"])),
+  });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
   return problems.map(({ ruleId, location, message }) => `${ruleId} at ${location[0]?.pointer}: ${message}`);
 }
@@ -14,7 +29,7 @@ test.each([
   ["without an intent", {}],
   ["with one", { product: { ...intentOf(), identity: {} as never } }],
 ])("the linter finds nothing in the document %s", async (_, circumstances) => {
-  expect(await problemsOf(documentUnder(circumstances))).toEqual([]);
+  expect(await problemsOf(servedUnder(circumstances))).toEqual([]);
 });
 
 test.each([
@@ -24,6 +39,18 @@ test.each([
     "operation-summary",
     "paths",
     { "/api/thing": { get: { operationId: "getThing" } } },
+  ],
+  [
+    "an operation without a description",
+    "operation-description",
+    "paths",
+    { "/api/thing": { get: { operationId: "getThing", summary: "A thing" } } },
+  ],
+  [
+    "an example that its schema does not allow",
+    "no-invalid-schema-examples",
+    "components",
+    { schemas: { A: { type: "string", examples: [1] } } },
   ],
   [
     "a reference that leads nowhere",
@@ -39,7 +66,7 @@ test.each([
   ],
   ["a server that is none", "no-empty-servers", "servers", []],
 ])("the linter would find %s", async (_, rule, part, broken) => {
-  const document = documentUnder({});
+  const document = servedUnder({});
   const changed = part === "components" ? { ...document.components, ...(broken as object) } : broken;
   const problems = await problemsOf({ ...document, [part]: changed });
   expect(problems.map((problem) => problem.split(" ")[0])).toContain(rule);

@@ -1,4 +1,5 @@
 /** A whole service with its link, in this process, on real sockets. */
+import { DAY_MS } from "../../../lib/kit/days.ts";
 import { expect } from "vitest";
 import { countersign } from "../../../handlers/index.ts";
 import { coEvolution } from "../../../handlers/product/co_evolution.ts";
@@ -102,6 +103,8 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     async outcome(over = {}) {
       await speaking.post("kpi", { csat: 4 });
       const id = await speaking.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
+      // Nobody is told of a verdict before its horizon.
+      time.clock.advance(7 * DAY_MS);
       await speaking.post("kpi", { csat: 4.3 });
       return id;
     },

@@ -10,7 +10,7 @@ import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from
 import { type AnyFileStore, opened } from "./opened.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
-const SUBSETS = LONG ? 5000 : 40;
+const SUBSETS = LONG ? 2000 : 20;
 const SECTOR = 512;
 const STATE = "/data/state.json";
 const JOURNAL = `${STATE}.journal.jsonl`;

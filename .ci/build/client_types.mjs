@@ -1,0 +1,232 @@
+/**
+ * What is made from the service's own OpenAPI document: the types of `countersign/client`, and the fields of the
+ * operations that the command line asks for. Both files are checked in, so that a fresh clone type-checks; a test holds
+ * them equal to this. `npm run client:types` writes them anew.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { format } from "prettier";
+import { root } from "./root.mjs";
+
+/** The files, by their path, of a document. */
+export async function filesOf(document) {
+  const printed = (text) => format(text, { parser: "typescript", printWidth: 120 });
+  return {
+    "lib/client/paths.ts": await printed(pathsFile(document)),
+    "local/command_line/operations.ts": await printed(operationsFile(document)),
+  };
+}
+
+const HEADING = "Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew.";
+
+/** The operations of a document: path, method, and what they declare. */
+const operationsOf = ({ paths }) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+function pathsFile(document) {
+  const { paths, components } = document;
+  const sent = operationsOf(document).map(({ operation }) => bodyOf(document, operation)?.schema.$ref);
+  const named = Object.entries(components.schemas)
+    .filter(([name]) => !sent.includes(`#/components/schemas/${name}`))
+    .map(([name, schema]) => member(name, schema, true, "output"));
+  const listed = Object.entries(paths).map(([path, methods]) => {
+    const each = Object.entries(methods).map(([method, operation]) => operationType(document, method, operation));
+    return `${JSON.stringify(path)}: { ${each.join("\n")} };`;
+  });
+  const keyed = operationsOf(document)
+    .filter(({ operation }) => parametersOf(document, operation).some(({ name }) => name === "Idempotency-Key"))
+    .map(({ path }) => path);
+  return `/** ${HEADING} */
+
+    /** What the service takes and answers, by path and method, as \`openapi-fetch\` reads it; errors are thrown. */
+    export interface paths { ${listed.join("\n")} }
+
+    /** What the answers share. */
+    export interface components { schemas: { ${named.join("\n")} } }
+
+    /** The POSTs that take an \`Idempotency-Key\`. */
+    export const KEYED: readonly string[] = ${JSON.stringify(keyed)};
+  `;
+}
+
+/** A reference to anything but a shape of answers is looked up. */
+function found(document, part) {
+  if (part.$ref === undefined) return part;
+  const names = part.$ref.split("/").slice(1);
+  return found(
+    document,
+    names.reduce((at, name) => at[name], document),
+  );
+}
+
+const parametersOf = (document, { parameters = [] }) => parameters.map((one) => found(document, one));
+
+/** The media types that a body may be sent as, and the schema that is the same for all; undefined where there is none. */
+function bodyOf(document, { requestBody }) {
+  if (!requestBody) return undefined;
+  const { content, required } = found(document, requestBody);
+  return { media: Object.keys(content), schema: Object.values(content).at(-1).schema, required };
+}
+
+function operationType(document, method, operation) {
+  const parameters = parametersOf(document, operation);
+  const places = ["query", "header", "path"].map((place) => {
+    const own = parameters.filter((one) => one.in === place);
+    const needed = own.some(({ required }) => required);
+    const members = own.map(({ name, description, required, schema }) =>
+      member(name, { description, ...schema }, required, "input"),
+    );
+    return own.length === 0 ? `${place}?: never;` : `${place}${needed ? "" : "?"}: { ${members.join("\n")} };`;
+  });
+  const body = bodyOf(document, operation);
+  const success = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+  const responses = success.map(([status, response]) => {
+    const contents = Object.entries(found(document, response).content ?? {});
+    const members = contents.map(([media, { schema }]) => `${JSON.stringify(media)}: ${typeOf(schema, "output")};`);
+    return `${status}: { content: { ${members.join("\n")} } };`;
+  });
+  return `${told([operation.summary, operation.description])}${method}: {
+      parameters: { ${places.join("\n")} cookie?: never };
+      ${body ? `requestBody${body.required ? "" : "?"}: { content: ${bodyType(document, body)} };` : "requestBody?: never;"}
+      responses: { ${responses.join("\n")} };
+    };`;
+}
+
+/** What may be sent as a form or as JSON is said once. */
+function bodyType(document, { media, schema }) {
+  const names = media.map((name) => JSON.stringify(name));
+  return `Record<${names.join(" | ")}, ${typeOf(found(document, schema), "input")}>`;
+}
+
+/** JSON Schema as a type. What is sent may hold \`undefined\` where a field may be absent; it is left out then. */
+function typeOf(schema, io) {
+  if (schema.$ref) {
+    const [name, , field] = schema.$ref.split("/").slice(3);
+    const shape = `components["schemas"][${JSON.stringify(name)}]`;
+    return field === undefined ? shape : `${shape}[${JSON.stringify(field)}]`;
+  }
+  if ("const" in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  const parts = [];
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options && !hasOnlyRules(options)) parts.push(options.map((one) => typeOf(one, io)).join(" | "));
+  for (const one of schema.allOf ?? []) parts.push(typeOf(one, io));
+  if (Array.isArray(schema.type)) parts.push(schema.type.map((type) => typeOf({ ...schema, type }, io)).join(" | "));
+  else if (schema.type === "array") parts.push(`(${typeOf(schema.items ?? {}, io)})[]`);
+  else if (schema.type === "object" || schema.properties) parts.push(objectType(schema, io));
+  else if (schema.type) parts.push({ integer: "number" }[schema.type] ?? schema.type);
+  if (parts.length === 0) return "unknown";
+  return parts.length === 1 ? parts[0] : parts.map((part) => `(${part})`).join(" & ");
+}
+
+/** Alternatives that say only which fields must be there, and not what they are. */
+const hasOnlyRules = (options) => options.every((one) => Object.keys(one).every((keyword) => keyword === "required"));
+
+function objectType({ properties = {}, required = [], additionalProperties }, io) {
+  const members = Object.entries(properties).map(([name, one]) => member(name, one, required.includes(name), io));
+  const others = typeof additionalProperties === "object" ? `Record<string, ${typeOf(additionalProperties, io)}>` : "";
+  if (members.length === 0) return others || "Record<string, unknown>";
+  return `{ ${members.join("\n")} }${others && ` & ${others}`}`;
+}
+
+function member(name, schema, required, io) {
+  const type = typeOf(schema, io);
+  const absent = !required && io === "input" && type !== "unknown" ? " | undefined" : "";
+  return `${told([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
+}
+
+/** A comment of what is said. */
+function told(sentences) {
+  const text = sentences.filter(Boolean).join("\n\n").replaceAll("*/", "*\u200b/");
+  return text === "" ? "" : `\n/** ${text.replaceAll("\n", "\n * ")} */\n`;
+}
+
+/** What the command line asks for: the fields of an operation with what the API says of each. */
+function operationsFile(document) {
+  const entries = operationsOf(document)
+    .filter(({ path }) => COMMAND_LINE.includes(path))
+    .map(({ path, method, operation }) => {
+      const fields = Object.fromEntries(fieldsOf(document, operation));
+      const { summary, description } = operation;
+      return `${JSON.stringify(`${method.toUpperCase()} ${path}`)}: ${JSON.stringify({ summary, description, fields })}`;
+    });
+  return `/** ${HEADING} */
+
+    /** A field of an operation. */
+    export interface Field {
+      type: "string" | "integer" | "number" | "boolean" | "json";
+      required?: true;
+      description?: string;
+      choices?: readonly string[];
+    }
+
+    /** What the API says of the operations that the command line asks for. */
+    export const OPERATIONS = { ${entries.join(",\n")} } as const satisfies Record<
+      string, { summary: string; description?: string; fields: Record<string, Field> }>;
+  `;
+}
+
+/** The paths that the command line asks for. */
+const COMMAND_LINE = [
+  ..."propose approve deny revoke withdraw apply rollback note freeze unfreeze kpi runtime".split(" "),
+  ..."audit audit/verify changes/{change_id} changes/{change_id}/certificate".split(" "),
+]
+  .map((name) => `/api/product/${name}`)
+  .concat("/api/whoami", "/api/state");
+
+/** What is no field of the person who types: a proof is made, and the time belongs to it. */
+const MADE = ["proof", "at"];
+
+function fieldsOf(document, operation) {
+  const parameters = parametersOf(document, operation).filter((one) => one.in !== "header");
+  const asked = bodyOf(document, operation);
+  const body = asked && found(document, asked.schema);
+  const inBody = Object.entries(body?.properties ?? {}).filter(([name]) => !MADE.includes(name));
+  return [
+    ...parameters.map(({ name, required, description, schema }) => [
+      name,
+      fieldOf({ description, ...schema }, required),
+    ]),
+    ...inBody.map(([name, schema]) => [name, fieldOf(schema, body.required?.includes(name), name)]),
+  ];
+}
+
+/** Its names are the intent's. */
+const OPEN = ["kpi"];
+
+function fieldOf({ type, enum: listed, description }, required, name) {
+  const choices = OPEN.includes(name) ? undefined : listed;
+  const known = ["string", "integer", "number", "boolean"].includes(type) ? type : "json";
+  return {
+    type: known,
+    ...(required && { required }),
+    ...(description && { description }),
+    ...(choices && { choices }),
+  };
+}
+
+/** The document of the service without an intent as it is served, from the sources. */
+async function documentOfSources() {
+  const { outputFiles } = await esbuild.build({
+    stdin: {
+      contents: `export { endpoints } from "./handlers/index.ts"; export { openApiOf } from "./lib/openapi/document.ts"; export { withSharedParts } from "./lib/openapi/shared_parts.ts";`,
+      resolveDir: root,
+    },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    mainFields: ["module", "main"],
+  });
+  const source = Buffer.from(outputFiles[0].contents).toString("base64");
+  const { endpoints, openApiOf, withSharedParts } = await import(`data:text/javascript;base64,${source}`);
+  return withSharedParts(openApiOf(endpoints, ""));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [path, text] of Object.entries(await filesOf(await documentOfSources())))
+    await writeFile(join(root, path), text);

@@ -1,0 +1,32 @@
+import * as z from "zod";
+import { requirePerson } from "../lib/governance/caller.ts";
+import type { GovernanceDeps } from "../lib/governance/deps.ts";
+import { answer } from "../lib/http/answer.ts";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { personName, wholeNumber } from "../lib/http/form.ts";
+import { inboxOf, inboxSchema } from "../lib/pulse/inbox.ts";
+
+/** GET /api/inbox: what waits, and what of it waits for the person who asks. */
+export const inbox = endpoint(
+  {
+    method: "GET",
+    path: "/api/inbox",
+    summary: "What waits for somebody",
+    operation: "getInbox",
+    description:
+      "Changes that wait for consent, for their apply or for review, and applied ones that the host shows no more: how many in all, and the first of each, what presses most at the top.",
+    example: { limit: 20 },
+    product: true,
+    input: z.object({
+      person: personName.optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),
+      limit: wholeNumber(1, 1000).default(50).describe("How many items a list at most."),
+    }),
+    output: inboxSchema,
+    errors: ["identity_mismatch"],
+  },
+  async ({ person: named, limit }, call: Call<GovernanceDeps>) => {
+    requirePerson(call, "person", named);
+    const person = named ?? (call.agent ?? call.person)?.normalize("NFKC").trim();
+    return answer(await inboxOf(call.deps, { person: person || null, limit }));
+  },
+);

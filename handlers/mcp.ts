@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { type Call, endpoint } from "../lib/http/endpoint.ts";
+import { carriesWrongToken, refuseAdminToken } from "../lib/http/principals.ts";
+import { holdBack } from "../lib/http/wrong_tokens.ts";
+import { rpcAnswerSchema } from "../lib/http/rpc_answer.ts";
+import { answerMessage } from "../lib/mcp/server.ts";
+import type { PulseDeps } from "../lib/pulse/deps.ts";
+
+/** One message, as the document shows it. */
+const MESSAGE = {
+  type: "object",
+  description: "One JSON-RPC 2.0 message of MCP; without an id a notification.",
+  required: ["jsonrpc", "method"],
+  properties: {
+    jsonrpc: { const: "2.0", description: "Version of JSON-RPC." },
+    id: { type: ["string", "integer"], description: "Comes back in the answer." },
+    method: { type: "string", description: "As tools/list or tools/call." },
+    params: { type: "object", description: "What the method asks for." },
+  },
+};
+
+/** POST /mcp: the Model Context Protocol, streamable HTTP without sessions, for agents that come with their secret. */
+export const mcp = endpoint(
+  {
+    method: "POST",
+    path: "/mcp",
+    summary: "Speak MCP",
+    operation: "speakMcp",
+    description:
+      "The Model Context Protocol, streamable HTTP without sessions: an agent that comes with its secret lists the tools, proposes, and waits for people. Without a secret it reads.",
+    example: { message: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
+    product: true,
+    agents: true,
+    reads: true,
+    text: "message",
+    textType: "application/json",
+    input: z.object({ message: z.string().meta({ contentSchema: MESSAGE }) }),
+    output: rpcAnswerSchema,
+    also: [400, 404],
+    empty: [202],
+    errors: ["agent_required"],
+  },
+  async ({ message }, call: Call<PulseDeps>) => {
+    // What it offers tells whether a secret is right: guessing here must be as slow as anywhere.
+    if (carriesWrongToken(call.request, call.deps)) await holdBack(call.deps, call.request);
+    refuseAdminToken(call.request, call.deps);
+    return answerMessage(call, message);
+  },
+);

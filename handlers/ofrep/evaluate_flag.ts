@@ -1,0 +1,39 @@
+import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { answer } from "../../lib/http/answer.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import {
+  contextSchema,
+  evaluateFlag as evaluate,
+  FLAG_PATH,
+  flagRefusals,
+  flagStatus,
+  successSchema,
+} from "../../lib/pulse/ofrep.ts";
+
+/** POST /ofrep/v1/evaluate/flags/<key>: what a target should be for a tenant, as OpenFeature's providers ask for it. */
+export const evaluateFlag = endpoint(
+  {
+    method: "POST",
+    path: FLAG_PATH,
+    rest: true,
+    summary: "One value as a feature flag",
+    operation: "evaluateFlag",
+    description:
+      "OpenFeature's remote evaluation of one flag: what the target should be for the tenant that the targeting key names, else for every tenant. Writes nothing.",
+    example: { key: "limits.seats", context: { targetingKey: "t-100" } },
+    product: true,
+    reads: true,
+    json: true,
+    input: z.looseObject({
+      key: z.string().describe("The target; slashes need not be encoded."),
+      context: contextSchema,
+    }),
+    output: successSchema,
+    refusals: flagRefusals,
+  },
+  async ({ key, context }, { deps }: Call<GovernanceDeps>) => {
+    const flag = await evaluate(deps, key, context.targetingKey || undefined);
+    return answer(flag, flagStatus(flag));
+  },
+);

@@ -1,0 +1,42 @@
+import * as z from "zod";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { answer } from "../../lib/http/answer.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { alreadyHas, notModified } from "../../lib/http/if_none_match.ts";
+import {
+  bulkRefusals,
+  contextSchema,
+  evaluateFlags as evaluate,
+  flagSchema,
+  tooManyFlags,
+} from "../../lib/pulse/ofrep.ts";
+
+/** POST /ofrep/v1/evaluate/flags: what every target should be for a tenant, as OpenFeature's web providers ask for it. */
+export const evaluateFlags = endpoint(
+  {
+    method: "POST",
+    path: "/ofrep/v1/evaluate/flags",
+    summary: "All values of a tenant as feature flags",
+    operation: "evaluateFlags",
+    description:
+      "OpenFeature's remote evaluation of all flags: what each target should be for the tenant that the targeting key names, else for every tenant. Writes nothing; the ETag holds while the values do.",
+    example: { context: { targetingKey: "t-100" } },
+    product: true,
+    reads: true,
+    json: true,
+    input: z.looseObject({ context: contextSchema }),
+    output: z.object({
+      flags: z
+        .array(flagSchema)
+        .describe("A value, or why none is given out, of each target; in the order of their keys."),
+    }),
+    notModified: true,
+    refusals: bulkRefusals,
+  },
+  async ({ context }, { deps, request }: Call<GovernanceDeps>) => {
+    const flags = await evaluate(deps, context.targetingKey || undefined);
+    if (!flags) return tooManyFlags();
+    const tag = `"${deps.sha256(JSON.stringify(flags))}"`;
+    return alreadyHas(request)?.(tag) ? notModified(tag) : answer({ flags }, 200, { etag: tag });
+  },
+);

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { entrySchema } from "../../lib/audit/entry.ts";
+import { addLateNote } from "../../lib/governance/add_note.ts";
+import type { GovernanceDeps } from "../../lib/governance/deps.ts";
+import { changeSchema, LATE_ITEMS } from "../../lib/governance/rules/change.ts";
+import { type Call, endpoint } from "../../lib/http/endpoint.ts";
+import { CHANGE_ID } from "../../lib/http/examples.ts";
+import { changeId, freeText, personName, word } from "../../lib/http/form.ts";
+
+/** POST /api/product/note: says afterwards what is missing on the record of a change that was decided. */
+export const note = endpoint(
+  {
+    method: "POST",
+    path: "/api/product/note",
+    summary: "Add a late note",
+    operation: "addLateNote",
+    description:
+      "Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision.",
+    example: { change_id: CHANGE_ID, actor: "bo@acme.example", item: "rationale", note: "Support raised it by hand." },
+    product: true,
+    token: true,
+    names: "actor",
+    input: z.strictObject({
+      change_id: changeId.describe("Id of the change."),
+      actor: personName.optional().describe("Who says it; absent: whom the proxy names."),
+      item: word(LATE_ITEMS).describe("What it is; once each, where there is none."),
+      note: freeText(4000)
+        .refine((text) => text.trim() !== "", "must not be empty")
+        .describe("The words."),
+    }),
+    output: z.object({
+      change_id: z.string().describe("Id of the change."),
+      change: changeSchema,
+      audit_entry: entrySchema,
+    }),
+    errors: [
+      "change_not_found",
+      "illegal_transition",
+      "identity_mismatch",
+      "idempotency_key_reused",
+      "version_mismatch",
+    ],
+  },
+  (input, call: Call<GovernanceDeps>) => addLateNote(call, input),
+);

@@ -1,0 +1,39 @@
+/** What goes wrong with a call, in words for people and a code for programs. */
+import type { ErrorCode, FieldError } from "../kit/errors.ts";
+
+/** The codes of the service, and two of the client's: no answer came, or one that is none of the service's. */
+export type CountersignErrorCode = ErrorCode | "unreachable" | "unexpected_answer";
+
+/** The service said no, or nothing that the client understands. */
+export class CountersignError extends Error {
+  override readonly name = "CountersignError";
+  readonly code: CountersignErrorCode;
+  /** Of the answer; 0 where none came. */
+  readonly status: number;
+  /** The first field that is wrong, and all of them: of `invalid_field`. */
+  readonly field: string | undefined;
+  readonly fields: readonly FieldError[];
+  /** Names the request in the service's log. */
+  readonly request_id: string | undefined;
+  /** All that the service said: `current_status`, `allowed` and the like. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: CountersignErrorCode, message: string, status = 0, details: Record<string, unknown> = {}) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.fields = Array.isArray(details["fields"]) ? (details["fields"] as FieldError[]) : [];
+    this.field = this.fields[0]?.field;
+    this.request_id = typeof details["request_id"] === "string" ? details["request_id"] : undefined;
+    this.details = details;
+  }
+}
+
+/** The error of an answer that is no success; `body` is what it holds, parsed where it is JSON. */
+export function errorOf({ status, url }: Response, body: unknown): CountersignError {
+  const { error, code } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  if (typeof error === "string" && typeof code === "string")
+    return new CountersignError(code as ErrorCode, error, status, body as Record<string, unknown>);
+  const sentence = `${url} answered ${status}, and not as Countersign does: is this the address of the service?`;
+  return new CountersignError("unexpected_answer", sentence, status, { body });
+}

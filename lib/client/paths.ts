@@ -1,0 +1,4269 @@
+/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew. */
+
+/** What the service takes and answers, by path and method, as `openapi-fetch` reads it; errors are thrown. */
+export interface paths {
+  "/api/product/runtime": {
+    /** Changes and audit state
+     *
+     * A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries. */
+    get: {
+      parameters: {
+        query?: {
+          /** Only changes older than this id: next of the page before. */
+          before?: string | undefined;
+
+          /** How many changes at most. */
+          limit?: number | undefined;
+
+          /** Only changes of this status. */
+          status?: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied" | undefined;
+
+          /** Only changes of this tenant. */
+          tenant_id?: string | undefined;
+
+          /** How many of the newest audit entries at most. */
+          entries?: number | undefined;
+
+          /** Only changes that this person has to do with, as role says. */
+          person?: string | undefined;
+
+          /** What person is to them; either in any way. Absent: either. */
+          role?: "proposer" | "asker" | "approver" | "denier" | "decider" | "either" | undefined;
+
+          /** Only changes of this kind of proposer. */
+          proposer_kind?: "person" | "agent" | "model" | "peer" | "unknown" | undefined;
+
+          /** Only changes of this kind. */
+          kind?: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment" | undefined;
+
+          /** Only changes of this target; * stands for any characters. */
+          target?: string | undefined;
+
+          /** Only changes of this risk. */
+          risk?: "low" | "medium" | "high" | undefined;
+
+          /** Only changes of this tier. */
+          tier?: "minor" | "standard" | "major" | undefined;
+
+          /** Only changes that name this KPI. */
+          kpi?: string | undefined;
+
+          /** Only denied changes that ended so. */
+          resolution?: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | undefined;
+
+          /** Only changes whose outcome has this verdict. */
+          verdict?: "met" | "missed" | "regressed" | "inconclusive" | "too_early" | undefined;
+
+          /** Only changes that the host shows no more, or only others. */
+          drifted?: boolean | undefined;
+
+          /** Only changes approved in an emergency, or only others. */
+          emergency?: boolean | undefined;
+
+          /** Words of summary, rationale or target, or a whole id. */
+          text?: string | undefined;
+
+          /** What from and to are about. Absent: proposed. */
+          event?:
+            | "proposed"
+            | "consented"
+            | "decided"
+            | "approved"
+            | "denied"
+            | "applied"
+            | "rolled_back"
+            | "closed"
+            | undefined;
+
+          /** Only changes to which that happened then or later. */
+          from?: string | undefined;
+
+          /** Only changes to which it happened before. */
+          to?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              identity: components["schemas"]["ProductInstanceIdentity"];
+              intent: components["schemas"]["ProductIntent"];
+
+              /** Changes, newest first. */
+              changes: components["schemas"]["Change"][];
+
+              /** How many there are, of this status where one is given; with other filters, of those looked at. */
+              total: number;
+
+              /** With such a filter: how many of the newest changes were looked at. */
+              looked?: number;
+
+              /** Whether these are all there are; absent without such a filter. */
+              complete?: boolean;
+
+              /** Give this as before for the next page; null at the end. */
+              next: string | null;
+
+              /** The newest of the audit log. */
+              audit: {
+                /** Name of the log. */
+                origin: string;
+
+                /** How many entries the log has. */
+                length: number;
+
+                /** current_hash of its last entry; empty without any. */
+                head: string;
+
+                /** Its newest entries, in the order of the chain. */
+                entries: components["schemas"]["AuditEntry"][];
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit": {
+    /** Audit entries
+     *
+     * A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many entries at most. */
+          limit?: number | undefined;
+
+          /** Only entries before this id. */
+          before?: number | undefined;
+
+          /** Only entries after this id. */
+          after?: number | undefined;
+
+          /** asc: in the order of the chain; desc: newest first. A page without after is the newest. */
+          order?: "asc" | "desc" | undefined;
+
+          /** Only entries about this change. */
+          change_id?: string | undefined;
+
+          /** Only entries about changes of this tenant. */
+          tenant?: string | undefined;
+
+          /** Only entries of this event. */
+          event_type?:
+            | "kpi_refreshed"
+            | "change_proposed"
+            | "consent_decision"
+            | "change_applied"
+            | "change_rolled_back"
+            | "change_apply_failed"
+            | "change_rollback_failed"
+            | "change_drifted"
+            | "proposal_refused"
+            | "intent_in_force"
+            | "emergency_reviewed"
+            | "service_frozen"
+            | "service_unfrozen"
+            | "record_rebuilt"
+            | "clock_accepted"
+            | "content_erased"
+            | "note_added"
+            | undefined;
+
+          /** jsonl or csv: the whole log as a file, without any filter. */
+          format?: "json" | "jsonl" | "csv" | undefined;
+
+          /** With format=jsonl: behind each proposal its content, behind each intent its manifest. */
+          contents?: boolean | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The page. */
+              entries: components["schemas"]["AuditEntry"][];
+
+              /** Give this as before or after for the next page; null at the end. */
+              next: number | null;
+
+              /** How many entries the log has. */
+              length: number;
+
+              /** current_hash of its last entry; empty without any. */
+              head: string;
+
+              /** Name of the log. */
+              origin: string;
+            };
+            "application/x-ndjson": string;
+            "text/csv": string;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit/verify": {
+    /** Verify the audit chain
+     *
+     * Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many entries the log had when you looked last. */
+          expected_length?: number | undefined;
+
+          /** current_hash of its last entry then, hex. */
+          expected_head?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Whether everything that was checked holds. */
+              valid: boolean;
+
+              /** How many entries the log has. */
+              length: number;
+
+              /** current_hash of its last entry; 64 zeros without any. */
+              head: string;
+
+              /** Id of the first entry that does not hold; null when all do. */
+              first_invalid: number | null;
+
+              /** What is wrong; null when nothing is. */
+              reason: string | null;
+
+              /** What this answer cannot show; a length and head that you kept take both kinds of loss off. */
+              not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
+
+              /** How stored changes compare with the log; null where the chain itself is broken. */
+              state: {
+                /** How many changes were compared. */
+                compared: number;
+
+                /** How many of them differ. */
+                mismatched: number;
+
+                /** Those that differ, the first few. */
+                mismatches: {
+                  /** The change. */
+                  change_id: string;
+
+                  /** What differs. */
+                  fields: string[];
+                }[];
+
+                /** How many could not be compared, an operation being under way. */
+                unsettled: number;
+              } | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit/checkpoint": {
+    /** Checkpoint of the audit log
+     *
+     * The length and Merkle root of the log now, as a C2SP checkpoint that can be kept and compared. Accept: text/plain gives the signed note alone. */
+    get: {
+      parameters: {
+        query?: {
+          /** The newest checkpoint that a witness has cosigned, in place of the one of now. */
+          cosigned?: boolean | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** C2SP tlog-checkpoint in a signed note. */
+              checkpoint: string;
+
+              /** Name of the log. */
+              origin: string;
+
+              /** How many entries the checkpoint covers. */
+              length: number;
+
+              /** Root of the Merkle tree over them, base64. */
+              root: string;
+
+              /** Whether the log signed it. */
+              signed: boolean;
+
+              /** Verifier key of the log; null when not signed. */
+              key: string | null;
+
+              /** When it was made. */
+              at: string;
+
+              /** What each witness saw last. */
+              witnesses: {
+                /** The witness. */
+                name: string;
+
+                /** How many entries the log had. */
+                length: number;
+
+                /** When, by the witness's clock; null before the first time. */
+                at: string | null;
+              }[];
+            };
+            "text/plain": string;
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit/proof": {
+    /** Inclusion or consistency proof of the audit log
+     *
+     * With id: a Merkle proof that this entry is in the log. With from: a proof that the log of that length was only added to since. */
+    get: {
+      parameters: {
+        query?: {
+          /** Entry whose inclusion is proved; instead of from. */
+          id?: number | undefined;
+
+          /** Earlier length that the log is proved to continue; instead of id. */
+          from?: number | undefined;
+
+          /** Length of the log that the proof is for; absent: now. */
+          length?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Which proof it is. */
+              kind: "inclusion" | "consistency";
+
+              /** Of an inclusion proof: the entry. */
+              id?: number;
+
+              /** Of an inclusion proof: current_hash of the entry, the leaf of the tree. */
+              leaf?: string;
+
+              /** Of a consistency proof: the earlier length. */
+              from?: number;
+
+              /** Of a consistency proof: its root, base64. */
+              from_root?: string;
+
+              /** Length of the log that is proved. */
+              length: number;
+
+              /** Its root, base64. */
+              root: string;
+
+              /** Hashes of the proof (RFC 6962), base64. */
+              proof: string[];
+
+              /** Checkpoint of that length; null when the newest is of another. */
+              checkpoint: string | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit/accept-clock": {
+    /** Date entries by the clock as it is
+     *
+     * After a clock ran ahead: writes one entry after which times may step back, so that governed writes are taken again. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** From when entries are dated on. */
+              at: string;
+
+              /** When the last entry before was dated. */
+              last: string;
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/intent": {
+    /** The product intent in force
+     *
+     * The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/json": components["schemas"]["ProductIntent"] } } };
+    };
+  };
+  "/api/product/approvals": {
+    /** Pending and approved changes
+     *
+     * Changes that wait for consent, for their apply or for the review of an emergency, oldest first, each with what is missing and what blocks it. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many changes at most. */
+          limit?: number | undefined;
+
+          /** Only changes younger than this id: next of the page before. */
+          after?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Changes that wait for consent, oldest first. */
+              pending: components["schemas"]["AwaitingChange"][];
+
+              /** Changes that wait for their apply, oldest first. */
+              approved: components["schemas"]["AwaitingChange"][];
+
+              /** Changes whose emergency consent is to be reviewed. */
+              review_due: {
+                change_id: components["schemas"]["Change"]["change_id"];
+                status: components["schemas"]["Change"]["status"];
+                tier: components["schemas"]["Change"]["tier"];
+                target: components["schemas"]["Change"]["target"];
+                summary: components["schemas"]["Change"]["summary"];
+                review?: components["schemas"]["Review"];
+              }[];
+
+              /** Give this as after for the next page; null at the end. */
+              next: string | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/identity": {
+    /** The instance's identity
+     *
+     * Which product this instance governs, and which instance it is. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/json": components["schemas"]["ProductInstanceIdentity"] } } };
+    };
+  };
+  "/api/product/co-evolution": {
+    /** Insights learnt from peers
+     *
+     * What changes achieved at peers, the last received first, and what this node tells them. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many insights at most. */
+          limit?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** What peers told, the last received first. */
+              insights: components["schemas"]["Insight"][];
+
+              /** The peers they come from. */
+              peers: components["schemas"]["Peer"][];
+
+              /** What leaves this node, word for word. */
+              shared: components["schemas"]["SharedInsight"][];
+
+              /** How many insights came, by what became of them. */
+              counts: {
+                /** Insights that are kept. */
+                kept: number;
+
+                /** Insights of products that are unlike this one. */
+                unrelated: number;
+
+                /** Insights that were not well-formed. */
+                refused: number;
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/changes/{change_id}": {
+    /** One change
+     *
+     * One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now. */
+    get: {
+      parameters: {
+        query?: {
+          /** Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named. */
+          wait?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag of what the caller has: answered with 304 while that holds. */
+          "If-None-Match"?: string | undefined;
+        };
+        path: {
+          /** Id of the change. */
+          change_id: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": components["schemas"]["Change"] & {
+              /** Its audit entries, oldest first. */
+              audit_entries: components["schemas"]["AuditEntry"][];
+
+              /** What its KPI did since the apply; null before. */
+              outcome: components["schemas"]["Outcome"] | null;
+
+              /** What may be asked of it now. */
+              allowed_actions: string[];
+
+              /** Whose consent is still missing, by rule. */
+              missing: components["schemas"]["MissingConsent"][];
+
+              /** Who consented, and how that is known. */
+              signers: components["schemas"]["Signer"][];
+
+              /** What stands between it and its apply. */
+              gates: components["schemas"]["Gate"][];
+
+              /** Since when and how the host shows it no more; null otherwise. */
+              drift: components["schemas"]["DriftEpisode"] | null;
+
+              /** Other changes that it has to do with. */
+              related: {
+                change_id: components["schemas"]["Change"]["change_id"];
+                summary: components["schemas"]["Change"]["summary"];
+                proposer: components["schemas"]["Change"]["proposer"];
+                status: components["schemas"]["Change"]["status"];
+                resolution: components["schemas"]["Change"]["resolution"];
+
+                /** live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it. */
+                relations: ("live" | "holds" | "supersedes" | "superseded_by")[];
+              }[];
+
+              /** What similar changes achieved at peers; null without any. It never touches tier or consent. */
+              evidence: components["schemas"]["Evidence"] | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/changes/{change_id}/certificate": {
+    /** Certificate of one change
+     *
+     * One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path: {
+          /** Id of the change. */
+          change_id: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/plain": string } } };
+    };
+  };
+  "/api/product/outcomes": {
+    /** Expected against realised KPI movement
+     *
+     * For each applied change, newest first, the KPI movement that was expected beside the one that came. A correlation, not a cause; shared movements do not add up. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many outcomes at most. */
+          limit?: number | undefined;
+
+          /** Only changes older than this id: next of the page before. */
+          before?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Outcomes, the newest change first. */
+              outcomes: components["schemas"]["Outcome"][];
+
+              /** Promises kept so far, by KPI and group; null on further pages. */
+              calibration:
+                | {
+                    /** The KPI, in whose units the means are. */
+                    kpi: string;
+
+                    /** What the group is of. */
+                    by: "kind" | "proposer_kind" | "proposer";
+
+                    /** Which kind, or who. */
+                    group: string;
+
+                    /** Final outcomes with a promise, not shared. */
+                    n: number;
+
+                    /** Of these met. */
+                    met: number;
+
+                    /** Of these missed. */
+                    missed: number;
+
+                    /** Of these regressed. */
+                    regressed: number;
+
+                    /** Mean expected_delta_k of these. */
+                    mean_promised: number | null;
+
+                    /** Mean realised_delta of these. */
+                    mean_realised: number | null;
+
+                    /** Further ones, whose movement is shared. */
+                    shared: number;
+                  }[]
+                | null;
+
+              /** Give this as before for the next page; null at the end. */
+              next: string | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/drift": {
+    /** Drift between the host product and what was applied
+     *
+     * Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The worst of what was found; null without an adapter or before the first check. */
+              result: "in_sync" | "drifted" | "missing" | null;
+
+              /** Whether nothing differs; null while not known. */
+              in_sync: boolean | null;
+
+              /** When the last check was; null before the first. */
+              checked_at: string | null;
+
+              /** Changes in whose place the host holds something else. */
+              drifted: components["schemas"]["DriftEpisode"][];
+
+              /** Changes of which the host shows nothing. */
+              missing: components["schemas"]["DriftEpisode"][];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/values": {
+    /** What each target should be
+     *
+     * What applied changes say each target should be, by tenant and target, each with the change it is of and held against the audit log. A rollback brings back what was there before. */
+    get: {
+      parameters: {
+        query?: {
+          /** Only this tenant's values; `*` for those meant for every tenant. */
+          tenant_id?: string | undefined;
+
+          /** Only this target's values, compared without case. */
+          target?: string | undefined;
+
+          /** Values at most; a page ends at 1 MiB too. */
+          limit?: number | undefined;
+
+          /** The `next` of the page before. */
+          after?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag of what the caller has: answered with 304 while that holds. */
+          "If-None-Match"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Values, by tenant and target. */
+              values: (
+                | {
+                    /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
+                    tenant_id: string;
+
+                    /** What the value is of, as the change spells it; targets compare without case. */
+                    target: string;
+
+                    /** The change that set it. */
+                    change_id: string;
+
+                    /** Id of the audit entry of its apply. */
+                    entry: number;
+
+                    /** When it was applied. */
+                    applied_at: string;
+
+                    /** The content is what was consented to, and the log tells of its apply. */
+                    state: "governed";
+
+                    /** The value, any JSON. */
+                    value: unknown;
+
+                    /** What sort of thing the change is about. */
+                    kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+                    /** SHA-256 of the content that consent was given to, of which the value is a part. */
+                    digest: string;
+                  }
+                | {
+                    /** The tenant; `*` where the value is meant for every tenant that has none of its own. */
+                    tenant_id: string;
+
+                    /** What the value is of, as the change spells it; targets compare without case. */
+                    target: string;
+
+                    /** The change that set it. */
+                    change_id: string;
+
+                    /** Id of the audit entry of its apply. */
+                    entry: number;
+
+                    /** When it was applied. */
+                    applied_at: string;
+
+                    /** The stored change is not what the log tells, or was erased: no value is given out. */
+                    state: "withheld";
+
+                    /** Why, for people. */
+                    problem: string;
+                  }
+              )[];
+
+              /** The `after` of the next page; null at the end. */
+              next: string | null;
+
+              /** The audit entry up to which the log was followed. */
+              as_of: number;
+
+              /** How many entries the log has beyond that; 0 as a rule. */
+              behind: number;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/export": {
+    /** The log with the contents of changes and the intents
+     *
+     * The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/x-ndjson": string } } };
+    };
+  };
+  "/api/product/pack": {
+    /** An auditor's pack of one change or of a period
+     *
+     * What an auditor needs of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print. */
+    get: {
+      parameters: {
+        query?: {
+          /** The change that it is about; instead of from and to. */
+          change_id?: string | undefined;
+
+          /** Start of the period that it is about. */
+          from?: string | undefined;
+
+          /** End of the period, exclusive; absent: now. */
+          to?: string | undefined;
+
+          /** tar: files; html: a page that prints well. */
+          format?: "tar" | "html" | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/x-tar": string; "text/html": string } } };
+    };
+  };
+  "/api/product/propose-crm-followup": {
+    /** Propose a CRM follow-up
+     *
+     * Proposes a change of kind workflow on the target crm.followup; its risk follows from the number of users. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** The tenant whose customers are followed up. */
+            tenant_id: string;
+
+            /** How many users it reaches; the risk follows from it. */
+            affected_users: number;
+
+            /** Gain that you expect. */
+            expected_delta_k: number;
+
+            /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+            proposer?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 201: { content: { "application/json": components["schemas"]["Proposal"] } } };
+    };
+  };
+  "/api/product/propose": {
+    /** Propose a change
+     *
+     * Puts a change on record for people to decide on. Nothing reaches the host product before it is approved and applied; a minor change that the intent allows needs no consent. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** The tenant of the product whom the change is for. */
+            tenant_id: string;
+
+            /** What sort of thing is changed. */
+            kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+            /** Name of the setting, flag or workflow in the host product; compared without case. */
+            target: string;
+
+            /** What the change does, in one line. */
+            summary: string;
+
+            /** Why, for those who decide. */
+            rationale?: string | undefined;
+
+            /** Gain that you expect, in units of the KPI. */
+            expected_delta_k?: number | undefined;
+
+            /** How many users it reaches. */
+            affected_users?: number | undefined;
+
+            /** Whether it can be undone; absent: it can. What cannot is major. */
+            reversible?: boolean | undefined;
+
+            /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
+            tier?: "minor" | "standard" | "major" | undefined;
+
+            /** Risk as you see it; absent: medium. High is major. */
+            risk?: "low" | "medium" | "high" | undefined;
+
+            /** What the target is set to: any JSON; in a form, JSON text. */
+            value?: unknown;
+
+            /** The KPI that expected_delta_k is about. */
+            kpi?:
+              | "nrr_quarterly"
+              | "deal_win_rate"
+              | "sales_cycle_days_p50"
+              | "weekly_active_sales_pct"
+              | "csat"
+              | "incident_rate"
+              | undefined;
+
+            /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+            proposer?: string | undefined;
+
+            /** Id of a change whose place this one takes. */
+            supersedes?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 201: { content: { "application/json": components["schemas"]["Proposal"] } } };
+    };
+  };
+  "/api/product/approve": {
+    /** Give consent to a pending change
+     *
+     * Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who consents; absent: whom the proxy names. */
+            approver: string;
+
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** Consent under break_glass: needs a note, and passes freeze and windows. */
+            emergency?: boolean | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Decision"] } } };
+    };
+  };
+  "/api/product/deny": {
+    /** Refuse consent to a pending change
+     *
+     * Closes a pending change for good: one denial is enough. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who refuses; absent: whom the proxy names. */
+            approver: string;
+
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Decision"] } } };
+    };
+  };
+  "/api/product/withdraw": {
+    /** Take back a pending change
+     *
+     * Closes a pending change at the wish of its proposer. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who proposed it; absent: whom the proxy or the secret names. */
+            proposer: string;
+
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Decision"] } } };
+    };
+  };
+  "/api/product/revoke": {
+    /** Take back one's consent to a change that is not applied
+     *
+     * One who approved takes their consent back while the change is not applied; the change is closed as denied. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who takes their consent back; absent: whom the proxy names. */
+            approver: string;
+
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Decision"] } } };
+    };
+  };
+  "/api/product/consent-statement": {
+    /** What to sign for a decision
+     *
+     * Gives the exact text that a passkey or SSH key signs for a decision, under the rules of now. Nothing is written. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** What is decided: on a change, or an act on the service. */
+            decision:
+              | "approve"
+              | "approve_emergency"
+              | "deny"
+              | "revoke"
+              | "review"
+              | "withdraw"
+              | "propose"
+              | "freeze"
+              | "unfreeze"
+              | "accept_clock"
+              | "erase";
+
+            /** Who decides; of a proposal its proposer, of an act its actor. */
+            approver: string;
+
+            /** The change that is decided on; absent for a proposal and for most acts. */
+            change_id?: string | undefined;
+
+            /** The note that the decision will carry. */
+            note?: string | undefined;
+
+            /** Of a review: what was found. */
+            verdict?: "accepted" | "not_accepted" | undefined;
+
+            /** Of a freeze: when it ends by itself. */
+            until?: string | undefined;
+
+            /** The time to put into the statement; absent: now. */
+            at?: string | undefined;
+
+            /** What is proposed, in the fields of proposeChange; in a form, JSON text. */
+            proposal?:
+              | {
+                  /** The tenant of the product whom the change is for. */
+                  tenant_id: string;
+
+                  /** What sort of thing is changed. */
+                  kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+                  /** Name of the setting, flag or workflow in the host product; compared without case. */
+                  target: string;
+
+                  /** What the change does, in one line. */
+                  summary: string;
+
+                  /** Why, for those who decide. */
+                  rationale?: string | undefined;
+
+                  /** Gain that you expect, in units of the KPI. */
+                  expected_delta_k?: number | undefined;
+
+                  /** How many users it reaches. */
+                  affected_users?: number | undefined;
+
+                  /** Whether it can be undone; absent: it can. What cannot is major. */
+                  reversible?: boolean | undefined;
+
+                  /** How much consent you ask for; minor is granted only where the intent covers it. Absent: standard. */
+                  tier?: "minor" | "standard" | "major" | undefined;
+
+                  /** Risk as you see it; absent: medium. High is major. */
+                  risk?: "low" | "medium" | "high" | undefined;
+
+                  /** What the target is set to: any JSON; in a form, JSON text. */
+                  value?: unknown;
+
+                  /** The KPI that expected_delta_k is about. */
+                  kpi?:
+                    | "nrr_quarterly"
+                    | "deal_win_rate"
+                    | "sales_cycle_days_p50"
+                    | "weekly_active_sales_pct"
+                    | "csat"
+                    | "incident_rate"
+                    | undefined;
+
+                  /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+                  proposer?: string | undefined;
+
+                  /** Id of a change whose place this one takes. */
+                  supersedes?: string | undefined;
+                }
+              | undefined;
+
+            /** What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text. */
+            followup?:
+              | {
+                  /** The tenant whose customers are followed up. */
+                  tenant_id: string;
+
+                  /** How many users it reaches; the risk follows from it. */
+                  affected_users: number;
+
+                  /** Gain that you expect. */
+                  expected_delta_k: number;
+
+                  /** Who proposes; absent: whom the proxy or the secret names, else nobody. */
+                  proposer?: string | undefined;
+                }
+              | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** What is signed, to the byte: RFC 8785 JSON. */
+              statement: string;
+
+              /** SHA-256 of the statement in base64url, for a passkey. */
+              challenge: string;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/apply": {
+    /** Apply an approved change
+     *
+     * Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Rehearse only: nothing is changed or recorded. */
+            dry_run?: boolean | undefined;
+
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Operation"] } } };
+    };
+  };
+  "/api/product/rollback": {
+    /** Roll back an applied change
+     *
+     * Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Rehearse only: nothing is changed or recorded. */
+            dry_run?: boolean | undefined;
+
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["Operation"] } } };
+    };
+  };
+  "/api/product/review": {
+    /** Review an emergency consent
+     *
+     * Says afterwards whether an emergency consent was right; the ordinary quorum's people do this. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who reviews; absent: whom the proxy names. */
+            approver: string;
+
+            /** Whether the emergency was right. */
+            verdict: "accepted" | "not_accepted";
+
+            /** Id of the change. */
+            change_id: string;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Id of the change. */
+              change_id: string;
+
+              /** Its status. */
+              status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+
+              /** What was found. */
+              verdict: "accepted" | "not_accepted";
+              change: components["schemas"]["Change"];
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/freeze": {
+    /** Hold every apply back
+     *
+     * Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** When it ends by itself; absent: when somebody lifts it. */
+            until?: string | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["FreezeState"] } } };
+    };
+  };
+  "/api/product/unfreeze": {
+    /** Lift a freeze
+     *
+     * Ends a freeze, so that approved changes can be applied again. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["FreezeState"] } } };
+    };
+  };
+  "/api/product/erase": {
+    /** Erase the content of a change
+     *
+     * Removes the content of a change that nothing needs any more, within a day from every copy the service holds. Its entries and its digest stay, so the log still verifies. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Id of the change; denied, rolled back or superseded. */
+            change_id: string;
+
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Id of the change. */
+              change_id: string;
+
+              /** When the last copy is gone: from other collections, files and the journal. */
+              gone_by: string;
+
+              /** What does not go with the content, in sentences. */
+              stays: string[];
+              change: components["schemas"]["Change"];
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/note": {
+    /** Add a late note
+     *
+     * Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag that the change must still have. */
+          "If-Match"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Id of the change. */
+            change_id: string;
+
+            /** Who says it; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** What it is; once each, where there is none. */
+            item: "rationale" | "note";
+
+            /** The words. */
+            note: string;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Id of the change. */
+              change_id: string;
+              change: components["schemas"]["Change"];
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/kpi": {
+    /** Feed KPIs
+     *
+     * Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who feeds them; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Where the figures come from, for the record. */
+            note?: string | undefined;
+
+            /** Value of nrr_quarterly now. */
+            nrr_quarterly?: number | undefined;
+
+            /** Value of deal_win_rate now. */
+            deal_win_rate?: number | undefined;
+
+            /** Value of sales_cycle_days_p50 now. */
+            sales_cycle_days_p50?: number | undefined;
+
+            /** Value of weekly_active_sales_pct now. */
+            weekly_active_sales_pct?: number | undefined;
+
+            /** Value of csat now. */
+            csat?: number | undefined;
+
+            /** Value of incident_rate now. */
+            incident_rate?: number | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Whether a KPI that counts in E was fed. */
+              refreshed: boolean;
+
+              /** Effect after the feed, 0 to 1; null without data. */
+              E: number | null;
+
+              /** The values that were taken, by KPI. */
+              accepted: Record<string, number>;
+
+              /** When. */
+              at: string;
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/inbox": {
+    /** What waits for somebody
+     *
+     * Changes that wait for consent, for their apply or for review, and applied ones that the host shows no more: how many in all, and the first of each, what presses most at the top. */
+    get: {
+      parameters: {
+        query?: {
+          /** For whom; absent: whom the proxy names, or an agent's secret. */
+          person?: string | undefined;
+
+          /** How many items a list at most. */
+          limit?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** For whom it is; null: nobody is named. */
+              person: string | null;
+
+              /** How much waits. */
+              totals: {
+                /** Changes that wait for consent. */
+                pending: number;
+
+                /** Of these, for the person's; null: nobody is named. */
+                waiting_for_you: number | null;
+
+                /** Changes that wait for their apply. */
+                approved: number;
+
+                /** Emergency consents that wait for review. */
+                review_due: number;
+
+                /** Changes that the host shows no more. */
+                drifted: number;
+
+                /** Pending and approved ones in the last quarter of their time. */
+                expiring: number;
+              };
+              waiting_for_you: components["schemas"]["InboxList"];
+              pending: components["schemas"]["InboxList"];
+              approved: components["schemas"]["InboxList"];
+              review_due: components["schemas"]["InboxList"];
+              drifted: components["schemas"]["InboxList"];
+
+              /** False when more than 5000 wait, of which the oldest are put in order, or newer ones are not seen yet. */
+              complete: boolean;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/state": {
+    /** The system's state
+     *
+     * The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/json": components["schemas"]["State"] } } };
+    };
+  };
+  "/api/log": {
+    /** The growth log
+     *
+     * What the service noticed, newest first, in sentences for people. It is bounded and no evidence; that is the audit log. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many rows at most. */
+          limit?: number | undefined;
+
+          /** Only rows before this seq: next of the page before. */
+          before?: number | undefined;
+
+          /** Only rows of this kind. */
+          kind?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Rows, newest first. */
+              entries: components["schemas"]["GrowthRow"][];
+
+              /** Give this as before for the next page; null at the end. */
+              next: number | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/capabilities": {
+    /** The capability map and the phases
+     *
+     * What this instance can do, for what it cannot the reason and the option that enables it, and how far its use has come. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Everything the service can do somewhere. */
+              capabilities: components["schemas"]["Capability"][];
+
+              /** How far its use has come, in five phases. */
+              phases: components["schemas"]["Phase"][];
+
+              /** First phase that is not complete; null when all are. */
+              current_phase: string | null;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/metrics": {
+    /** Prometheus metrics
+     *
+     * Figures of the product and of this process in the Prometheus text format. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/plain": string } } };
+    };
+  };
+  "/api/events": {
+    /** Server-sent events
+     *
+     * A server-sent event for each audit entry, growth row and tick, from now on or after a cursor; reconnect with Last-Event-ID. */
+    get: {
+      parameters: {
+        query?: {
+          /** Id of the last event that was read; absent: from now on. */
+          after?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The id of the last event that was read; it wins over the query. */
+          "Last-Event-ID"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/event-stream": string } } };
+    };
+  };
+  "/api/chat": {
+    /** Send a message and get a reply
+     *
+     * Answers a question about this product from its records and memories, and cites them. A model, where there is one, can draft a change and never decide on it. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** What you say; text and content are other names of it. */
+            message?: string | undefined;
+
+            /** Other name of message. */
+            text?: string | undefined;
+
+            /** Other name of message. */
+            content?: string | undefined;
+
+            /** Who says it; absent: whom the proxy names. */
+            author?: string | undefined;
+
+            /** A conversation by name; absent: the author's own, or the common one where nobody is named. */
+            conversation_id?: string | undefined;
+
+            /** off: memory is neither asked nor added to. */
+            memory?: "on" | "off" | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Id of the message that was sent. */
+              message_id: string;
+
+              /** What the service replies. */
+              reply: {
+                /** Id of the reply. */
+                id: string;
+
+                /** What it says. */
+                text: string;
+
+                /** Who worded it: rules or a model. */
+                mode: "rules" | "llm";
+
+                /** The records it goes by. */
+                citations: {
+                  /** What sort of record. */
+                  kind: string;
+
+                  /** Its id. */
+                  id: string;
+                }[];
+
+                /** When. */
+                at: string;
+              };
+
+              /** Whether memories went into the reply. */
+              injected: boolean;
+
+              /** The memories that went into it. */
+              memories: components["schemas"]["Memory"][];
+
+              /** What a model drafted; empty under rules. */
+              drafts: {
+                /** A change is a proposal; a task is a suggestion. */
+                kind: "change" | "task";
+
+                /** Whether a change was put on record, which needs a caller who may write; a task never is. */
+                stored: boolean;
+
+                /** Id of the stored change; null when nothing was stored. */
+                change_id: string | null;
+
+                /** Why it was not stored; null when it was. */
+                reason: string | null;
+
+                /** The fields of the POST that would submit it. */
+                content: Record<string, unknown>;
+              }[];
+
+              /** The number of cycles so far. */
+              tick: number;
+            };
+            "text/html": string;
+          };
+        };
+      };
+    };
+  };
+  "/api/chat/history": {
+    /** The conversation as an HTML fragment
+     *
+     * The newest messages of a conversation, in the order they were written, as escaped HTML list items. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many messages at most. */
+          limit?: number | undefined;
+
+          /** Only messages before this id. */
+          before?: string | undefined;
+
+          /** Whose own conversation; absent: that of whom the proxy names; without a proxy, all of them. */
+          author?: string | undefined;
+
+          /** Which conversation, by name, whatever author says. */
+          conversation_id?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/html": string } } };
+    };
+  };
+  "/api/memory/search": {
+    /** Search memory
+     *
+     * Finds what is remembered of proposals, decisions, outcomes, verdicts, KPI feeds, feedback and chat: records first, then what was said. */
+    get: {
+      parameters: {
+        query: {
+          /** What to look for, in any words. */
+          q: string;
+
+          /** How many memories at most. */
+          limit?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** What was looked for. */
+              query: string;
+
+              /** Memories, best first. */
+              results: components["schemas"]["Memory"][];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/tasks": {
+    /** Tasks in running order
+     *
+     * What the service was asked to do beside changes: running tasks first, then queued ones by priority and age, then those that ended. */
+    get: {
+      parameters: {
+        query?: {
+          /** Only tasks of this status. */
+          status?: "running" | "queued" | "completed" | "failed" | "cancelled" | undefined;
+
+          /** How many tasks at most. */
+          limit?: number | undefined;
+
+          /** Only tasks behind this id: next of the page before. */
+          after?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Tasks in running order. */
+              tasks: components["schemas"]["Task"][];
+
+              /** How many there are. */
+              stats: components["schemas"]["TaskStats"];
+
+              /** Give this as after for the next page; null at the end. */
+              next: string | null;
+            };
+          };
+        };
+      };
+    };
+
+    /** Submit a task
+     *
+     * Queues a task; a cycle runs at most one and keeps its report as the result. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** What is asked for, in a line. */
+            title: string;
+
+            /** More of it. */
+            description?: string | undefined;
+
+            /** What it is about: E, M, R, N, their names, or a label of your own. */
+            required_dimension?: string | undefined;
+
+            /** low, normal, high, urgent, or a number on that scale of 1 to 4; higher goes first. Absent: normal. */
+            priority?: "low" | "normal" | "high" | "urgent" | number | undefined;
+          }
+        >;
+      };
+      responses: { 201: { content: { "application/json": components["schemas"]["Task"] } } };
+    };
+  };
+  "/api/task/feedback": {
+    /** Rate a completed task
+     *
+     * Rates the result of a completed task, 1 to 5. A rater's later rating replaces the earlier one. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** The completed task. */
+            task_id: string;
+
+            /** 1 to 5, 5 being best. */
+            rating: number;
+
+            /** What to say with it. */
+            comment?: string | undefined;
+
+            /** Who rates; absent: whom the proxy names. */
+            rater?: string | undefined;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The task. */
+              task_id: string;
+              feedback: components["schemas"]["Feedback"];
+
+              /** Mean over the ratings of this task. */
+              mean_rating: number;
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/evolved": {
+    /** Self-evolution files
+     *
+     * The files in which the service writes what it learnt, newest first; none where the host keeps no files. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Files, newest first. */
+              files: {
+                /** Name of the file. */
+                name: string;
+
+                /** Size in bytes. */
+                bytes: number;
+
+                /** SHA-256 (hex) of the text. */
+                sha256: string;
+
+                /** When it was last written. */
+                modified_at: string;
+
+                /** What sort of file, by its name. */
+                kind: "retrospective" | "report" | "lessons" | "other";
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/evolved/{file}": {
+    /** One self-evolution file
+     *
+     * One of the files in which the service writes what it learnt, as text. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path: {
+          /** Name of the file. */
+          file: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/markdown": string; "text/plain": string } } };
+    };
+  };
+  "/api/l1l5_trend": {
+    /** Levels of autonomy by day
+     *
+     * How many decisions a UTC day were made by whom: from people alone (L1) to the intent's own rules (L4); L5 is drift and should be 0. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many UTC days, today included. */
+          days?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** What each level means. */
+              levels: {
+                /** Which level. */
+                level: "L1" | "L2" | "L3" | "L4" | "L5";
+
+                /** What it means. */
+                meaning: string;
+              }[];
+
+              /** What one point covers, in UTC. */
+              bucket: "day";
+
+              /** One a day, oldest first; a day without a decision has zeros. */
+              points: {
+                /** A person proposed and a person decided. */
+                L1: number;
+
+                /** A person edited a model's draft and a person decided. */
+                L2: number;
+
+                /** An agent, a model or a peer proposed and a person decided. */
+                L3: number;
+
+                /** A standing rule of the intent decided. */
+                L4: number;
+
+                /** The host product changed with neither: drift. */
+                L5: number;
+
+                /** Decisions on what was proposed under a name that is merely claimed, where the intent says who is who. */
+                unattributed: number;
+
+                /** The day, in UTC. */
+                date: string;
+              }[];
+
+              /** The sums over all days shown. */
+              totals: {
+                /** A person proposed and a person decided. */
+                L1: number;
+
+                /** A person edited a model's draft and a person decided. */
+                L2: number;
+
+                /** An agent, a model or a peer proposed and a person decided. */
+                L3: number;
+
+                /** A standing rule of the intent decided. */
+                L4: number;
+
+                /** The host product changed with neither: drift. */
+                L5: number;
+
+                /** Decisions on what was proposed under a name that is merely claimed, where the intent says who is who. */
+                unattributed: number;
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/action/run-now": {
+    /** Run an action now
+     *
+     * Runs a cycle or another action now and answers when it has ended; one that failed says so in its status. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** What to run. */
+            action?:
+              | "cycle"
+              | "verify_audit"
+              | "check_drift"
+              | "evaluate_outcomes"
+              | "sync_peers"
+              | "run_next_task"
+              | "write_report"
+              | "checkpoint"
+              | "rebuild"
+              | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["ActionRun"] } } };
+    };
+  };
+  "/api/action/list": {
+    /** Action history
+     *
+     * The actions that were run, newest first, and the names of all there are. */
+    get: {
+      parameters: {
+        query?: {
+          /** How many runs at most. */
+          limit?: number | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Runs, newest first. */
+              actions: components["schemas"]["ActionRun"][];
+
+              /** Every action there is. */
+              available: (
+                | "cycle"
+                | "verify_audit"
+                | "check_drift"
+                | "evaluate_outcomes"
+                | "sync_peers"
+                | "run_next_task"
+                | "write_report"
+                | "checkpoint"
+                | "rebuild"
+              )[];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/peers": {
+    /** Peers of the cross-host link
+     *
+     * The instances that this one is linked with, and itself as they see it. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** One row a peer. */
+              peers: components["schemas"]["Peer"][];
+
+              /** This node as they see it. */
+              self: {
+                /** This node as peers name it; null without a link. */
+                peer_id: string | null;
+
+                /** This instance; null without a product. */
+                instance_id: string | null;
+
+                /** Its product; null without one. */
+                product_id: string | null;
+
+                /** What sort of product; null when not stated. */
+                product_type: string | null;
+
+                /** Where peers reach it; null without a link. */
+                address: string | null;
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/peer/query": {
+    /** Ask peers
+     *
+     * Puts one of a few read-only questions to one peer or to all, and gives their answers. */
+    post: {
+      parameters: {
+        query: {
+          /** What to ask: a path that is read there, or the name of a message. */
+          path:
+            | "/api/state"
+            | "/api/capabilities"
+            | "/api/product/identity"
+            | "/api/product/co-evolution"
+            | "/api/l1l5_trend"
+            | "query_product_identity"
+            | "query_product_evolution"
+            | "share_evolution_insight"
+            | "get_checkpoint";
+
+          /** Peers are only ever read. */
+          method?: "GET" | undefined;
+
+          /** The peer_id or address of one peer; without it all are asked. */
+          peer?: string | undefined;
+        };
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** One a peer that was asked. */
+              results: {
+                /** Who answers; null when not known. */
+                peer_id: string | null;
+
+                /** Where it was asked. */
+                address: string;
+
+                /** HTTP status of its answer; 503 or 504 when it gave none. */
+                status: number;
+
+                /** What it answered: any JSON. */
+                body: unknown;
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/ofrep/v1/evaluate/flags/{key}": {
+    /** One value as a feature flag
+     *
+     * OpenFeature's remote evaluation of one flag: what the target should be for the tenant that the targeting key names, else for every tenant. Writes nothing. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path: {
+          /** The target; slashes need not be encoded. */
+          key: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json",
+          { context: components["schemas"]["FlagContext"] } & Record<string, unknown>
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["FlagValue"] } } };
+    };
+  };
+  "/ofrep/v1/evaluate/flags": {
+    /** All values of a tenant as feature flags
+     *
+     * OpenFeature's remote evaluation of all flags: what each target should be for the tenant that the targeting key names, else for every tenant. Writes nothing; the ETag holds while the values do. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The ETag of what the caller has: answered with 304 while that holds. */
+          "If-None-Match"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json",
+          { context: components["schemas"]["FlagContext"] } & Record<string, unknown>
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** A value, or why none is given out, of each target; in the order of their keys. */
+              flags: (components["schemas"]["FlagValue"] | components["schemas"]["FlagError"])[];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/mcp": {
+    /** Speak MCP
+     *
+     * The Model Context Protocol, streamable HTTP without sessions: an agent that comes with its secret lists the tools, proposes, and waits for people. Without a secret it reads. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/json",
+          {
+            /** Version of JSON-RPC. */
+            jsonrpc: "2.0";
+
+            /** Comes back in the answer. */
+            id?: string | number | undefined;
+
+            /** As tools/list or tools/call. */
+            method: string;
+
+            /** What the method asks for. */
+            params?: Record<string, unknown> | undefined;
+          }
+        >;
+      };
+      responses: { 200: { content: { "application/json": components["schemas"]["RpcAnswer"] } }; 202: { content: {} } };
+    };
+  };
+  "/add-checkpoint": {
+    /** Cosigns a checkpoint of another log, as a witness of it
+     *
+     * Another log hands in its checkpoint with a consistency proof, and gets this witness's signature to it (C2SP tlog-witness). A stale size is answered 409 with the one cosigned last. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: { content: Record<"text/plain", string> };
+      responses: { 200: { content: { "text/plain": string; "text/x.tlog.size": string } } };
+    };
+  };
+  "/{origin_hash}/checkpoint": {
+    /** The last checkpoint that this witness cosigned of another log
+     *
+     * What this witness cosigned last of a log that it watches, for whoever compares. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path: {
+          /** SHA-256 (hex) of the log's origin. */
+          origin_hash: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/plain": string } } };
+    };
+  };
+  "/api/whoami": {
+    /** Who the caller is
+     *
+     * Who asks, how that is known, and what they may do; it never refuses. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** Who asks; null: nobody is named. */
+              name: string | null;
+
+              /** What kind of caller that is. */
+              kind: "person" | "agent" | "unknown";
+
+              /** How the caller is known: the proxy, an agent's secret or the admin token; null: not at all. */
+              authenticated: "proxy" | "agent" | "token" | null;
+
+              /** What would not be refused for who it is. */
+              may: ("read" | "propose" | "withdraw" | "approve" | "deny" | "apply" | "rollback" | "kpi")[];
+
+              /** What the intent says that this person signs with. */
+              keys: {
+                /** A passkey or an SSH key. */
+                type: "webauthn" | "ssh";
+
+                /** The passkey's id, base64url; absent for SSH. */
+                credential_id?: string;
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/livez": {
+    /** Liveness
+     *
+     * Answers as long as the process runs; for a supervisor that restarts it otherwise. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** It answers. */
+              status: "ok";
+            };
+          };
+        };
+      };
+    };
+  };
+  "/readyz": {
+    /** Readiness
+     *
+     * Whether writes would be taken: store, audit chain, intent and clock. For a load balancer. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/json": components["schemas"]["Readiness"] } } };
+    };
+  };
+  "/openapi.json": {
+    /** This API as OpenAPI 3.1
+     *
+     * This document, made from the declarations by which requests are routed and checked; under an intent with its KPIs as fields. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "application/json": Record<string, unknown> } } };
+    };
+  };
+  "/docs": {
+    /** This API as a page
+     *
+     * The API as a page to read, without scripts. */
+    get: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: { 200: { content: { "text/html": string } } };
+    };
+  };
+}
+
+/** What the answers share. */
+export interface components {
+  schemas: {
+    /** What went wrong, for people and for programs, with what helps to mend it. */
+    Error: {
+      /** A sentence for people. */
+      error: string;
+
+      /** A stable word for programs. */
+      code: string;
+
+      /** The HTTP status. */
+      status: number;
+
+      /** Names the request in the service's log. */
+      request_id: string;
+
+      /** Of invalid_field: each field and what is wrong with it. */
+      fields?: {
+        /** Which field; body for the whole. */
+        field: string;
+
+        /** What is wrong with it. */
+        message: string;
+      }[];
+
+      /** The status of the change as it is. */
+      current_status?: string;
+
+      /** What may be asked of the change now. */
+      allowed?: string[];
+    };
+
+    /** Which product this instance governs, and which instance it is. */
+    ProductInstanceIdentity: {
+      /** The product, as its intent names it. */
+      product_id: string;
+
+      /** This instance of the service. */
+      instance_id: string;
+
+      /** The node that it runs on. */
+      node_id: string;
+
+      /** An instance governs one product and no other. */
+      binding_mode: "one_product_one_svc";
+    };
+
+    /** The intent in force: which product is governed, and by which rules. */
+    ProductIntent: {
+      /** The product that is governed. */
+      product_id: string;
+
+      /** What sort of product; null when not stated. */
+      product_type: string | null;
+
+      /** Version of the intent, as its authors count. */
+      version: string;
+
+      /** Rises with each intent; one lower than the log has seen is refused. */
+      update_epoch: number;
+
+      /** Who put the intent in force. */
+      approved_by: string;
+
+      /** SHA-256 (hex) of the intent as RFC 8785 JSON. */
+      manifest_hash: string;
+
+      /** The rules in force, with what the intent leaves out filled in. */
+      policy: {
+        /** Which changes need no consent; absent: none. */
+        minor?: {
+          /** Kinds that are covered. */
+          kinds: ("config" | "workflow" | "feature_flag" | "code_patch" | "experiment")[];
+
+          /** Targets that are covered; * stands for any characters. */
+          targets: string[];
+
+          /** Most users that one may reach; absent: any number. */
+          max_affected_users?: number;
+
+          /** Highest risk. */
+          max_risk: "low" | "medium" | "high";
+
+          /** Most of them on a UTC day; absent: any number. */
+          max_per_day?: number;
+
+          /** Whether an agent's proposal may be minor. */
+          agents?: boolean;
+        };
+
+        /** How many distinct people must consent, by tier. */
+        required_approvers: {
+          /** For a standard change. */
+          standard: number;
+
+          /** For a major change. */
+          major: number;
+        };
+
+        /** Who may approve; absent: anybody. */
+        approvers?: unknown[];
+
+        /** Whether a proposer may approve their own change. */
+        self_approval: boolean;
+
+        /** Whether only signed consents count; absent: yes as soon as anybody has keys. */
+        signed_only?: boolean;
+
+        /** After how many hours a pending change expires; absent: never. */
+        consent_ttl_hours?: number;
+
+        /** Who must consent to changes of their targets, beside the tier's number. */
+        owners: {
+          /** Targets that they own; * stands for any characters. */
+          targets: string[];
+
+          /** The owners. */
+          approvers: unknown[];
+
+          /** How many of them must consent. */
+          required: number;
+        }[];
+
+        /** After how many hours an approved change that is not applied lapses; absent: never. */
+        approval_ttl_hours?: number;
+
+        /** What an apply does when another change was applied on the target since the consent. */
+        on_stale: "report" | "block";
+
+        /** When changes may be applied. */
+        windows: {
+          /** Periods without applies. */
+          deny: {
+            /** Start of the period. */
+            from: string;
+
+            /** Its end, exclusive. */
+            to: string;
+
+            /** Why, for those who have to wait. */
+            reason: string;
+          }[];
+
+          /** Hours of the week with applies; empty: all. */
+          allow: {
+            /** Days of the week. */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+
+            /** Start of the hours, as 09:00. */
+            from: string;
+
+            /** Their end, exclusive; before from: over midnight. */
+            to: string;
+
+            /** Time zone, as Europe/Berlin. */
+            tz: string;
+          }[];
+        };
+
+        /** Consent in an emergency; absent: there is none. */
+        break_glass?: {
+          /** Who may approve in an emergency. */
+          approvers: unknown[];
+
+          /** How many of them must. */
+          required: number;
+
+          /** Within how many hours it is to be reviewed. */
+          review_hours: number;
+        };
+
+        /** What an apply does while another live change is on the same target. */
+        on_conflict: "report" | "block";
+
+        /** Targets that may not be changed; * stands for any characters. */
+        forbidden_targets: string[];
+
+        /** What happens when a KPI worsens after an apply. */
+        guardrails: {
+          /** Which KPI. */
+          kpi: string;
+
+          /** How much worse it may get, in units of the KPI. */
+          max_regression: number;
+
+          /** alert marks the change, rollback takes it back. */
+          action: "alert" | "rollback";
+        }[];
+      };
+
+      /** What people sign with, by name in lower case; whoever stands here must sign. */
+      keys: Record<
+        string,
+        {
+          /** Id of the key, as audit entries name it. */
+          id: string;
+
+          /** A passkey or an SSH key. */
+          type: "webauthn" | "ssh";
+
+          /** The passkey's id, base64url; absent for SSH. */
+          credential_id?: string;
+
+          /** The host name the passkey is for; absent for SSH. */
+          rp_id?: string;
+
+          /** Where the passkey may be used; absent: on the host name alone. */
+          origins?: string[];
+
+          /** Whether it signs without a person present. */
+          unattended?: boolean;
+        }[]
+      >;
+
+      /** The adapter to the host product; null without one. */
+      adapter: {
+        /** Which adapter. */
+        name: string;
+
+        /** failing when its last operation failed. */
+        status: "ready" | "failing";
+
+        /** Why; null while ready. */
+        last_error: string | null;
+      } | null;
+
+      /** When a KPI was last fed; null before. */
+      last_kpi_at: string | null;
+    };
+
+    /** A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0. */
+    Change: {
+      /** Id of the change: chg_ and a UUIDv7, which sorts by time. */
+      change_id: string;
+
+      /** The tenant of the product whom it is for. */
+      tenant_id: string;
+
+      /** What sort of thing is changed. */
+      kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+      /** Name of the setting, flag or workflow in the host product that it sets; compared without case. */
+      target: string;
+
+      /** What the target is set to: any JSON; absent when the change sets nothing. */
+      value?: unknown;
+
+      /** What it does, in one line. */
+      summary: string;
+
+      /** Why, for those who decide; may be empty. */
+      rationale: string;
+
+      /** Gain that the proposer expects, in units of the KPI; null when not stated. */
+      expected_delta_k: number | null;
+
+      /** How many users it reaches, by the proposer; null when not stated. */
+      affected_users: number | null;
+
+      /** Whether the proposer says that it can be undone. */
+      reversible: boolean;
+
+      /** How much consent it needs: minor needs none, major needs as the intent says. */
+      tier: "minor" | "standard" | "major";
+
+      /** Risk as the proposer states it. */
+      risk: "low" | "medium" | "high";
+
+      /** Name of the KPI that expected_delta_k is about; null when none. */
+      kpi: string | null;
+
+      /** Who proposed it; null when nobody is named. */
+      proposer: string | null;
+
+      /** What kind of proposer that is; absent where an earlier version recorded the change. */
+      proposer_kind?: "person" | "agent" | "model" | "peer" | "unknown";
+
+      /** Of a draft by a model: the person who asked for it; absent otherwise. */
+      asked_by?: string | null;
+
+      /** Where it stands between proposal and rollback. */
+      status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+
+      /** How a denied change came to its end; null otherwise. */
+      resolution: "denied" | "withdrawn" | "expired" | "revoked" | "lapsed" | null;
+
+      /** When it was proposed. */
+      created_at: string;
+
+      /** Who decided last; policy:minor is the intent itself, null before any decision. */
+      approver: string | null;
+
+      /** What was said with the last decision; null before any. */
+      approval_note: string | null;
+
+      /** The consents that were given, oldest first. */
+      approvals: components["schemas"]["Approval"][];
+
+      /** How many distinct people had to consent when it was proposed. */
+      required_approvers: number;
+
+      /** When the last decision was made; null before any. */
+      decided_at: string | null;
+
+      /** When the host product confirmed it; null before. */
+      applied_at: string | null;
+
+      /** When it was taken back; null unless it was. */
+      rolled_back_at: string | null;
+
+      /** The change whose place this one takes, where its proposer says so. */
+      supersedes?: string;
+      review?: components["schemas"]["Review"];
+
+      /** What was said of it late; absent where nothing was. */
+      late_notes?: components["schemas"]["LateNote"][];
+
+      /** Present once its content was erased. */
+      erased?: {
+        /** When it was erased. */
+        at: string;
+
+        /** Id of the audit entry that says so. */
+        entry: number;
+
+        /** SHA-256 (hex) of what is left of the content. */
+        digest: string;
+      };
+
+      /** SHA-256 (hex) of the content that consent is given to. */
+      digest: string;
+
+      /** Rises with every step; the ETag of the change. */
+      revision: number;
+    };
+
+    /** One consent to a change. Distinct names count towards the number that is required. */
+    Approval: {
+      /** Who consented, as they named themselves. */
+      approver: string;
+
+      /** What they said with it; empty when nothing. */
+      note: string;
+
+      /** When it was recorded. */
+      at: string;
+
+      /** Given in an emergency, for which alone it counts; absent otherwise. */
+      emergency?: true;
+
+      /** Id of the key that signed it; absent where none did. */
+      key?: string;
+    };
+
+    /** The review of an emergency consent. */
+    Review: {
+      /** By when it should be reviewed. */
+      due_at: string;
+
+      /** What the reviewer found; null while the review is due. */
+      verdict: "accepted" | "not_accepted" | null;
+
+      /** Who reviewed it; null while it is due. */
+      approver: string | null;
+
+      /** What the reviewer said; null while it is due. */
+      note: string | null;
+
+      /** When it was reviewed; null while it is due. */
+      at: string | null;
+    };
+
+    /** What was said of a change after it was decided. */
+    LateNote: {
+      /** What was missing. */
+      item: "rationale" | "note";
+
+      /** The words. */
+      note: string;
+
+      /** Who said it. */
+      actor: string | null;
+
+      /** When. */
+      at: string;
+    };
+
+    /** One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping. */
+    AuditEntry: {
+      /** Name of the log that it belongs to. */
+      origin: string;
+
+      /** Its place in the log: 1 upwards, without gaps. */
+      id: number;
+
+      /** When it was written: RFC 3339, UTC. */
+      timestamp: string;
+
+      /** What happened. */
+      event_type:
+        | "kpi_refreshed"
+        | "change_proposed"
+        | "consent_decision"
+        | "change_applied"
+        | "change_rolled_back"
+        | "change_apply_failed"
+        | "change_rollback_failed"
+        | "change_drifted"
+        | "proposal_refused"
+        | "intent_in_force"
+        | "emergency_reviewed"
+        | "service_frozen"
+        | "service_unfrozen"
+        | "record_rebuilt"
+        | "clock_accepted"
+        | "content_erased"
+        | "note_added";
+
+      /** The change that it is about; empty when about none. */
+      change_id: string;
+
+      /** The tenant of that change; empty when about none. */
+      tenant: string;
+
+      /** Facts about it, as JSON text, so that the hash covers them to the byte. */
+      detail: string;
+
+      /** current_hash of the entry before; 64 zeros for the first. */
+      previous_hash: string;
+
+      /** SHA-256 (hex) over all fields above: the chain. */
+      current_hash: string;
+    };
+
+    /** A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign. */
+    Proof:
+      | {
+          /** A passkey signed. */
+          type: "webauthn";
+
+          /** Id of the passkey, base64url without padding. */
+          credential_id: string;
+
+          /** What the authenticator said, base64url. */
+          authenticator_data: string;
+
+          /** What the browser said, base64url. */
+          client_data_json: string;
+
+          /** The signature over both, base64url. */
+          signature: string;
+        }
+      | {
+          /** An SSH key signed. */
+          type: "ssh";
+
+          /** Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it. */
+          signature: string;
+        };
+
+    /** The time in the signed statement, within ten minutes of now; goes with proof. */
+    SignedAt: string;
+
+    /** A change that waits for consent or for its apply. */
+    AwaitingChange: {
+      change_id: components["schemas"]["Change"]["change_id"];
+      status: components["schemas"]["Change"]["status"];
+      tier: components["schemas"]["Change"]["tier"];
+      target: components["schemas"]["Change"]["target"];
+      summary: components["schemas"]["Change"]["summary"];
+      expected_delta_k: components["schemas"]["Change"]["expected_delta_k"];
+      affected_users: components["schemas"]["Change"]["affected_users"];
+      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
+      asked_by?: components["schemas"]["Change"]["asked_by"];
+      required_approvers: components["schemas"]["Change"]["required_approvers"];
+      approvals: components["schemas"]["Change"]["approvals"];
+
+      /** Whose consent is still missing, by rule. */
+      missing: components["schemas"]["MissingConsent"][];
+
+      /** What would block its apply now. */
+      blocked_by: components["schemas"]["Gate"][];
+    };
+
+    /** Consent that a rule of the intent still asks for. */
+    MissingConsent: {
+      /** Which rule asks: required_approvers, or owners with the targets of the rule. */
+      rule: string;
+
+      /** How many more must consent. */
+      count: number;
+
+      /** Who may; empty: anybody. */
+      of: string[];
+
+      /** Present when fewer are left who may than are missing. */
+      unreachable?: true;
+    };
+
+    /** One condition between a change and its apply, as it stands now. */
+    Gate: {
+      /** What is asked of the change. */
+      gate:
+        | "consent"
+        | "deadline"
+        | "owners"
+        | "forbidden_target"
+        | "target_conflict"
+        | "target_moved"
+        | "review"
+        | "freeze"
+        | "window"
+        | "operation"
+        | "guardrail"
+        | "reversible";
+
+      /** Whether it passes, blocks the apply, or only warns. */
+      state: "pass" | "block" | "warn";
+
+      /** Why, in a sentence. */
+      message: string;
+    };
+
+    /** What a change achieved at a peer, as it was received here. */
+    Insight: components["schemas"]["SharedInsight"] & {
+      /** When it came. */
+      received_at: string;
+
+      /** Its weight here: 1 of the same product, 0.55 of the same product type. */
+      trust: number;
+
+      /** The node that sent it. */
+      peer_id: string;
+    };
+
+    /** Another instance that this one is linked with. */
+    Peer: {
+      /** The peer as it names itself; null before the first contact. */
+      peer_id: string | null;
+
+      /** Its instance; null before the first contact. */
+      instance_id: string | null;
+
+      /** Where it is reached. */
+      address: string;
+
+      /** Whether it is connected; unknown: not tried or not seen since the start. */
+      state: "up" | "down" | "unknown";
+
+      /** Its product; null when not known. */
+      product_id: string | null;
+
+      /** What sort of product; null when not known. */
+      product_type: string | null;
+
+      /** How its product relates to this one's; null when not known. */
+      relation: "same_product" | "same_product_type" | "other" | null;
+
+      /** Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known. */
+      trust: number | null;
+
+      /** When it last said something; null before. */
+      last_seen_at: string | null;
+
+      /** Round trip in milliseconds; null when not measured. */
+      rtt_ms: number | null;
+
+      /** rewritten: its audit log no longer continues the one that was kept. */
+      log: "consistent" | "rewritten" | "unknown";
+
+      /** Why the log is so; null when there is nothing to say. */
+      log_reason: string | null;
+    };
+
+    /** What a change achieved, without anything that names a tenant or a person. */
+    SharedInsight: {
+      /** Its id, made by the node where the change was applied. */
+      insight_id: string;
+
+      /** The instance where it was applied. */
+      origin_instance_id: string;
+
+      /** The product that was changed. */
+      product_id: string;
+
+      /** What sort of product; null when not stated. */
+      product_type: string | null;
+
+      /** What sort of thing was changed. */
+      kind: "config" | "workflow" | "feature_flag" | "code_patch" | "experiment";
+
+      /** What was changed. */
+      target: string;
+
+      /** The KPI that both deltas are about. */
+      kpi: string;
+
+      /** The same in a sentence made of these fields. */
+      summary: string;
+
+      /** Gain that was expected; null when not stated. */
+      expected_delta_k: number | null;
+
+      /** Gain that was seen, its sign turned so that up is good; null when not measured. */
+      realised_delta: number | null;
+
+      /** How many other changes share the movement; absent: not told. */
+      shared_count?: number;
+
+      /** How the two compare. */
+      verdict: "met" | "missed" | "regressed" | "inconclusive";
+
+      /** When the KPI was last looked at. */
+      observed_at: string;
+
+      /** It is a correlation, no proof of a cause. */
+      basis: "correlation";
+    };
+
+    /** What was expected of an applied change beside what its KPI did since. */
+    Outcome: {
+      /** The applied change. */
+      change_id: string;
+
+      /** Name of the KPI that it should move; null when the change names none. */
+      kpi: string | null;
+
+      /** Whose KPI that is; product: of all tenants. */
+      scope: "tenant" | "product" | "other_tenant" | null;
+
+      /** When it was applied. */
+      applied_at: string;
+
+      /** Gain that was expected, in units of the KPI; null when not stated. */
+      expected_delta_k: number | null;
+
+      /** The KPI's value at the apply; null when it was not known. */
+      baseline: number | null;
+
+      /** How old that was at the apply. */
+      baseline_age_hours: number | null;
+
+      /** How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good. */
+      trend_before: number | null;
+
+      /** Over how many days that was. */
+      trend_days: number | null;
+
+      /** Its value now, or at the close; null before the first feed. */
+      current: number | null;
+
+      /** current - baseline, its sign turned so that up is good; null while one is unknown. */
+      realised_delta: number | null;
+
+      /** Other changes on this KPI whose time overlaps, 10 at most: the movement is theirs as well. */
+      shared_with: string[];
+
+      /** How many these are in all. */
+      shared_count: number;
+
+      /** How the gain compares with what was expected; too_early before judged_from. */
+      verdict: "met" | "missed" | "regressed" | "inconclusive" | "too_early";
+
+      /** 7 days after the apply, or the KPI's deadline if sooner; null without a KPI. */
+      judged_from: string | null;
+
+      /** open while feeds still change it, for 30 days; then final. */
+      state: "open" | "final";
+
+      /** Why it is final: 30 days are over, or the change was rolled back; null while open. */
+      closed_by: "time" | "rollback" | null;
+
+      /** As of when this is so. */
+      as_of: string;
+
+      /** It is a correlation, no proof of a cause. */
+      basis: "correlation";
+    };
+
+    /** Who consented, and how that is known. */
+    Signer: {
+      /** Who consented. */
+      approver: string;
+
+      /** How that is known: signed, vouched for by proxy or token, or merely claimed; null: the service itself. */
+      authenticated: "proxy" | "agent" | "signature" | "signature_unattended" | "token" | "claimed" | null;
+
+      /** Id of the key that signed; null: not signed. */
+      key: string | null;
+    };
+
+    /** A change that the host product no longer shows. */
+    DriftEpisode: {
+      /** The change that the host no longer shows. */
+      change_id: string;
+
+      /** Its target. */
+      target: string;
+
+      /** Its tenant. */
+      tenant_id: string;
+
+      /** drifted: the host holds something else; missing: nothing. */
+      state: "drifted" | "missing";
+
+      /** What the host shows of the change. */
+      host: "applied" | "rolled_back" | "absent" | "unknown";
+
+      /** SHA-256 (hex) of the canonical JSON that it holds; null: nothing; absent: not known. */
+      held_digest?: string | null;
+
+      /** When it was noticed. */
+      since: string;
+    };
+
+    /** What peers saw after similar changes. */
+    Evidence: {
+      /** The KPI it is about. */
+      kpi: string;
+
+      /** target: insights on the same target; prefix: only beside it, under the same parent. */
+      match: "target" | "prefix";
+
+      /** How many insights. */
+      n: number;
+
+      /** How many of these share their movement. */
+      shared: number;
+
+      /** How many insights of equal trust would weigh as much. */
+      effective_n: number;
+
+      /** Their mean gain, weighed by trust; up is good. */
+      mean_delta: number;
+
+      /** How often each verdict came. */
+      verdicts: {
+        /** How many insights have this verdict. */
+        met: number;
+
+        /** How many insights have this verdict. */
+        missed: number;
+
+        /** How many insights have this verdict. */
+        regressed: number;
+
+        /** How many insights have this verdict. */
+        inconclusive: number;
+      };
+
+      /** Which insights. */
+      insight_ids: string[];
+
+      /** It is a correlation, no proof of a cause. */
+      basis: "correlation";
+    };
+
+    /** A change that was put on record, with its receipt. */
+    Proposal: components["schemas"]["Change"] & {
+      /** Ids of other live changes on the same tenant and target. */
+      conflicts: string[];
+      audit_entry: components["schemas"]["AuditEntry"];
+    };
+
+    /** A decision that was recorded, with its receipt. */
+    Decision: {
+      /** Id of the change. */
+      change_id: string;
+
+      /** Its status after the decision. */
+      status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+
+      /** What was decided. */
+      decision: "approved" | "denied" | "withdrawn" | "expired" | "revoked" | "lapsed";
+
+      /** All consents so far, oldest first. */
+      approvals: components["schemas"]["Approval"][];
+      change: components["schemas"]["Change"];
+      audit_entry: components["schemas"]["AuditEntry"];
+    };
+
+    /** An apply or rollback, done or rehearsed. */
+    Operation: {
+      /** Id of the change. */
+      change_id: string;
+
+      /** Its status now. */
+      status: "proposed" | "pending_consent" | "approved" | "applied" | "rolled_back" | "denied";
+
+      /** Present when nothing was done, only rehearsed. */
+      dry_run?: true;
+      change: components["schemas"]["Change"];
+
+      /** What the host product did, or in a dry run would do; null without an adapter. */
+      adapter: {
+        /** Which adapter. */
+        name: string;
+
+        /** What came of it, in a word. */
+        result: string;
+
+        /** What the adapter says beyond that: any JSON. */
+        detail?: unknown;
+
+        /** Of a dry run: what the host holds now and would hold, any JSON. */
+        preview?: unknown;
+
+        /** Of a dry run: what the host shows of the change; null when it cannot be asked. */
+        host?: "applied" | "rolled_back" | "absent" | "unknown" | null;
+
+        /** Of a dry run: what the target holds now; null: nothing; absent: not known. */
+        holds?: {
+          /** Any JSON. */
+          value: unknown;
+        } | null;
+      } | null;
+
+      /** The receipt; null for a dry run. */
+      audit_entry: components["schemas"]["AuditEntry"] | null;
+    };
+
+    /** Whether applies are held back, with the receipt. */
+    FreezeState: {
+      /** Whether applies are held back now. */
+      frozen: boolean;
+
+      /** The freeze; null when there is none. */
+      freeze: components["schemas"]["Freeze"] | null;
+      audit_entry: components["schemas"]["AuditEntry"];
+    };
+
+    /** A freeze: every apply is held back but for emergencies. */
+    Freeze: {
+      /** Who froze the service. */
+      actor: string;
+
+      /** Why. */
+      note: string;
+
+      /** When it ends by itself; null: when somebody lifts it. */
+      until: string | null;
+
+      /** Since when. */
+      at: string;
+    };
+
+    /** What waits in one way. */
+    InboxList: {
+      /** How many there are. */
+      total: number;
+
+      /** The first of them. */
+      items: components["schemas"]["InboxItem"][];
+    };
+
+    /** A change that waits for somebody. */
+    InboxItem: {
+      change_id: components["schemas"]["Change"]["change_id"];
+      status: components["schemas"]["Change"]["status"];
+      tenant_id: components["schemas"]["Change"]["tenant_id"];
+      kind: components["schemas"]["Change"]["kind"];
+      target: components["schemas"]["Change"]["target"];
+      tier: components["schemas"]["Change"]["tier"];
+      risk: components["schemas"]["Change"]["risk"];
+      reversible: components["schemas"]["Change"]["reversible"];
+      affected_users: components["schemas"]["Change"]["affected_users"];
+      proposer: components["schemas"]["Change"]["proposer"];
+      proposer_kind?: components["schemas"]["Change"]["proposer_kind"];
+      asked_by?: components["schemas"]["Change"]["asked_by"];
+      approvals: components["schemas"]["Change"]["approvals"];
+      required_approvers: components["schemas"]["Change"]["required_approvers"];
+
+      /** Its summary. */
+      title: string;
+
+      /** Since when it waits: proposed, approved, applied in an emergency, or seen to drift. */
+      since: string;
+
+      /** When its time is over, or its review is due; null where the intent sets no limit. */
+      expires_at: string | null;
+
+      /** Whether a consent of the person who asks would bring it on. */
+      waits_for_you: boolean;
+
+      /** Whose consent is still missing, by rule. */
+      missing: components["schemas"]["MissingConsent"][];
+
+      /** What blocks its apply now, or warns of it. */
+      gates: components["schemas"]["Gate"][];
+
+      /** What the host shows instead; absent where it fits. */
+      drift?: "drifted" | "missing";
+    };
+
+    /** The service at a glance. No data is null, never 0. */
+    State: {
+      /** The number of cycles so far. */
+      tick: number;
+
+      /** Effect, 0 to 1: how far the KPIs are on their way; null without data. */
+      E: number | null;
+
+      /** Memory, 0 to 1: how much of what should be on record is; null without data. */
+      M: number | null;
+
+      /** Reliability, 0 to 1: the share of applies that held; null without data. */
+      R: number | null;
+
+      /** Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is. */
+      N: number | null;
+
+      /** What each value was worked out from. */
+      dimensions: {
+        /** Effect: how far the KPIs are on their way. */
+        E: {
+          /** E, from 0 to 1; null without data. */
+          value: number | null;
+
+          /** What each fed KPI contributes. */
+          parts: {
+            /** Name of the KPI. */
+            kpi: string;
+
+            /** Its newest value. */
+            value: number;
+
+            /** When that was fed. */
+            at: string;
+
+            /** Whether that was more than 7 days ago; it counts all the same. */
+            stale: boolean;
+
+            /** The value it starts from; null when not known. */
+            baseline: number | null;
+
+            /** The value it should reach; null when not known. */
+            target: number | null;
+
+            /** Its weight in the mean; null when it does not count. */
+            weight: number | null;
+
+            /** 0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count. */
+            attainment: number | null;
+
+            /** Why it does not count; null when it does. */
+            reason: string | null;
+          }[];
+        };
+
+        /** Memory: what should be on record of closed changes, and is. */
+        M: {
+          /** M, from 0 to 1: present / expected; null when no change was closed. */
+          value: number | null;
+
+          /** First UTC day that is looked at. */
+          from: string;
+
+          /** Last UTC day that is looked at. */
+          to: string;
+
+          /** Changes closed within these days: denied, rolled back, or 30 days after their apply. */
+          closed: number;
+
+          /** Items that should be on their records. */
+          expected: number;
+
+          /** Items of these that are, those that were added late too. */
+          present: number;
+
+          /** How many of those present were added late. */
+          late: number;
+
+          /** How often each item is missing. */
+          missing: {
+            /** On how many records this is missing. */
+            rationale: number;
+
+            /** On how many records this is missing. */
+            decider: number;
+
+            /** On how many records this is missing. */
+            note: number;
+
+            /** On how many records this is missing. */
+            verdict: number;
+          };
+
+          /** The newest changes with something missing. */
+          gaps: {
+            /** A closed change. */
+            change_id: string;
+
+            /** When it was closed. */
+            closed_at: string;
+
+            /** What is not on its record. */
+            missing: ("rationale" | "decider" | "note" | "verdict")[];
+          }[];
+        };
+
+        /** Reliability: applies that held. */
+        R: {
+          /** R, from 0 to 1: 1 - failed / n; null when nothing was attempted. */
+          value: number | null;
+
+          /** First UTC day that is looked at. */
+          from: string;
+
+          /** Last UTC day that is looked at. */
+          to: string;
+
+          /** Applies attempted within these days. */
+          n: number;
+
+          /** Of those how many failed; each counts once. */
+          failed: number;
+
+          /** Why; an attempt may show under two. */
+          causes: {
+            /** The host product refused or did not confirm it. */
+            adapter_failure: number;
+
+            /** It was rolled back. */
+            rolled_back: number;
+
+            /** The host no longer showed it. */
+            drifted: number;
+          };
+
+          /** Wilson score interval of the share that did not fail; null without attempts. */
+          interval: {
+            /** Lower bound. */
+            low: number;
+
+            /** Upper bound. */
+            high: number;
+
+            /** How sure that is. */
+            confidence: 0.95;
+          } | null;
+        };
+
+        /** Need: what is overdue. */
+        N: {
+          /** N, from 0 to 1: weight / (weight + 8); 0 when nothing is overdue. */
+          value: number;
+
+          /** What all that is overdue weighs. */
+          weight: number;
+
+          /** How much is open; it does not move N. */
+          open: number;
+
+          /** How much of that is overdue. */
+          overdue: number;
+
+          /** By kind, only what has open items. */
+          items: {
+            /** What is open. */
+            item:
+              | "pending_changes"
+              | "approved_changes"
+              | "tasks_urgent"
+              | "tasks_high"
+              | "tasks_normal"
+              | "tasks_low"
+              | "drift"
+              | "review_due"
+              | "stale_kpis"
+              | "audit_chain";
+
+            /** How many are open. */
+            open: number;
+
+            /** How many of these are overdue. */
+            overdue: number;
+          }[];
+
+          /** True when more are overdue than are counted. */
+          at_least: boolean;
+        };
+      };
+
+      /** The intent's KPI goals. */
+      goals: {
+        /** Name of the KPI. */
+        kpi: string;
+
+        /** The value it starts from. */
+        baseline: number;
+
+        /** The value it should reach. */
+        target: number;
+
+        /** Its newest value; null before the first feed. */
+        current: number | null;
+
+        /** When that was fed; null before. */
+        fed_at: string | null;
+
+        /** 0 at the baseline, 1 at the target, not clamped; null without a value. */
+        progress: number | null;
+
+        /** By when it should be reached; null: at no time. */
+        deadline: string | null;
+
+        /** Whether progress is as far as the time to the deadline; null without one. */
+        on_pace: boolean | null;
+
+        /** Where that stands; stale: not fed for 7 days. */
+        status: "no_data" | "stale" | "behind" | "on_track" | "met";
+      }[];
+
+      /** What the newest results were made of. */
+      provenance: {
+        /** The newest reply of the chat; null before the first. */
+        chat: {
+          /** Whether memories went into it. */
+          injected: boolean;
+
+          /** Id of the reply. */
+          reply_id: string;
+
+          /** Which memories. */
+          memory_ids: string[];
+
+          /** Who worded it: rules or a model. */
+          mode: "rules" | "llm";
+
+          /** When. */
+          at: string;
+        } | null;
+      };
+
+      /** How many tasks there are. */
+      tasks: components["schemas"]["TaskStats"];
+
+      /** What holds every apply back; null: nothing is frozen. */
+      freeze: components["schemas"]["Freeze"] | null;
+
+      /** When this was worked out. */
+      as_of: string;
+    };
+
+    /** How many tasks there are. */
+    TaskStats: {
+      /** Tasks that wait. */
+      queued: number;
+
+      /** Tasks at work. */
+      running: number;
+
+      /** Tasks with a result. */
+      completed: number;
+
+      /** Tasks that failed. */
+      failed: number;
+
+      /** Kept tasks with a rating. */
+      rated: number;
+
+      /** Mean over all ratings, 1 to 5; null without any. */
+      mean_rating: number | null;
+    };
+
+    /** What the service noticed, for people. */
+    GrowthRow: {
+      /** Its number; rises, with gaps. */
+      seq: number;
+
+      /** When it was noticed. */
+      at: string;
+
+      /** The cycle in which it was noticed. */
+      tick: number;
+
+      /** What sort of thing. */
+      kind: string;
+
+      /** What was noticed, in a sentence. */
+      title: string;
+
+      /** More of it; may be empty. */
+      detail: string;
+
+      /** Id of the record it is about; null when about none. */
+      ref: string | null;
+    };
+
+    /** One thing the service can do, or why it cannot here. */
+    Capability: {
+      /** What it is. */
+      id: string;
+
+      /** What it belongs to. */
+      group: string;
+
+      /** Whether it works here. */
+      status: "available" | "degraded" | "disabled" | "failing";
+
+      /** Why it does not; null when it does. */
+      reason: string | null;
+
+      /** The option that switches it on; null when it is on. */
+      enable_with: string | null;
+    };
+
+    /** How far one phase of using the service has come. */
+    Phase: {
+      /** Which phase. */
+      id: "observe" | "propose" | "apply" | "recover" | "learn";
+
+      /** Its name for people. */
+      title: string;
+
+      /** met / total, 0 to 1. */
+      progress: number;
+
+      /** Items that are met. */
+      met: number;
+
+      /** Items in all. */
+      total: number;
+
+      /** What belongs to the phase. */
+      items: {
+        /** What it is. */
+        title: string;
+
+        /** Whether it is met. */
+        met: boolean;
+
+        /** The record that tells, or how to meet it. */
+        how: string;
+      }[];
+    };
+
+    /** Something remembered, as it was found. */
+    Memory: {
+      /** Id of the memory. */
+      id: string;
+
+      /** What it remembers. */
+      kind: "proposal" | "decision" | "outcome" | "verdict" | "rollback" | "kpi" | "feedback" | "insight" | "chat";
+
+      /** record: made of the audit log; said: somebody's words, which nobody checked. */
+      basis: "record" | "said";
+
+      /** Who decided, proposed or said it; null where nobody is named. */
+      author: string | null;
+
+      /** What is remembered, in a line; people's words are quoted in it. */
+      text: string;
+
+      /** When that was. */
+      at: string;
+
+      /** How well it fits; for comparing within one answer. */
+      score: number;
+
+      /** Id of the record it is about; null when about none. */
+      ref: string | null;
+    };
+
+    /** Something the service was asked to look into, beside changes. */
+    Task: {
+      /** Id of the task. */
+      task_id: string;
+
+      /** What is asked for, in a line. */
+      title: string;
+
+      /** More of it; may be empty. */
+      description: string;
+
+      /** What it is about: E, M, R, N or a label of your own; null when not stated. */
+      required_dimension: string | null;
+
+      /** A name, or a number on the scale low 1, normal 2, high 3, urgent 4. */
+      priority: "low" | "normal" | "high" | "urgent" | number;
+
+      /** How far it is. */
+      status: "running" | "queued" | "completed" | "failed" | "cancelled";
+
+      /** When it was submitted. */
+      created_at: string;
+
+      /** When it was last begun; null before. */
+      started_at: string | null;
+
+      /** When it ended; null before. */
+      completed_at: string | null;
+
+      /** The report as Markdown, or why it failed; null before. */
+      result: string | null;
+
+      /** Who worded the result; null before. */
+      mode: "rules" | "llm" | null;
+
+      /** Ratings, oldest first. */
+      feedback: components["schemas"]["Feedback"][];
+    };
+
+    /** A rating of the result of a task. */
+    Feedback: {
+      /** 1 to 5. */
+      rating: number;
+
+      /** What was said with it; may be empty. */
+      comment: string;
+
+      /** Who rated; null when nobody is named. */
+      rater: string | null;
+
+      /** When. */
+      at: string;
+    };
+
+    /** One run of an action. */
+    ActionRun: {
+      /** Id of the run. */
+      action_id: string;
+
+      /** What was run. */
+      action:
+        | "cycle"
+        | "verify_audit"
+        | "check_drift"
+        | "evaluate_outcomes"
+        | "sync_peers"
+        | "run_next_task"
+        | "write_report"
+        | "checkpoint"
+        | "rebuild";
+
+      /** How it ended; disabled: this host has no such part; interrupted: its process ended first. */
+      status: "running" | "completed" | "failed" | "disabled" | "interrupted";
+
+      /** When it began. */
+      started_at: string;
+
+      /** How long it took, in milliseconds; null while running. */
+      duration_ms: number | null;
+
+      /** What came of it: any JSON, long ones cut. */
+      result: unknown;
+    };
+
+    /** Who asks; only the tenant in it counts. */
+    FlagContext: {
+      /** The tenant whose values are asked for; without it, those meant for every tenant. */
+      targetingKey?: string;
+    } & Record<string, unknown>;
+
+    /** A flag's value. */
+    FlagValue: {
+      /** The flag's key: the target. */
+      key: string;
+
+      /** The value, any JSON. */
+      value: unknown;
+
+      /** `TARGETING_MATCH` where the tenant has a value of its own, else `STATIC`. */
+      reason: "STATIC" | "TARGETING_MATCH";
+
+      /** Where the value comes from: `change_id`, `applied_at`, `entry`, `digest`, `kind`, `tenant_id`. */
+      metadata: Record<string, string | number | boolean>;
+    };
+
+    /** Why a flag has no value. */
+    FlagError: {
+      /** The flag's key: the target. */
+      key: string;
+
+      /** Why there is no value, in the protocol's words. */
+      errorCode: "PARSE_ERROR" | "INVALID_CONTEXT" | "FLAG_NOT_FOUND" | "GENERAL";
+
+      /** A sentence for people. */
+      errorDetails: string;
+    };
+
+    /** One JSON-RPC 2.0 answer of MCP. */
+    RpcAnswer: {
+      /** Version of JSON-RPC. */
+      jsonrpc: "2.0";
+
+      /** The request's; null where none could be read. */
+      id: string | number | null;
+
+      /** What the method answers, as the protocol has it. */
+      result?: Record<string, unknown>;
+
+      /** Why the message was not taken; absent beside a result. */
+      error?: {
+        /** JSON-RPC's code, or the protocol's. */
+        code: number;
+
+        /** What is wrong, in words. */
+        message: string;
+
+        /** What helps to mend it. */
+        data?: unknown;
+      };
+    };
+
+    /** Whether writes would be taken, and what was looked at. */
+    Readiness: {
+      /** Whether writes would be taken. */
+      ready: boolean;
+
+      /** What was looked at, by name. */
+      checks: Record<
+        string,
+        {
+          /** Whether it is as it should be. */
+          ok: boolean;
+
+          /** What is wrong; null when nothing is. */
+          reason: string | null;
+        }
+      >;
+    };
+  };
+}
+
+/** The POSTs that take an `Idempotency-Key`. */
+export const KEYED: readonly string[] = [
+  "/api/product/audit/accept-clock",
+  "/api/product/propose-crm-followup",
+  "/api/product/propose",
+  "/api/product/approve",
+  "/api/product/deny",
+  "/api/product/withdraw",
+  "/api/product/revoke",
+  "/api/product/apply",
+  "/api/product/rollback",
+  "/api/product/review",
+  "/api/product/freeze",
+  "/api/product/unfreeze",
+  "/api/product/erase",
+  "/api/product/note",
+  "/api/product/kpi",
+];

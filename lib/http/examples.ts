@@ -1,0 +1,4 @@
+/** The values that examples of requests and answers share. */
+
+/** A change. */
+export const CHANGE_ID = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";

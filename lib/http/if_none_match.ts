@@ -1,0 +1,15 @@
+/** Whether a caller who sends `If-None-Match` has what carries this ETag; undefined where it sends none, or `*`. */
+export function alreadyHas(request: Request): ((tag: string) => boolean) | undefined {
+  const header = request.headers.get("if-none-match")?.trim();
+  if (!header || header === "*") return undefined;
+  // A proxy that compresses makes a tag weak.
+  const tags = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return (tag) => tags.includes(tag);
+}
+
+/** 304: what the caller has still holds. */
+export const notModified = (tag: string): Response =>
+  new Response(null, {
+    status: 304,
+    headers: { etag: tag, "cache-control": "no-store", "x-content-type-options": "nosniff" },
+  });

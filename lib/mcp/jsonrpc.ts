@@ -1,0 +1,76 @@
+/** JSON-RPC 2.0 as MCP uses it: one message a request, and ids that are text or whole numbers. */
+import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
+
+/** The codes that JSON-RPC and MCP give to errors. */
+export const RPC = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+} as const;
+
+/** An error of the protocol, not of a tool; `status` is the HTTP status that it is answered under. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  constructor(
+    readonly code: (typeof RPC)[keyof typeof RPC],
+    message: string,
+    readonly status: 200 | 400 | 404 = 400,
+    readonly data?: object,
+  ) {
+    super(message);
+  }
+}
+
+export type Id = string | number;
+
+/** A request, or without an id a notification. */
+export interface Message {
+  id: Id | undefined;
+  method: string;
+  params: Readonly<Record<string, unknown>>;
+}
+
+/** Whether a JSON value is an object, and no list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The id in a body, as far as it can be told whose answer an error is. */
+export function idIn(body: unknown): Id | undefined {
+  const id = isObject(body) ? body["id"] : undefined;
+  return typeof id === "string" || Number.isSafeInteger(id) ? (id as Id) : undefined;
+}
+
+/** The value of a body. Errors: `RpcError` with `parse`. */
+export function parseBody(text: string): unknown {
+  try {
+    return parseStrictJson(text);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new RpcError(RPC.parse, `the body ${error.message}`);
+    throw error;
+  }
+}
+
+/** The message that a body is. Errors: `RpcError` with `invalidRequest`. */
+export function messageOf(body: unknown): Message {
+  const refuse = (why: string) => new RpcError(RPC.invalidRequest, why);
+  if (Array.isArray(body)) throw refuse("batches are not taken; send one message a request");
+  if (!isObject(body) || body["jsonrpc"] !== "2.0")
+    throw refuse('the body must be one JSON-RPC message, "jsonrpc": "2.0"');
+  const { method, params = {} } = body;
+  if (typeof method !== "string") throw refuse("the body must be a request or a notification, with a method");
+  if (!isObject(params)) throw refuse("params must be an object");
+  const id = idIn(body);
+  if ("id" in body && id === undefined) throw refuse("id must be text or a whole number");
+  return { id, method, params };
+}
+
+/** The text of an answer to a request. */
+export const resultText = (id: Id, result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
+
+/** The text of an error; `null` where it cannot be told to which request it belongs. */
+export const errorText = (id: Id | undefined, { code, message, data }: RpcError): string =>
+  JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code, message, ...(data && { data }) } });

@@ -1,0 +1,104 @@
+/**
+ * The MCP server: one message in, one answer out, nothing kept in between. Written by hand since it is small: the official SDK
+ * would add a third to the Worker and two thirds to an install, and answers its older era in event streams alone, which a
+ * Lambda function cannot pass on. The protocol's own conformance scenarios hold it to both eras.
+ */
+import { type Answer, textAnswer } from "../http/answer.ts";
+import { parseInput } from "../http/form.ts";
+import { AppError } from "../kit/errors.ts";
+import { version } from "../kit/version.ts";
+import { agreed, type Era, eraOf, MODERN } from "./era.ts";
+import { instructionsFor } from "./instructions.ts";
+import { errorText, idIn, isObject, type Message, messageOf, parseBody, resultText, RPC, RpcError } from "./jsonrpc.ts";
+import { refusalText } from "./refusal.ts";
+import { answerForTask, takesTasks, TASKS } from "./tasks.ts";
+import { inputOf, resultOf, type ToolCall } from "./tool.ts";
+import { listed, TOOLS } from "./toolbox.ts";
+
+const SERVER = { name: "countersign", title: "Countersign", version };
+const CAPABILITIES = { tools: {} };
+/** What is told of the tools changes with the caller and with the intent, which is read at start. */
+const CACHED = { ttlMs: 60_000, cacheScope: "private" };
+
+/** Answers one message; 202 without a body for a notification. */
+export async function answerMessage(call: ToolCall, text: string): Promise<Answer | Response> {
+  let body: unknown;
+  try {
+    body = parseBody(text);
+    const message = messageOf(body);
+    const era = eraOf(call.request, message);
+    if (message.id === undefined) return new Response(null, { status: 202, headers: NO_BODY });
+    const result = await METHODS[era](call, message);
+    return textAnswer(resultText(message.id, era === "modern" ? selfDescribing(result) : result));
+  } catch (error) {
+    if (error instanceof RpcError) return textAnswer(errorText(idIn(body), error), error.status);
+    throw error;
+  }
+}
+
+const NO_BODY = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** The newer era says of each result that it is one, and whose. */
+const selfDescribing = (result: object): object => ({
+  resultType: "complete",
+  ...result,
+  _meta: { "io.modelcontextprotocol/serverInfo": SERVER },
+});
+
+const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object> | object> = {
+  modern(call, message) {
+    if (message.method === "server/discover") return discovered(call);
+    if (message.method === "tools/list") return { tools: listed(call), ...CACHED };
+    if (message.method === "tools/call") return called(call, message, takesTasks(message));
+    if (TASK_METHODS.includes(message.method)) return answerForTask(call, message);
+    throw unknownMethod(message, 404);
+  },
+  legacy(call, message) {
+    if (message.method === "initialize") return greeted(call, message);
+    if (message.method === "ping") return {};
+    if (message.method === "tools/list") return { tools: listed(call) };
+    if (message.method === "tools/call") return called(call, message, false);
+    throw unknownMethod(message, 200);
+  },
+};
+
+const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
+
+const unknownMethod = ({ method }: Message, status: 200 | 404) =>
+  new RpcError(RPC.methodNotFound, `Method not found: ${method}`, status);
+
+const discovered = (call: ToolCall): object => ({
+  supportedVersions: MODERN,
+  capabilities: { ...CAPABILITIES, extensions: { [TASKS]: {} } },
+  instructions: instructionsFor(call),
+  ...CACHED,
+});
+
+const greeted = (call: ToolCall, { params }: Message): object => ({
+  protocolVersion: agreed(params["protocolVersion"]),
+  capabilities: CAPABILITIES,
+  serverInfo: SERVER,
+  instructions: instructionsFor(call),
+});
+
+/** A tool's refusal is a result that says so, which a model can read and mend. */
+async function called(call: ToolCall, { params }: Message, tasks: boolean): Promise<object> {
+  const { name, arguments: given = {} } = params;
+  const tool = TOOLS.find((one) => one.name === name);
+  if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
+  if (!isObject(given)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
+  try {
+    if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);
+    const input = parseInput(inputOf(tool, call.deps), given);
+    const task = tasks ? await tool.task?.(input, call) : undefined;
+    return task ?? resultOf(await tool.run(input, call));
+  } catch (error) {
+    return { content: [{ type: "text", text: refusalText(error) }], isError: true };
+  }
+}
+
+/** As it stands in the message: what is no text may have no way to become one. */
+const shown = (name: unknown): string => (typeof name === "string" ? name : JSON.stringify(name ?? null)).slice(0, 100);
+
+const agentRequired = (tool: string): AppError =>
+  new AppError("agent_required", `${tool} needs an agent's secret as Authorization: Bearer`);

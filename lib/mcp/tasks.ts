@@ -1,0 +1,78 @@
+/**
+ * The Tasks extension: waiting for people without a connection that stays open. Nothing is kept for a task. Its id says which
+ * change is waited for and which status was seen, so that any process answers for it, for as long as there is the change.
+ */
+import type { Status } from "../governance/rules/change.ts";
+import { MOVING } from "../governance/rules/transitions.ts";
+import { AppError } from "../kit/errors.ts";
+import { metaOf } from "./era.ts";
+import { isObject, type Message, RPC, RpcError } from "./jsonrpc.ts";
+import { standing } from "./standing.ts";
+import { resultOf, type ToolCall } from "./tool.ts";
+
+/** The extension's name, in the capabilities of both sides. */
+export const TASKS = "io.modelcontextprotocol/tasks";
+
+/** How often a client should ask, in milliseconds; people take longer. */
+const POLL_MS = 5_000;
+
+/** What is waited for: that a change has another status than the one that was seen. */
+interface Wait {
+  change_id: string;
+  seen_status: Status;
+}
+
+/** Whether a client may be answered with a task. */
+export function takesTasks(message: Message): boolean {
+  const capabilities = metaOf(message, "clientCapabilities");
+  const extensions = isObject(capabilities) ? capabilities["extensions"] : undefined;
+  return isObject(extensions) && Object.hasOwn(extensions, TASKS);
+}
+
+/** A task in place of a result; undefined where there is nothing to wait for. */
+export async function taskOfWait(call: ToolCall, wait: Wait): Promise<object | undefined> {
+  const task = await taskOf(call, wait);
+  return task.status === "working" ? { ...task, resultType: "task" } : undefined;
+}
+
+/**
+ * How a task stands. An update or a cancellation is taken and changes nothing: nothing is asked of the client, and nothing
+ * runs that could be ended. Errors: `RpcError`.
+ */
+export async function answerForTask(call: ToolCall, message: Message): Promise<object> {
+  if (!takesTasks(message)) throw missingCapability();
+  const task = await taskOf(call, waitOf(message.params["taskId"])).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "change_not_found" ? unknownTask() : error;
+  });
+  return message.method === "tasks/get" ? task : {};
+}
+
+async function taskOf(call: ToolCall, { change_id, seen_status }: Wait) {
+  const now = await standing(call, change_id);
+  const { status, next, created_at, decided_at, applied_at, rolled_back_at } = now;
+  const task = {
+    taskId: `${seen_status}/${change_id}`,
+    statusMessage: next,
+    createdAt: created_at,
+    lastUpdatedAt: rolled_back_at ?? applied_at ?? decided_at ?? created_at,
+    ttlMs: null,
+    pollIntervalMs: POLL_MS,
+  };
+  return status === seen_status
+    ? { ...task, status: "working" as const }
+    : { ...task, status: "completed" as const, result: resultOf({ ...now, moved: true }) };
+}
+
+function waitOf(taskId: unknown): Wait {
+  const [, seen, change_id] = (typeof taskId === "string" && /^([a-z_]+)\/(.{1,200})$/.exec(taskId)) || [];
+  const seen_status = MOVING.find((status) => status === seen);
+  if (seen_status === undefined || change_id === undefined) throw unknownTask();
+  return { change_id, seen_status };
+}
+
+const unknownTask = () => new RpcError(RPC.invalidParams, "Unknown task", 200);
+
+const missingCapability = () =>
+  new RpcError(RPC.missingCapability, "Missing required client capability", 400, {
+    requiredCapabilities: { extensions: { [TASKS]: {} } },
+  });

@@ -1,0 +1,44 @@
+import type * as z from "zod";
+import type { Call } from "../http/endpoint.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+
+/** A call of a tool: the request that carries it. */
+export type ToolCall = Call<PulseDeps>;
+
+/** What a tool is, apart from what it does. */
+interface Declared<I extends z.ZodType, O extends z.ZodType> {
+  /** What a model calls it by. */
+  name: string;
+  title: string;
+  /** For the model: what it is good for, and what it is not. */
+  description: string;
+  /** It writes, so that it needs an agent's secret; `again`: a second time changes nothing more. */
+  writes?: "once" | "again";
+  /** A function where it depends on the intent. */
+  input: I | ((deps: PulseDeps) => I);
+  output: O;
+}
+
+/** A tool that can be called with what its schema let pass. */
+export interface Tool extends Declared<z.ZodType, z.ZodType> {
+  run(input: unknown, call: ToolCall): Promise<object>;
+  /** The task that a client which takes tasks is answered with in place of a result; undefined where there is none. */
+  task?(input: unknown, call: ToolCall): Promise<object | undefined>;
+}
+
+/** Makes a tool of a declaration and what it does. */
+export const tool = <I extends z.ZodType, O extends z.ZodType>(
+  declared: Declared<I, O>,
+  run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
+  task?: (input: z.output<I>, call: ToolCall) => Promise<object | undefined>,
+): Tool => ({ ...declared, run: run as Tool["run"], ...(task && { task: task as Required<Tool>["task"] }) });
+
+/** What a tool answers, as a result: its structure, and the same as text for clients that know no other. */
+export const resultOf = (answer: object): object => ({
+  content: [{ type: "text", text: JSON.stringify(answer) }],
+  structuredContent: answer,
+});
+
+/** The input schema of a tool under an intent. */
+export const inputOf = ({ input }: Pick<Tool, "input">, deps: PulseDeps): z.ZodType =>
+  typeof input === "function" ? input(deps) : input;

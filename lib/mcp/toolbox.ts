@@ -1,0 +1,56 @@
+/** All tools, and how they are told to clients. None approves, denies, applies, rolls back, feeds KPIs, freezes or edits the intent. */
+import { jsonSchemaOf } from "../openapi/json_schema.ts";
+import type { PulseDeps } from "../pulse/deps.ts";
+import { inputOf, type Tool, type ToolCall } from "./tool.ts";
+import { explainPolicy } from "./tools/explain_policy.ts";
+import { getChange } from "./tools/get_change.ts";
+import { listChanges } from "./tools/list_changes.ts";
+import { productState } from "./tools/product_state.ts";
+import { proposeChange } from "./tools/propose_change.ts";
+import { searchMemory } from "./tools/search_memory.ts";
+import { waitForDecision } from "./tools/wait_for_decision.ts";
+import { withdrawChange } from "./tools/withdraw_change.ts";
+
+/** Those that read first: a client that tries the first one changes nothing. */
+export const TOOLS: readonly Tool[] = [
+  explainPolicy,
+  listChanges,
+  getChange,
+  waitForDecision,
+  searchMemory,
+  productState,
+  proposeChange,
+  withdrawChange,
+];
+
+/** The tools that a caller is offered: without an agent's secret those that only read. */
+const offered = ({ agent }: ToolCall): readonly Tool[] =>
+  agent === undefined ? TOOLS.filter(({ writes }) => !writes) : TOOLS;
+
+/** Made once for a service: its intent, on which inputs depend, is read at start. */
+const described = new WeakMap<PulseDeps, ReadonlyMap<Tool, object>>();
+
+/** The tools as `tools/list` tells them. */
+export function listed(call: ToolCall): (object | undefined)[] {
+  const all = described.get(call.deps) ?? new Map(TOOLS.map((tool) => [tool, descriptionOf(tool, call.deps)]));
+  described.set(call.deps, all);
+  return offered(call).map((tool) => all.get(tool));
+}
+
+function descriptionOf(tool: Tool, deps: PulseDeps): object {
+  const { name, title, description, writes, output } = tool;
+  return {
+    name,
+    title,
+    description,
+    inputSchema: jsonSchemaOf(inputOf(tool, deps), "input"),
+    outputSchema: jsonSchemaOf(output, "output"),
+    annotations: {
+      title,
+      readOnlyHint: !writes,
+      destructiveHint: false,
+      idempotentHint: writes !== "once",
+      openWorldHint: false,
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import * as z from "zod";
+import { actorOf } from "../../governance/caller.ts";
+import { heldNow } from "../../governance/freeze.ts";
+import { type Change, KINDS, RISKS, TIERS } from "../../governance/rules/change.ts";
+import { missingConsents, missingSchema } from "../../governance/rules/missing.ts";
+import { refuseForbiddenTarget, requiredApprovers } from "../../governance/rules/policy.ts";
+import { proposedContent } from "../../governance/rules/propose.ts";
+import { rulesInForce } from "../../governance/rules/rules_in_force.ts";
+import { flag, target, wholeNumber, word } from "../../http/form.ts";
+import { invalidField } from "../../kit/errors.ts";
+import { refusalOf } from "../refusal.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
+import { tool, type ToolCall } from "../tool.ts";
+
+const stated = z.strictObject({
+  kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
+  target: target.optional().describe("What would be changed."),
+  tier: word(TIERS).optional().describe("The tier that would be asked for."),
+  risk: word(RISKS).optional(),
+  affected_users: wholeNumber(0).optional(),
+  reversible: flag.optional(),
+});
+
+const foretoldSchema = z.object({
+  refused: z
+    .string()
+    .nullable()
+    .describe(
+      "Why its target would be refused outright; null: it would not. Other live changes on it are not looked at.",
+    ),
+  tier: z.enum(TIERS).describe("The tier it would have; a minor one as long as today's number of them is not used up."),
+  missing: z.array(missingSchema).describe("Whose consent it would need; an empty `of` means anybody."),
+});
+
+/** The rules in force, and what they would say to a proposal. */
+export const explainPolicy = tool(
+  {
+    name: "explain_policy",
+    title: "Explain the policy",
+    description:
+      "The rules that govern changes, in words. With kind and target, also what they would say to such a proposal of yours: whether it would be refused, its tier, and whose consent it would need. Nothing is filed.",
+    input: stated,
+    output: z.object({
+      product_id: z.string(),
+      intent_version: z.string(),
+      manifest_hash: z.string().describe("SHA-256 of the intent that these rules are from."),
+      rules: z.array(z.string()).describe("Each rule in force, in one sentence."),
+      holds: z.array(z.string()).describe("What holds every apply back at this moment; a note on it is in quotes."),
+      foretold: foretoldSchema
+        .nullable()
+        .describe("What the rules would say to the proposal; null where none was described."),
+      about_texts: aboutTexts,
+    }),
+  },
+  async (input, call) => {
+    const { intent, manifest_hash } = call.deps.product!;
+    return {
+      product_id: intent.product_id,
+      intent_version: intent.version,
+      manifest_hash,
+      rules: rulesInForce(intent),
+      holds: (await heldNow(call.deps)).map(({ message }) => message),
+      foretold: foretold(input, call),
+      about_texts: ABOUT_TEXTS,
+    };
+  },
+);
+
+function foretold(input: z.output<typeof stated>, call: ToolCall): z.infer<typeof foretoldSchema> | null {
+  const { kind, target: changed, ...rest } = input;
+  if (kind === undefined && changed === undefined) return null;
+  if (kind === undefined || changed === undefined)
+    throw invalidField(kind === undefined ? "kind" : "target", "is needed to foretell what the rules would say");
+  const { intent } = call.deps.product!;
+  const proposal = { ...rest, kind, target: changed, tenant_id: "", summary: "", proposer: call.agent };
+  const content = proposedContent({ input: proposal, minor_today: 0 }, { intent, actor: actorOf(call) });
+  const required_approvers = requiredApprovers(content.tier, intent.policy);
+  return {
+    refused: refusalOf(() => refuseForbiddenTarget(changed, intent.policy)),
+    tier: content.tier,
+    missing: missingConsents(
+      { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change,
+      intent,
+    ),
+  };
+}

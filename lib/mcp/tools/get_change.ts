@@ -1,0 +1,16 @@
+import * as z from "zod";
+import { changeId } from "../../http/form.ts";
+import { standing, standingSchema } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+/** One change. */
+export const getChange = tool(
+  {
+    name: "get_change",
+    title: "Get a change",
+    description: "One change: its content and status, who consented, what the policy still asks for and of whom.",
+    input: z.strictObject({ change_id: changeId }),
+    output: standingSchema,
+  },
+  ({ change_id }, call) => standing(call, change_id),
+);

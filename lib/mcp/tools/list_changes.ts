@@ -1,0 +1,61 @@
+import * as z from "zod";
+import { changeId, line, wholeNumber, word } from "../../http/form.ts";
+import { changeSchema, STATUSES } from "../../governance/rules/change.ts";
+import { pick } from "../../pulse/change_views.ts";
+import { filterFields } from "../../pulse/query/asked.ts";
+import { listChanges as listed } from "../../pulse/query/list_changes.ts";
+import { pageOf } from "../../pulse/page_address.ts";
+import { ABOUT_TEXTS, aboutTexts, page } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+/** What a row shows; a model reads every word of it. */
+const ROW = [
+  "change_id",
+  "status",
+  "resolution",
+  "tenant_id",
+  "kind",
+  "target",
+  "summary",
+  "tier",
+  "risk",
+  "proposer",
+  "asked_by",
+  "created_at",
+] as const;
+const row = changeSchema.pick(
+  Object.fromEntries(ROW.map((name) => [name, true])) as Record<(typeof ROW)[number], true>,
+);
+
+/** A page of changes. */
+export const listChanges = tool(
+  {
+    name: "list_changes",
+    title: "List changes",
+    description: "Changes, newest first, a page at a time. Look here before proposing what is already proposed.",
+    input: z.strictObject({
+      status: word(STATUSES).optional().describe("Only changes of this status."),
+      tenant_id: line(200).optional().describe("Only changes of this tenant."),
+      ...filterFields,
+      limit: wholeNumber(1, 50).default(20).describe("How many at most."),
+      before: changeId.optional().describe("The `next` of the page before."),
+    }),
+    output: z.object({
+      changes: z.array(row.extend({ page })),
+      total: z
+        .number()
+        .int()
+        .describe("How many there are in all; with a status, of that status; with other filters, of those looked at."),
+      looked: z.number().int().optional().describe("With other filters: how many of the newest were looked at."),
+      complete: z.boolean().optional().describe("Whether those are all there are."),
+      next: z.string().nullable().describe("What to give as `before` for the next page; null: this is the last."),
+      about_texts: aboutTexts,
+    }),
+  },
+  async (query, call) => {
+    const { changes, total, next, looked, complete } = await listed(call.deps, query);
+    const rows = changes.map((change) => ({ ...pick(change, ROW), page: pageOf(call, change.change_id) }));
+    const far = looked === undefined ? {} : { looked, complete };
+    return { changes: rows, total, next, ...far, about_texts: ABOUT_TEXTS };
+  },
+);

@@ -1,0 +1,26 @@
+import * as z from "zod";
+import { identitySchema } from "../../governance/runtime.ts";
+import { stateSchema, stateView } from "../../pulse/state.ts";
+import { pick } from "../../pulse/change_views.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+const SHOWN = ["E", "M", "R", "N", "goals", "freeze", "as_of"] as const;
+const shown = stateSchema.pick({ E: true, M: true, R: true, N: true, goals: true, freeze: true, as_of: true });
+
+/** How the product fares. */
+export const productState = tool(
+  {
+    name: "product_state",
+    title: "State of the product",
+    description:
+      "How the product fares: effect, memory, reliability and need, each 0 to 1 and null without data; its goals; and whether the service is frozen.",
+    input: z.strictObject({}),
+    output: shown.extend({ identity: identitySchema, about_texts: aboutTexts }),
+  },
+  async (_input, { deps }) => ({
+    ...pick(await stateView(deps), SHOWN),
+    identity: deps.product!.identity,
+    about_texts: ABOUT_TEXTS,
+  }),
+);

@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { line, wholeNumber } from "../../http/form.ts";
+import { recall, recalledSchema } from "../../memory/recall.ts";
+import { ABOUT_TEXTS, aboutTexts } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+/** What is remembered. */
+export const searchMemory = tool(
+  {
+    name: "search_memory",
+    title: "Search memory",
+    description:
+      "What the service remembers of earlier proposals, decisions, outcomes, verdicts, rollbacks, feedback and chat, records before what was said. Ask it what became of something like it before proposing.",
+    input: z.strictObject({
+      query: line(1000).describe("Words to look for."),
+      limit: wholeNumber(1, 20).default(8).describe("How many at most."),
+    }),
+    output: z.object({ results: z.array(recalledSchema), about_texts: aboutTexts }),
+  },
+  async (search, { deps }) => ({ results: await recall(deps, search), about_texts: ABOUT_TEXTS }),
+);

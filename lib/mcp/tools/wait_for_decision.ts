@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { awaitStatus } from "../../governance/await_status.ts";
+import { MOVING } from "../../governance/rules/transitions.ts";
+import { placeHolderOf } from "../../http/address.ts";
+import { changeId, wholeNumber, word } from "../../http/form.ts";
+import { standing, standingSchema } from "../standing.ts";
+import { taskOfWait } from "../tasks.ts";
+import { tool } from "../tool.ts";
+
+/** Clients give a call up after 60 seconds; an answer has to be on its way before. */
+const LONGEST = 50;
+
+/** Waits for people. */
+export const waitForDecision = tool(
+  {
+    name: "wait_for_decision",
+    title: "Wait for a decision",
+    description:
+      "Waits until people have decided on a change, 50 seconds at most, and answers as get_change does. While `moved` is false, call it again: the change_id is all that is needed, also much later.",
+    input: z.strictObject({
+      change_id: changeId,
+      seen_status: word(MOVING)
+        .default("pending_consent")
+        .describe(
+          "The status that you know of, one that can move: it is answered at once when the change has another.",
+        ),
+      timeout_seconds: wholeNumber(1, LONGEST).default(LONGEST).describe("How long to wait at most."),
+    }),
+    output: standingSchema.extend({
+      moved: z.boolean().describe("Whether the status is another than `seen_status`."),
+    }),
+  },
+  async ({ change_id, seen_status, timeout_seconds }, call) => {
+    await awaitStatus(call.deps, change_id, {
+      seconds: timeout_seconds,
+      from: ({ status }) => status === seen_status,
+      name: placeHolderOf(call),
+      signal: call.request.signal,
+    });
+    const now = await standing(call, change_id);
+    return { ...now, moved: now.status !== seen_status };
+  },
+  (wait, call) => taskOfWait(call, wait),
+);

@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { entrySchema } from "../../audit/entry.ts";
+import { decisionFields } from "../../governance/decision_declaration.ts";
+import { recordDecision } from "../../governance/record_decision.ts";
+import { standing, standingSchema } from "../standing.ts";
+import { tool } from "../tool.ts";
+
+/** Takes back what the agent itself proposed. */
+export const withdrawChange = tool(
+  {
+    name: "withdraw_change",
+    title: "Withdraw a change",
+    description: "Takes back a change that you proposed and that still waits for consent. It is final.",
+    writes: "again",
+    input: z.strictObject({ change_id: decisionFields.change_id, note: decisionFields.note }),
+    output: standingSchema.extend({
+      audit_entry: entrySchema.describe("The receipt: the entry of the audit log that records it."),
+    }),
+  },
+  async ({ change_id, note }, call) => {
+    // Only an agent comes this far.
+    const answered = await recordDecision(call, { type: "withdraw", name: call.agent!, change_id, note });
+    return { ...(await standing(call, change_id)), audit_entry: JSON.parse(answered.text).audit_entry };
+  },
+);

@@ -1,0 +1,56 @@
+/** The fields of a shape as rows of a table, those within fields under dotted names. */
+import { escapeHtml } from "../kit/escape_html.ts";
+import { code, shapeLink } from "./html.ts";
+import type { JsonSchema } from "./json_schema.ts";
+
+/** Name, type, whether it is required, and what it is, of each field; cells are HTML. */
+export function fieldRows({ properties = {}, required = [] }: JsonSchema, within = ""): string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => [
+    [
+      code(within + name),
+      typeOf(schema),
+      required.includes(name) ? "required" : "",
+      escapeHtml(String(schema["description"] ?? "")),
+    ],
+    ...inner(schema).flatMap(([suffix, shape]) => fieldRows(shape, `${within}${name}${suffix}.`)),
+  ]);
+}
+
+/** The shapes within a field that have no name of their own, and what stands behind the field's name for each. */
+function inner(schema: JsonSchema): [string, JsonSchema][] {
+  if (schema.properties) return [["", schema]];
+  const options = [...(schema.anyOf ?? []), ...((schema["oneOf"] as JsonSchema[] | undefined) ?? [])];
+  if (options.length > 0) return options.flatMap(inner);
+  const of = (part: unknown, suffix: string): [string, JsonSchema][] =>
+    typeof part === "object" && part !== null
+      ? inner(part as JsonSchema).map(([rest, shape]) => [suffix + rest, shape])
+      : [];
+  return [...of(schema.items, "[]"), ...of(schema["additionalProperties"], ".*")];
+}
+
+/** What may stand there, in a few words of HTML. */
+export function typeOf(schema: JsonSchema): string {
+  if (schema.$ref) return shapeLink(schema.$ref.split("/").at(-1)!);
+  if (schema.enum) return schema.enum.map((value) => code(String(value))).join(" ");
+  if ("const" in schema) return code(String(schema["const"]));
+  const options = schema.anyOf ?? (schema["oneOf"] as JsonSchema[] | undefined);
+  if (options) return options.map(typeOf).join(" or ");
+  if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
+  const named = [schema["format"] ?? schema.type ?? "any JSON"].flat().join(" or ");
+  return escapeHtml([named, ...boundsOf(schema)].join(", "));
+}
+
+const BOUNDS: Readonly<Record<string, string>> = {
+  minimum: "from",
+  maximum: "to",
+  exclusiveMinimum: "above",
+  maxLength: "at most",
+  default: "default",
+};
+
+const boundsOf = (schema: JsonSchema): string[] =>
+  Object.entries(BOUNDS)
+    .filter(([keyword]) => schema[keyword] !== undefined && schema[keyword] !== "")
+    .map(
+      ([keyword, word]) => `${word} ${JSON.stringify(schema[keyword])}${keyword === "maxLength" ? " characters" : ""}`,
+    );

@@ -1,0 +1,24 @@
+/** The pieces of the page. */
+import { escapeHtml } from "../kit/escape_html.ts";
+
+/** Where something stands on the page. */
+export const idOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+
+/** A way there. */
+export const link = (name: string, text = name): string => `<a href="#${idOf(name)}">${escapeHtml(text)}</a>`;
+
+/** Where a shape stands: one may be called as a group of operations is. */
+export const shapeId = (name: string): string => `shape-${idOf(name)}`;
+
+/** A way to a shape. */
+export const shapeLink = (name: string): string => link(shapeId(name), name);
+
+/** Text of a program. */
+export const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+
+/** A row of cells that are HTML already. */
+export const row = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+
+/** A table of such rows. */
+export const table = (heads: readonly string[], rows: readonly string[]): string =>
+  `<table><thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;

@@ -1,0 +1,141 @@
+/** The document with what operations have alike said once: refusals, headers, and the body that may be a form or JSON. */
+import { borrowingOf } from "./borrowed_fields.ts";
+import type { OpenApi } from "./document.ts";
+import type { JsonSchema, Parameter } from "./json_schema.ts";
+import type { Operation } from "./operation.ts";
+import type { ApiResponse } from "./responses.ts";
+
+interface Reference {
+  $ref: string;
+}
+
+/** How refusals of a status are called. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  412: "PreconditionFailed",
+  413: "ContentTooLarge",
+  415: "UnsupportedMediaType",
+  422: "UnprocessableContent",
+  500: "InternalError",
+  502: "BadGateway",
+  503: "Unavailable",
+};
+
+/** The same document, and shorter by its references. */
+export function withSharedParts(document: OpenApi) {
+  const named = document.components.schemas;
+  const schemas: Record<string, unknown> = mapped(named, (schema) => extending(schema, named));
+  const often = repeated(Object.values(document.paths).flatMap((methods) => Object.values(methods)));
+  const [responses, parameters] = [sharedAs("responses"), sharedAs("parameters")];
+
+  const bodies = new Map<string, Reference>();
+  const bodyOf = ({ operationId, requestBody }: Operation) => {
+    if (!requestBody) return {};
+    const json = requestBody.content["application/json"];
+    if (!json) return { requestBody };
+    const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+    const schema: Reference = { $ref: `#/components/schemas/${name}` };
+    const fields = JSON.stringify(json.schema);
+    // Two operations may take the very same fields.
+    schemas[name] = bodies.get(fields) ?? json.schema;
+    if (!bodies.has(fields)) bodies.set(fields, schema);
+    const content = Object.entries(requestBody.content).map(([type, media]) => [type, { ...media, schema }]);
+    return { requestBody: { ...requestBody, content: Object.fromEntries(content) } };
+  };
+  const extended = (content: NonNullable<ApiResponse["content"]>) =>
+    mapped(content, (media) => ({ ...media, schema: extending(media.schema, named) }));
+  const shortened = (operation: Operation) => ({
+    ...operation,
+    ...(operation.parameters && {
+      parameters: operation.parameters.map((one) =>
+        one.in === "header" ? parameters.refer(one.name.replaceAll("-", ""), one) : asTerse(one),
+      ),
+    }),
+    ...bodyOf(operation),
+    responses: mapped(operation.responses, (response, status) =>
+      often.has(JSON.stringify(response))
+        ? responses.refer(REFUSALS[status] ?? "Success", told(response))
+        : { ...told(response), ...(response.content && { content: extended(response.content) }) },
+    ),
+  });
+  const paths = mapped(document.paths, (methods) => mapped(methods, shortened));
+  const borrow = borrowingOf("Change", named["Change"]!);
+  const components = {
+    ...document.components,
+    // What is sent stands whole: a form is read by its own fields.
+    schemas: mapped(schemas, (schema, name) => (name in named && name !== "Change" ? borrow(schema) : schema)),
+    responses: borrow(responses.parts),
+    parameters: parameters.parts,
+  };
+  return { ...document, paths: borrow(paths), components };
+}
+
+/** Optional is what a parameter is unless it says otherwise. */
+const asTerse = ({ required, ...rest }: Parameter): Parameter => (required ? { ...rest, required } : rest);
+
+/** How a refusal is described whose codes its body lists. */
+const REFUSED = "Refused";
+
+/** A response whose description says no more than the codes that its body lists, without saying them twice. */
+function told(response: ApiResponse): ApiResponse {
+  const { code } = response.content?.["application/json"]?.schema.properties ?? {};
+  const isSaid = response.description === code?.enum?.join(", ");
+  return isSaid ? { ...response, description: REFUSED } : response;
+}
+
+/** The responses, as text, that more than one operation has. */
+function repeated(operations: readonly Operation[]): ReadonlySet<string> {
+  const [once, often] = [new Set<string>(), new Set<string>()];
+  for (const text of operations.flatMap(({ responses }) => Object.values(responses).map((one) => JSON.stringify(one))))
+    (once.has(text) ? often : once).add(text);
+  return often;
+}
+
+/** Fewer fields are no shape that is worth a reference. */
+const MANY_FIELDS = 8;
+
+/** An object that has all fields of a named one, and more, as that one and what it has beside. */
+function extending(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  const { properties = {}, required = [], ...rest } = schema;
+  const count = Object.keys(properties).length;
+  const isBase = ({ properties: own = {} }: JsonSchema): boolean => {
+    const fields = Object.entries(own);
+    const same = ([name, field]: [string, JsonSchema]) => JSON.stringify(properties[name]) === JSON.stringify(field);
+    return fields.length >= MANY_FIELDS && fields.length < count && fields.every(same);
+  };
+  const [name, base] = Object.entries(named).find(([, shape]) => isBase(shape)) ?? [];
+  if (!base) return schema;
+  const own = (field: string): boolean => !(field in base.properties!);
+  return {
+    ...rest,
+    allOf: [{ $ref: `#/components/schemas/${name}` }],
+    properties: Object.fromEntries(Object.entries(properties).filter(([field]) => own(field))),
+    required: required.filter(own),
+  };
+}
+
+/** Parts of a kind by their names: those that are alike have one, and a further one of a name a number behind it. */
+function sharedAs(kind: string) {
+  const parts: Record<string, unknown> = {};
+  const names = new Map<string, string>();
+  const named = (wanted: string, part: unknown): string => {
+    const known = Object.keys(parts).filter((name) => name.replace(/\d+$/, "") === wanted).length;
+    const name = known === 0 ? wanted : `${wanted}${known + 1}`;
+    parts[name] = part;
+    return name;
+  };
+  const refer = (wanted: string, part: unknown): Reference => {
+    const text = JSON.stringify(part);
+    const name = names.get(text) ?? named(wanted, part);
+    names.set(text, name);
+    return { $ref: `#/components/${kind}/${name}` };
+  };
+  return { parts, refer };
+}
+
+const mapped = <V, W>(of: Readonly<Record<string, V>>, make: (value: V, name: string) => W): Record<string, W> =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));

@@ -1,0 +1,92 @@
+/** A change in words and tables. */
+import type { ChangeDetail, Schema } from "../../lib/client/client.ts";
+import type { Content } from "../../lib/governance/rules/content.ts";
+import { facts, table, visible } from "./text.ts";
+
+/** One row a change. */
+export const changesTable = (changes: readonly Schema<"Change">[], columns?: number): string =>
+  table(
+    ["change", "status", "tier", "risk", "reach", "tenant", "target", "summary"],
+    changes.map((each) => [
+      each.change_id,
+      each.resolution ?? each.status,
+      each.tier,
+      each.risk,
+      each.affected_users === null ? "-" : String(each.affected_users),
+      each.tenant_id,
+      each.target,
+      each.summary,
+    ]),
+    columns,
+    ["reach", "risk", "tier", "tenant"],
+  );
+
+/** What would be different, and why. */
+export const contentFacts = (content: Content) => ({
+  tenant: content.tenant_id,
+  kind: content.kind,
+  target: content.target,
+  value: content.value === undefined ? "(sets nothing)" : JSON.stringify(content.value),
+  reach: content.affected_users,
+  tier: content.tier,
+  risk: content.risk,
+  reversible: content.reversible ? "yes" : "no",
+  expected:
+    content.expected_delta_k === null
+      ? null
+      : `${content.expected_delta_k}${content.kpi === null ? "" : ` on ${content.kpi}`}`,
+  rationale: content.rationale,
+});
+
+/** All that somebody who decides should see. */
+export function changeText(change: ChangeDetail): string {
+  const { change_id, status, resolution, summary } = change;
+  const parts = [
+    `${change_id}  ${resolution ?? status}`,
+    `${visible(summary)}\n`,
+    facts({
+      ...contentFacts(change),
+      proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind ?? "unknown"})`,
+      created: change.created_at,
+      digest: change.digest,
+      may: change.allowed_actions.join(", "),
+    }),
+  ];
+  if (change.signers.length > 0)
+    parts.push(
+      `\nConsented:\n${change.signers.map((each) => `  ${visible(each.approver)}, ${each.authenticated ?? "unknown"}`).join("\n")}`,
+    );
+  if (change.missing.length > 0) parts.push(`\nMissing:\n${change.missing.map(missingText).join("\n")}`);
+  if (change.late_notes?.length) parts.push(`\nSaid late:\n${change.late_notes.map(lateText).join("\n")}`);
+  const held = change.gates.filter(({ state }) => state !== "pass");
+  if (held.length > 0)
+    parts.push(`\nIn its way:\n${held.map(({ gate, message }) => `  ${gate}: ${visible(message)}`).join("\n")}`);
+  if (change.drift) parts.push(`\nDrifted: ${DRIFT[change.drift.state]}, seen ${change.drift.since}`);
+  if (change.related.length > 0) parts.push(`\nBeside it:\n${change.related.map(relatedText).join("\n")}`);
+  const entries = change.audit_entries.map((entry) => [String(entry.id), entry.timestamp, entry.event_type]);
+  parts.push(`\n${table(["entry", "at", "event"], entries)}`);
+  return parts.join("\n");
+}
+
+const lateText = ({ item, note, actor, at }: NonNullable<ChangeDetail["late_notes"]>[number]): string =>
+  `  ${item}, by ${visible(actor ?? "somebody")} at ${at}: ${visible(note)}`;
+
+const DRIFT = {
+  drifted: "the host product holds something else",
+  missing: "the host product shows nothing of it",
+} as const;
+
+const RELATION = {
+  live: "waits on this target",
+  holds: "is what the target holds",
+  supersedes: "has its place taken by this",
+  superseded_by: "takes its place",
+} as const;
+
+const relatedText = ({ change_id, summary, proposer, status, resolution, relations }: Related): string =>
+  `  ${visible(summary)}${proposer === null ? "" : ` by ${visible(proposer)}`} (${change_id}, ${resolution ?? status}): ${relations.map((one) => RELATION[one]).join(", ")}`;
+
+type Related = ChangeDetail["related"][number];
+
+const missingText = ({ rule, count, of }: ChangeDetail["missing"][number]): string =>
+  `  ${rule}: ${count} of ${of.length === 0 ? "anybody" : of.map(visible).join(", ")}`;

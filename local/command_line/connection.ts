@@ -1,0 +1,79 @@
+/** Where the service is and how the program is known to it. */
+import { type Client, createClient } from "../../lib/client/client.ts";
+import { isLoopback } from "../option_values.ts";
+import { contentOf, type Environment, OptionError, secretIn } from "../secrets.ts";
+import { UsageError } from "./exit.ts";
+
+/** Where a service listens that is started without options. */
+export const DEFAULT_URL = "http://127.0.0.1:8420";
+
+/** The options of every verb. */
+export const CONNECTION = {
+  "--url <url>": `of the service [${DEFAULT_URL}, SVC_URL]`,
+  "--token-file <path>": "file with the admin token [SVC_ADMIN_TOKEN_FILE, SVC_ADMIN_TOKEN]",
+  "--agent-token-file <path>":
+    "file with the secret of an agent, which proposes and reads [SVC_AGENT_TOKEN_FILE, SVC_AGENT_TOKEN]",
+} as const;
+
+/** As they were given. */
+export interface Connection {
+  url?: string | undefined;
+  tokenFile?: string | undefined;
+  agentTokenFile?: string | undefined;
+}
+
+/** The service, and what opens it to whoever is no person. */
+export interface Connected {
+  client: Client;
+  url: string;
+  /** The secret of an agent, or one that opens reads. */
+  bearer: string | undefined;
+}
+
+/** Reads where the service is and who asks. Errors: `UsageError`. */
+export function connect(
+  { url: given, tokenFile, agentTokenFile }: Connection,
+  env: Environment,
+  fetch: (request: Request) => Promise<Response>,
+  warn: (sentence: string) => void,
+): Connected {
+  const url = addressOf(given ?? (env["SVC_URL"] || DEFAULT_URL));
+  const admin = secretOf("--token-file", tokenFile, "SVC_ADMIN_TOKEN", env);
+  const agent = secretOf("--agent-token-file", agentTokenFile, "SVC_AGENT_TOKEN", env);
+  const read = secretOf("", undefined, "SVC_READ_TOKEN", env);
+  if (admin !== undefined && agent !== undefined)
+    throw new UsageError(
+      "an admin token and an agent's secret are given: an agent's secret opens no more beside another; give one",
+    );
+  const headers = {
+    ...(admin && { "X-Svc-Admin-Token": admin }),
+    ...(agent && { Authorization: `Bearer ${agent}` }),
+    ...(read && { "X-Svc-Read-Token": read }),
+  };
+  if (Object.keys(headers).length > 0 && url.protocol === "http:" && !isLoopback(url.hostname.replaceAll(/[[\]]/g, "")))
+    warn(`${url.origin} is reached without TLS: whoever is in between reads the token`);
+  const baseUrl = url.href.replace(/\/$/, "");
+  return { client: createClient({ baseUrl, headers, fetch }), url: baseUrl, bearer: agent ?? read };
+}
+
+function addressOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new UsageError(`--url must be an http or https URL, not ${text}`);
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new UsageError("--url must be an address alone, without a name, a password, a query or a fragment");
+  return url;
+}
+
+/** A secret is never an argument, which every user of the machine could read. */
+function secretOf(flag: string, file: string | undefined, variable: string, env: Environment): string | undefined {
+  try {
+    const secret = file === undefined ? secretIn(env, variable) : contentOf(file, flag);
+    if (secret === undefined || /^[\x21-\x7e]+$/.test(secret)) return secret;
+  } catch (error) {
+    if (error instanceof OptionError) throw new UsageError(error.message);
+    throw error;
+  }
+  throw new UsageError(
+    `${file === undefined ? variable : `${flag} ${file}`} must hold visible ASCII characters and no spaces`,
+  );
+}

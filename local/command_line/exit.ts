@@ -1,0 +1,66 @@
+/** How the program ends. */
+import { CountersignError } from "../../lib/client/client.ts";
+
+/** Its exit codes, and what each says. */
+export const EXITS = {
+  done: [0, "done; of `wait`: approved, or applied already"],
+  refused: [1, "not done: the service refused, or it failed here; of `audit verify`: the log does not hold"],
+  usage: [2, "wrongly called: an unknown verb or option, or a value that the service does not take"],
+  not_found: [3, "there is no such change"],
+  no_answer: [4, "no answer, or none that lets anything be done now: try again later"],
+  unauthorized: [5, "a token is needed, or the given one is wrong"],
+  denied: [6, "of `wait`: denied, withdrawn, expired, revoked, or rolled back again"],
+  waiting: [7, "of `wait`: not decided within --timeout"],
+} as const satisfies Record<string, readonly [code: number, meaning: string]>;
+
+/** A way to end. */
+export type Exit = keyof typeof EXITS;
+
+/** The program was called wrongly, in words for whoever called it. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What was asked for was not done, for a reason that is found here. */
+export class NotDone extends Error {
+  override readonly name = "NotDone";
+}
+
+/** How an error ends the program. */
+export function exitOf(error: unknown): Exit {
+  if (error instanceof UsageError) return "usage";
+  if (!(error instanceof CountersignError)) return "refused";
+  const { code, status } = error;
+  if (code === "change_not_found") return "not_found";
+  if (code === "invalid_field") return "usage";
+  if (code === "unauthorized") return "unauthorized";
+  const isFailing = code !== "adapter_failed" && status >= 500;
+  return isFailing || code === "unreachable" || code === "unexpected_answer" ? "no_answer" : "refused";
+}
+
+/** What may help, by the code of a refusal. */
+const HINTS: Readonly<Record<string, string>> = {
+  unauthorized:
+    "give the admin token: SVC_ADMIN_TOKEN_FILE or --token-file, or an agent's: SVC_AGENT_TOKEN_FILE; for reads SVC_READ_TOKEN",
+  proof_required: "sign it: --key ~/.ssh/id_ed25519, or the .pub file of a key that the agent holds",
+  proposer_unknown: "sign it: --key ~/.ssh/id_ed25519, or give an agent's secret: SVC_AGENT_TOKEN_FILE",
+  not_found: "say where the service is, with what stands before its paths: --url or SVC_URL",
+  unreachable: "say where the service is: --url or SVC_URL",
+  unexpected_answer: "say where the service is: --url or SVC_URL",
+  product_runtime_disabled: "the service governs no product yet; see its log",
+};
+
+/** An error as lines for people: what is wrong, where, and what to do; `known` are the fields that are options. */
+export function errorText(error: unknown, known: readonly string[] = []): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof CountersignError)) return message;
+  const { code, fields, request_id } = error;
+  const named = fields.filter(({ field }) => known.includes(field));
+  const options = named.map(({ field, message }) => `  --${field.replaceAll("_", "-")}  ${message}`);
+  const hint = HINTS[code];
+  return [
+    `${message} (${code}${request_id === undefined ? "" : `, request ${request_id}`})`,
+    ...(options.length > 1 ? options : []),
+    ...(hint === undefined ? [] : [`  ${hint}`]),
+  ].join("\n");
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+/** `countersign`: everything that the package does, on a command line. */
+import { nodeIo } from "./node_io.ts";
+import { run } from "./run.ts";
+
+/** Whoever reads the output may have read enough. */
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+const code = await run(process.argv.slice(2), nodeIo);
+if (code !== undefined) process.exitCode = code;

@@ -1,0 +1,60 @@
+/** What the program runs on: this process, its terminal, and the programs beside it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { text } from "node:stream/consumers";
+import { NotDone, UsageError } from "./exit.ts";
+import type { Io } from "./run.ts";
+
+const { stdin, stdout, stderr } = process;
+
+/** The terminal and the machine that the program was called on. */
+export const nodeIo: Io = {
+  env: process.env,
+  columns: stdout.isTTY ? stdout.columns : undefined,
+  input: stdin,
+  output: stdout,
+  now: Date.now,
+  fetch: (request) => fetch(request),
+  out: (text) => void stdout.write(text),
+  err: (text) => void stderr.write(text),
+  confirm,
+  run: runProgram,
+  save,
+};
+
+/** On the standard error, so that the output holds nothing but the answer. */
+async function confirm(question: string): Promise<boolean> {
+  if (!stdin.isTTY) throw new UsageError("there is nobody to ask: call it at a terminal, or with --yes");
+  const asking = createInterface({ input: stdin, output: stderr });
+  const answer = await asking.question(`${question} [y/N] `);
+  asking.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** What it says, and asks for, is shown as it comes. */
+async function runProgram(program: string, args: readonly string[], input: string): Promise<string> {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.on("error", () => {}).end(input);
+  const output = text(child.stdout);
+  const [code] = (await once(child, "close").catch((error: NodeJS.ErrnoException) => {
+    throw new NotDone(
+      error.code === "ENOENT" ? `${program} is not here: install OpenSSH` : `${program}: ${error.message}`,
+    );
+  })) as [number | null];
+  if (code !== 0) throw new NotDone(`${program} did not sign; it says why above`);
+  return output;
+}
+
+async function save({ body }: Response, file: string | undefined): Promise<void> {
+  const from = Readable.fromWeb(body as never);
+  const written = file === undefined ? pipeline(from, stdout, { end: false }) : pipeline(from, createWriteStream(file));
+  await written.catch((error: NodeJS.ErrnoException) => {
+    // A file that cannot be written says what it was asked to do.
+    if (error.syscall !== undefined) throw error;
+    throw new NotDone(`the answer broke off: ${file ?? "the output"} holds only the beginning of it`);
+  });
+}

@@ -1,0 +1,320 @@
+/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew. */
+
+/** A field of an operation. */
+export interface Field {
+  type: "string" | "integer" | "number" | "boolean" | "json";
+  required?: true;
+  description?: string;
+  choices?: readonly string[];
+}
+
+/** What the API says of the operations that the command line asks for. */
+export const OPERATIONS = {
+  "GET /api/product/runtime": {
+    summary: "Changes and audit state",
+    description:
+      "A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries.",
+    fields: {
+      before: { type: "string", description: "Only changes older than this id: next of the page before." },
+      limit: { type: "integer", description: "How many changes at most." },
+      status: {
+        type: "string",
+        description: "Only changes of this status.",
+        choices: ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"],
+      },
+      tenant_id: { type: "string", description: "Only changes of this tenant." },
+      entries: { type: "integer", description: "How many of the newest audit entries at most." },
+      person: { type: "string", description: "Only changes that this person has to do with, as role says." },
+      role: {
+        type: "string",
+        description: "What person is to them; either in any way. Absent: either.",
+        choices: ["proposer", "asker", "approver", "denier", "decider", "either"],
+      },
+      proposer_kind: {
+        type: "string",
+        description: "Only changes of this kind of proposer.",
+        choices: ["person", "agent", "model", "peer", "unknown"],
+      },
+      kind: {
+        type: "string",
+        description: "Only changes of this kind.",
+        choices: ["config", "workflow", "feature_flag", "code_patch", "experiment"],
+      },
+      target: { type: "string", description: "Only changes of this target; * stands for any characters." },
+      risk: { type: "string", description: "Only changes of this risk.", choices: ["low", "medium", "high"] },
+      tier: { type: "string", description: "Only changes of this tier.", choices: ["minor", "standard", "major"] },
+      kpi: { type: "string", description: "Only changes that name this KPI." },
+      resolution: {
+        type: "string",
+        description: "Only denied changes that ended so.",
+        choices: ["denied", "withdrawn", "expired", "revoked", "lapsed"],
+      },
+      verdict: {
+        type: "string",
+        description: "Only changes whose outcome has this verdict.",
+        choices: ["met", "missed", "regressed", "inconclusive", "too_early"],
+      },
+      drifted: { type: "boolean", description: "Only changes that the host shows no more, or only others." },
+      emergency: { type: "boolean", description: "Only changes approved in an emergency, or only others." },
+      text: { type: "string", description: "Words of summary, rationale or target, or a whole id." },
+      event: {
+        type: "string",
+        description: "What from and to are about. Absent: proposed.",
+        choices: ["proposed", "consented", "decided", "approved", "denied", "applied", "rolled_back", "closed"],
+      },
+      from: { type: "string", description: "Only changes to which that happened then or later." },
+      to: { type: "string", description: "Only changes to which it happened before." },
+    },
+  },
+  "GET /api/product/audit": {
+    summary: "Audit entries",
+    description:
+      "A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file.",
+    fields: {
+      limit: { type: "integer", description: "How many entries at most." },
+      before: { type: "integer", description: "Only entries before this id." },
+      after: { type: "integer", description: "Only entries after this id." },
+      order: {
+        type: "string",
+        description: "asc: in the order of the chain; desc: newest first. A page without after is the newest.",
+        choices: ["asc", "desc"],
+      },
+      change_id: { type: "string", description: "Only entries about this change." },
+      tenant: { type: "string", description: "Only entries about changes of this tenant." },
+      event_type: {
+        type: "string",
+        description: "Only entries of this event.",
+        choices: [
+          "kpi_refreshed",
+          "change_proposed",
+          "consent_decision",
+          "change_applied",
+          "change_rolled_back",
+          "change_apply_failed",
+          "change_rollback_failed",
+          "change_drifted",
+          "proposal_refused",
+          "intent_in_force",
+          "emergency_reviewed",
+          "service_frozen",
+          "service_unfrozen",
+          "record_rebuilt",
+          "clock_accepted",
+          "content_erased",
+          "note_added",
+        ],
+      },
+      format: {
+        type: "string",
+        description: "jsonl or csv: the whole log as a file, without any filter.",
+        choices: ["json", "jsonl", "csv"],
+      },
+      contents: {
+        type: "boolean",
+        description: "With format=jsonl: behind each proposal its content, behind each intent its manifest.",
+      },
+    },
+  },
+  "GET /api/product/audit/verify": {
+    summary: "Verify the audit chain",
+    description:
+      "Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten.",
+    fields: {
+      expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
+      expected_head: { type: "string", description: "current_hash of its last entry then, hex." },
+    },
+  },
+  "GET /api/product/changes/{change_id}": {
+    summary: "One change",
+    description:
+      "One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      wait: {
+        type: "integer",
+        description:
+          "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
+      },
+    },
+  },
+  "GET /api/product/changes/{change_id}/certificate": {
+    summary: "Certificate of one change",
+    description:
+      "One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it.",
+    fields: { change_id: { type: "string", required: true, description: "Id of the change." } },
+  },
+  "POST /api/product/propose": {
+    summary: "Propose a change",
+    description:
+      "Puts a change on record for people to decide on. Nothing reaches the host product before it is approved and applied; a minor change that the intent allows needs no consent.",
+    fields: {
+      tenant_id: { type: "string", required: true, description: "The tenant of the product whom the change is for." },
+      kind: {
+        type: "string",
+        required: true,
+        description: "What sort of thing is changed.",
+        choices: ["config", "workflow", "feature_flag", "code_patch", "experiment"],
+      },
+      target: {
+        type: "string",
+        required: true,
+        description: "Name of the setting, flag or workflow in the host product; compared without case.",
+      },
+      summary: { type: "string", required: true, description: "What the change does, in one line." },
+      rationale: { type: "string", description: "Why, for those who decide." },
+      expected_delta_k: { type: "number", description: "Gain that you expect, in units of the KPI." },
+      affected_users: { type: "integer", description: "How many users it reaches." },
+      reversible: { type: "boolean", description: "Whether it can be undone; absent: it can. What cannot is major." },
+      tier: {
+        type: "string",
+        description:
+          "How much consent you ask for; minor is granted only where the intent covers it. Absent: standard.",
+        choices: ["minor", "standard", "major"],
+      },
+      risk: {
+        type: "string",
+        description: "Risk as you see it; absent: medium. High is major.",
+        choices: ["low", "medium", "high"],
+      },
+      value: { type: "json", description: "What the target is set to: any JSON; in a form, JSON text." },
+      kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
+      proposer: {
+        type: "string",
+        description: "Who proposes; absent: whom the proxy or the secret names, else nobody.",
+      },
+      supersedes: { type: "string", description: "Id of a change whose place this one takes." },
+    },
+  },
+  "POST /api/product/approve": {
+    summary: "Give consent to a pending change",
+    description:
+      "Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet.",
+    fields: {
+      approver: { type: "string", required: true, description: "Who consents; absent: whom the proxy names." },
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+      emergency: {
+        type: "boolean",
+        description: "Consent under break_glass: needs a note, and passes freeze and windows.",
+      },
+    },
+  },
+  "POST /api/product/deny": {
+    summary: "Refuse consent to a pending change",
+    description: "Closes a pending change for good: one denial is enough.",
+    fields: {
+      approver: { type: "string", required: true, description: "Who refuses; absent: whom the proxy names." },
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/withdraw": {
+    summary: "Take back a pending change",
+    description: "Closes a pending change at the wish of its proposer.",
+    fields: {
+      proposer: {
+        type: "string",
+        required: true,
+        description: "Who proposed it; absent: whom the proxy or the secret names.",
+      },
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/revoke": {
+    summary: "Take back one's consent to a change that is not applied",
+    description:
+      "One who approved takes their consent back while the change is not applied; the change is closed as denied.",
+    fields: {
+      approver: {
+        type: "string",
+        required: true,
+        description: "Who takes their consent back; absent: whom the proxy names.",
+      },
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/apply": {
+    summary: "Apply an approved change",
+    description:
+      "Carries an approved change to the host product and verifies that it arrived. With dry_run nothing is changed.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
+      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/rollback": {
+    summary: "Roll back an applied change",
+    description:
+      "Takes an applied change back: the target holds again what it held before. With dry_run nothing is changed.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      dry_run: { type: "boolean", description: "Rehearse only: nothing is changed or recorded." },
+      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/freeze": {
+    summary: "Hold every apply back",
+    description:
+      "Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible.",
+    fields: {
+      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+      until: { type: "string", description: "When it ends by itself; absent: when somebody lifts it." },
+    },
+  },
+  "POST /api/product/unfreeze": {
+    summary: "Lift a freeze",
+    description: "Ends a freeze, so that approved changes can be applied again.",
+    fields: {
+      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+    },
+  },
+  "POST /api/product/note": {
+    summary: "Add a late note",
+    description:
+      "Adds the rationale or the note that a decided change lacks. It is marked late, and changes no content and no decision.",
+    fields: {
+      change_id: { type: "string", required: true, description: "Id of the change." },
+      actor: { type: "string", description: "Who says it; absent: whom the proxy names." },
+      item: {
+        type: "string",
+        required: true,
+        description: "What it is; once each, where there is none.",
+        choices: ["rationale", "note"],
+      },
+      note: { type: "string", required: true, description: "The words." },
+    },
+  },
+  "POST /api/product/kpi": {
+    summary: "Feed KPIs",
+    description:
+      "Tells the service what the product's KPIs are now. One field that is wrong refuses the whole feed. Outcomes are worked out anew from it.",
+    fields: {
+      actor: { type: "string", description: "Who feeds them; absent: whom the proxy names." },
+      note: { type: "string", description: "Where the figures come from, for the record." },
+      nrr_quarterly: { type: "number", description: "Value of nrr_quarterly now." },
+      deal_win_rate: { type: "number", description: "Value of deal_win_rate now." },
+      sales_cycle_days_p50: { type: "number", description: "Value of sales_cycle_days_p50 now." },
+      weekly_active_sales_pct: { type: "number", description: "Value of weekly_active_sales_pct now." },
+      csat: { type: "number", description: "Value of csat now." },
+      incident_rate: { type: "number", description: "Value of incident_rate now." },
+    },
+  },
+  "GET /api/state": {
+    summary: "The system's state",
+    description:
+      "The service at a glance: effect, memory, reliability and need with what each was worked out from, goals, tasks and freeze. No data is null, never 0.",
+    fields: {},
+  },
+  "GET /api/whoami": {
+    summary: "Who the caller is",
+    description: "Who asks, how that is known, and what they may do; it never refuses.",
+    fields: {},
+  },
+} as const satisfies Record<string, { summary: string; description?: string; fields: Record<string, Field> }>;

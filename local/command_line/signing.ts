@@ -1,0 +1,108 @@
+/** Has a decision signed with an SSH key, after showing what is signed. */
+import { homedir } from "node:os";
+import type { ChangeDetail } from "../../lib/client/client.ts";
+import { canonicalContent, type Content } from "../../lib/governance/rules/content.ts";
+import { type Act, type Decision, statementText } from "../../lib/governance/rules/statement.ts";
+import { sha256 } from "../node_ports.ts";
+import { NotDone, UsageError } from "./exit.ts";
+import { shownJson, visible } from "./text.ts";
+import type { Session } from "./verb.ts";
+
+/** The options of whatever can be signed. */
+export const SIGNING = {
+  "--key <path>": "SSH key to sign with; a .pub file signs through the SSH agent",
+  "--yes": "sign without asking",
+};
+
+/** What goes with a decision to prove whose it is. */
+export interface Signed {
+  proof: { type: "ssh"; signature: string };
+  at: string;
+}
+
+/** A decision on a change. */
+interface Decided {
+  decision: Decision;
+  approver: string;
+  note: string;
+  change: ChangeDetail;
+}
+
+/** A proposal, which has no id yet. */
+export interface Proposed {
+  decision: "propose";
+  approver: string;
+  note: "";
+  /** In the fields of the API, and the content that comes of them. */
+  proposal: Readonly<Record<string, unknown>>;
+  content: Content;
+}
+
+/** An act on the service. */
+interface Done {
+  decision: Act;
+  actor: string;
+  note: string;
+  until?: string | undefined;
+}
+
+type Matter = Decided | Proposed | Done;
+
+const NAMESPACE = "countersign-consent";
+
+/** Shows the statement, asks unless told not to, and signs. Errors: `NotDone`, where it is not what was shown. */
+export async function signed(session: Session, matter: Matter, key: string, isSure: boolean): Promise<Signed> {
+  const at = new Date(session.now()).toISOString();
+  const statement = await statementFor(session, matter, at);
+  session.say(`What ${key} will sign:\n${shownJson(JSON.parse(statement))}`);
+  if (!isSure && !(await session.confirm("Sign it?"))) throw new NotDone("nothing was signed and nothing was sent");
+  const path = key.replace(/^~(?=\/)/, homedir());
+  const signature = await session.run("ssh-keygen", ["-Y", "sign", "-n", NAMESPACE, "-f", path], statement);
+  if (!signature.startsWith("-----BEGIN SSH SIGNATURE-----")) throw new NotDone("ssh-keygen wrote no signature");
+  return { proof: { type: "ssh", signature }, at };
+}
+
+/** The statement is made here of what was shown; the service's own must be the same to the byte. */
+async function statementFor({ client }: Session, matter: Matter, at: string): Promise<string> {
+  const { decision, note } = matter;
+  const about = "change" in matter ? aboutChange(matter) : await aboutWhatHasNoId(client, matter);
+  const body = { decision, note, at, ...about.asked } as never;
+  const { statement } = await client.post("/api/product/consent-statement", { body });
+  const { manifest_hash } = await client.get("/api/product/intent");
+  const own = statementText({ ...about.facts, note, manifest_hash, at });
+  if (own === statement) return statement;
+  const both = `  shown   ${visible(own)}\n  to sign ${visible(statement)}`;
+  throw new NotDone(`what the service wants signed is not what it shows; nothing was signed\n${both}`);
+}
+
+function aboutChange({ decision, approver, change }: Decided) {
+  const { change_id, digest, audit_entries } = change;
+  const origin = audit_entries[0]?.origin;
+  if (origin === undefined) throw new NotDone(`no entry of the log tells of ${change_id}, so nothing can be signed`);
+  if (sha256(canonicalContent(change)) !== digest)
+    throw new NotDone(`${change_id} is not what its digest says: sign nothing, and tell who runs the service`);
+  return { asked: { approver, change_id }, facts: { origin, change_id, digest, decision, approver } };
+}
+
+async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Done) {
+  const { origin } = await client.get("/api/product/audit", { params: { query: { limit: 1 } } });
+  if ("content" in matter) {
+    const { decision, approver, proposal, content } = matter;
+    const digest = sha256(canonicalContent(content));
+    return { asked: { approver, proposal }, facts: { origin, digest, decision, approver } };
+  }
+  const { decision, actor, until } = matter;
+  return { asked: { approver: actor, until }, facts: { origin, decision, actor, until: inUtc(until) } };
+}
+
+/** As a statement says it; what is no time is left for the service to refuse. */
+const inUtc = (time: string | undefined): string | undefined =>
+  time === undefined || Number.isNaN(Date.parse(time)) ? time : new Date(time).toISOString();
+
+/** What is signed names who signs. */
+export function nameIn(fields: Readonly<Record<string, unknown>>, field: string): string {
+  const name = fields[field];
+  if (typeof name !== "string")
+    throw new UsageError(`--key needs --${field}: what is signed says whose decision it is`);
+  return name;
+}

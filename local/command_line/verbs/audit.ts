@@ -1,0 +1,54 @@
+/** The audit log. */
+import { table } from "../text.ts";
+import type { Verb } from "../verb.ts";
+
+/** A page of it. */
+export const auditList: Verb = {
+  usage: "audit list",
+  operation: "GET /api/product/audit",
+  summary: "Entries of the audit log, the newest ones in chain order",
+  fields: ["limit", "before", "after", "order", "change_id", "tenant", "event_type"],
+  async run({ client, columns, say }, { fields }) {
+    const query = { limit: 50, ...fields } as never;
+    const { entries, next, length } = await client.get("/api/product/audit", { params: { query } });
+    if (next !== null)
+      say(
+        `${entries.length} of ${length}; further ones: --${fields["after"] === undefined ? "before" : "after"} ${next}`,
+      );
+    const rows = entries.map((entry) => [
+      ...[String(entry.id), entry.timestamp, entry.event_type, entry.change_id, entry.tenant],
+      entry.current_hash.slice(0, 12),
+    ]);
+    return { text: table(["entry", "at", "event", "change", "tenant", "hash"], rows, columns) };
+  },
+};
+
+/** Whether it holds. */
+export const auditVerify: Verb = {
+  usage: "audit verify",
+  operation: "GET /api/product/audit/verify",
+  fields: ["expected_length", "expected_head"],
+  async run({ client }, { fields }) {
+    const verdict = await client.get("/api/product/audit/verify", { params: { query: fields } });
+    const { valid, length, head, reason, not_checked } = verdict;
+    const open = not_checked.length === 0 ? "" : `\nnot checked: ${not_checked.join(", ")}; give what you kept of it`;
+    return valid
+      ? { text: `valid: ${length} entries, head ${head}${open}` }
+      : { text: `not valid: ${reason}${open}`, exit: "refused" };
+  },
+};
+
+/** All of it, for `countersign verify`. */
+export const auditExport: Verb = {
+  usage: "audit export",
+  operation: "GET /api/product/audit",
+  summary: "The whole audit log as JSON lines, or as CSV",
+  fields: ["contents"],
+  options: { "--csv": "as CSV", "--output <file>": "write there, and not to the output" },
+  plain: true,
+  async run({ client, save }, { fields, options: { csv, output } }) {
+    const query = { ...fields, format: csv === true ? "csv" : "jsonl" } as const;
+    await save(await client.download("/api/product/audit", { params: { query } }), output as string | undefined);
+    return {};
+  },
+};

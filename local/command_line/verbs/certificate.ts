@@ -1,0 +1,17 @@
+import type { Verb } from "../verb.ts";
+
+/** Keeps the certificate of a change. */
+export const certificate: Verb = {
+  usage: "certificate <change_id>",
+  operation: "GET /api/product/changes/{change_id}/certificate",
+  options: { "--output <file>": "write there, and not to the output" },
+  plain: true,
+  async run({ client, save }, { args: { change_id = "" }, options: { output } }) {
+    const params = { path: { change_id } };
+    await save(
+      await client.download("/api/product/changes/{change_id}/certificate", { params }),
+      output as string | undefined,
+    );
+    return {};
+  },
+};

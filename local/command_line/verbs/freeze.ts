@@ -1,0 +1,29 @@
+/** What holds every apply back, and what lifts it. */
+import { nameIn, signed, SIGNING } from "../signing.ts";
+import type { Verb } from "../verb.ts";
+
+function act(name: "freeze" | "unfreeze", fields: readonly string[]): Verb {
+  const path = `/api/product/${name}` as const;
+  return {
+    usage: name,
+    operation: `POST ${path}`,
+    fields,
+    options: SIGNING,
+    async run(session, { fields, options }) {
+      let body: object = fields;
+      if (typeof options["key"] === "string") {
+        const until = fields["until"] as string | undefined;
+        const matter = { decision: name, actor: nameIn(fields, "actor"), note: String(fields["note"] ?? ""), until };
+        body = { ...fields, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+      }
+      const { frozen, freeze, audit_entry } = await session.client.post(path, { body: body as never });
+      const until = freeze?.until ? ` until ${freeze.until}` : "";
+      return { text: `${frozen ? `frozen${until}` : "not frozen"}, entry ${audit_entry.id}` };
+    },
+  };
+}
+
+/** Holds every apply back. */
+export const freeze = act("freeze", ["actor", "note", "until"]);
+/** Lets applies go on. */
+export const unfreeze = act("unfreeze", ["actor", "note"]);

@@ -1,0 +1,22 @@
+/** The verbs, in the order of the help. */
+import type { Verb } from "../verb.ts";
+import { auditExport, auditList, auditVerify } from "./audit.ts";
+import { certificate } from "./certificate.ts";
+import { approve, deny, revoke, withdraw } from "./decisions.ts";
+import { freeze, unfreeze } from "./freeze.ts";
+import { kpi } from "./kpi.ts";
+import { list } from "./list.ts";
+import { apply, rollback } from "./operations.ts";
+import { mcp } from "./mcp.ts";
+import { note } from "./note.ts";
+import { propose } from "./propose.ts";
+import { show } from "./show.ts";
+import { state } from "./state.ts";
+import { wait } from "./wait.ts";
+import { whoami } from "./whoami.ts";
+
+// prettier-ignore
+export const VERBS: readonly Verb[] = [
+  propose, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
+  kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
+];

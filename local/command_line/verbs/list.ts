@@ -1,0 +1,38 @@
+import { changesTable } from "../change_text.ts";
+import type { Verb } from "../verb.ts";
+
+/** Lists changes, newest first. */
+export const list: Verb = {
+  usage: "list",
+  operation: "GET /api/product/runtime",
+  summary: "Changes, newest first",
+  fields: [
+    "status",
+    "tenant_id",
+    "person",
+    "role",
+    "proposer_kind",
+    "kind",
+    "target",
+    "risk",
+    "tier",
+    "kpi",
+    "resolution",
+    "verdict",
+    "drifted",
+    "emergency",
+    "text",
+    "event",
+    "from",
+    "to",
+    "limit",
+    "before",
+  ],
+  async run({ client, columns, say }, { fields }) {
+    const query = { limit: 50, ...fields } as never;
+    const { changes, total, next, looked, complete } = await client.get("/api/product/runtime", { params: { query } });
+    if (next !== null) say(`${changes.length} of ${total}; the next: --before ${next}`);
+    if (complete === false) say(`only the newest ${looked} changes were looked at`);
+    return { text: changes.length === 0 ? "no changes" : changesTable(changes, columns) };
+  },
+};

@@ -1,0 +1,26 @@
+import { UsageError } from "../exit.ts";
+import type { Verb } from "../verb.ts";
+
+/** Waits until a change is decided. */
+export const wait: Verb = {
+  usage: "wait <change_id>",
+  operation: "GET /api/product/changes/{change_id}",
+  summary: "Wait until a change is decided",
+  options: { "--timeout <seconds>": "give up after so long; without it, never" },
+  async run({ client }, { args: { change_id = "" }, options: { timeout } }) {
+    const seconds = timeout === undefined ? Infinity : Number(timeout);
+    if (!(seconds >= 0)) throw new UsageError(`--timeout is a number of seconds, not ${timeout}`);
+    const signal = seconds * 1000 <= LONGEST_MS ? AbortSignal.timeout(seconds * 1000) : undefined;
+    try {
+      const { status, resolution } = await client.waitForDecision(change_id, { signal });
+      const stands = status === "approved" || status === "applied";
+      return { text: `${change_id}  ${resolution ?? status}`, exit: stands ? "done" : "denied" };
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+      return { text: `${change_id}  not decided within ${seconds} s`, exit: "waiting" };
+    }
+  },
+};
+
+/** The longest that a timer of Node takes. */
+const LONGEST_MS = 2 ** 31 - 1;

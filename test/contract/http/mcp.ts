@@ -1,0 +1,49 @@
+/** MCP on a host: an agent proposes and waits, a person decides, and nothing of it needs a session. */
+import { expect, test } from "vitest";
+import { asAgent, AGENT, type Era, mcpClient, withAgents } from "../../support/mcp.ts";
+import { PROPOSAL } from "../../support/client.ts";
+import type { Open } from "../http_contract.ts";
+
+const TOKEN = "correct horse battery staple";
+
+export function mcpRules(open: Open): void {
+  const connected = async () => {
+    const api = await open({ adminToken: TOKEN, intent: withAgents() });
+    return { api, mcp: mcpClient(api.fetch, asAgent, api.origin) };
+  };
+
+  test.each<Era>(["modern", "legacy"])(
+    "an agent of the %s era proposes and waits, and a person decides",
+    async (era) => {
+      const { api, mcp } = await connected();
+      const { change_id, status } = await mcp.tool("propose_change", PROPOSAL, era);
+      expect(status).toBe("pending_consent");
+      const waiting = mcp.tool("wait_for_decision", { change_id, timeout_seconds: 20 }, era);
+      await api.post("approve", { change_id, approver: "ana" }, { "x-svc-admin-token": TOKEN });
+      expect(await waiting).toMatchObject({ moved: true, status: "approved", proposer: AGENT });
+      await api.post("apply", { change_id }, { "x-svc-admin-token": TOKEN });
+      expect(await mcp.tool("get_change", { change_id }, era)).toMatchObject({ status: "applied" });
+    },
+  );
+
+  test("answers are JSON, a notification has none, and GET and DELETE are 405", async () => {
+    const { api, mcp } = await connected();
+    const listed = await mcp.request("tools/list");
+    expect([listed.status, listed.headers.get("content-type")]).toEqual([200, "application/json"]);
+    const notified = await mcp.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    expect([notified.status, notified.body]).toEqual([202, null]);
+    for (const method of ["GET", "DELETE"])
+      expect((await api.send(new Request(`${api.origin}/mcp`, { method, headers: asAgent }))).status).toBe(405);
+  });
+
+  test("no secret but an agent's is taken, and no page of another site", async () => {
+    const { api } = await connected();
+    const refusedWith = async (headers: Record<string, string>) => {
+      const { status, body } = await mcpClient(api.fetch, headers, api.origin).request("tools/list");
+      return [status, body.code];
+    };
+    expect(await refusedWith({ authorization: "Bearer nobody's" })).toEqual([401, "unauthorized"]);
+    expect(await refusedWith({ "x-svc-admin-token": TOKEN })).toEqual([403, "agent_required"]);
+    expect(await refusedWith({ ...asAgent, origin: "https://evil.example" })).toEqual([403, "cross_site"]);
+  });
+}

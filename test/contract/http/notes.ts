@@ -1,0 +1,61 @@
+/** Late notes: what is missing on the record of a decided change, said afterwards. */
+import { expect, test } from "vitest";
+import type { Client } from "../../support/client.ts";
+import type { Fields } from "../../support/requests.ts";
+import type { Open } from "../http_contract.ts";
+
+const WORDS = "Support raised it by hand every week.";
+
+export function noteRules(open: Open): void {
+  const add = (api: Client, change_id: string, over: Fields = {}) =>
+    api.post("note", { change_id, actor: "bo", item: "rationale", note: WORDS, ...over });
+  const memory = async (api: Client) => (await api.get("/api/state")).body.dimensions.M;
+
+  test("a gap is closed by a late note: M counts it as present, and as late", async () => {
+    const api = await open();
+    const change_id = await api.bring("denied");
+    const before = await memory(api);
+    expect(before).toMatchObject({ closed: 1, present: 1, late: 0, missing: { rationale: 1, note: 1 } });
+    const { digest, revision, approval_note, rationale } = await api.change(change_id);
+    const { status, body, headers } = await add(api, change_id);
+    expect([status, body.change.status, headers.get("etag")]).toEqual([200, "denied", `"${revision + 1}"`]);
+    const { event_type, detail } = body.audit_entry;
+    expect(event_type).toBe("note_added");
+    expect(JSON.parse(detail)).toMatchObject({ item: "rationale", note: WORDS, late: true, actor: "bo", digest });
+    const late_notes = [{ item: "rationale", note: WORDS, actor: "bo", at: body.audit_entry.timestamp }];
+    expect(await api.change(change_id)).toMatchObject({ late_notes, digest, approval_note, rationale });
+    expect(await memory(api)).toMatchObject({
+      closed: 1,
+      expected: before.expected,
+      present: 2,
+      late: 1,
+      missing: { rationale: 0, note: 1 },
+      gaps: [{ change_id, missing: ["note"] }],
+    });
+    expect((await add(api, change_id, { item: "note" })).status).toBe(200);
+    expect(await memory(api)).toMatchObject({ value: 1, present: 3, late: 2, gaps: [] });
+    expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+    expect((await api.get("/api/log?kind=late_note")).body.entries).toHaveLength(2);
+  });
+
+  test("one is added once, where there is none, and when the change is decided", async () => {
+    const api = await open();
+    const { change_id } = await api.propose();
+    const refused = async (over: Fields = {}) => (await add(api, change_id, over)).body.code;
+    expect(await refused()).toBe("illegal_transition");
+    await api.post("approve", { change_id, approver: "ana", note: "fine" });
+    expect(await refused()).toBe("illegal_transition");
+    await api.must("apply", change_id);
+    expect((await add(api, change_id)).status).toBe(200);
+    expect(await refused(), "a second time").toBe("illegal_transition");
+    expect(await refused({ item: "note" }), "it has one").toBe("illegal_transition");
+    expect(await refused({ item: "summary" })).toBe("invalid_field");
+    expect(await refused({ note: " " })).toBe("invalid_field");
+    expect((await api.post("note", { change_id, item: "note", note: "x" })).body.code).toBe("invalid_field");
+    expect((await add(api, "chg_none")).body.code).toBe("change_not_found");
+    // Said before the close, it is on record at the close, and late.
+    await api.must("rollback", change_id);
+    expect((await api.change(change_id)).late_notes).toHaveLength(1);
+    expect(await memory(api)).toMatchObject({ closed: 1, late: 1, missing: { rationale: 0, note: 0 } });
+  });
+}

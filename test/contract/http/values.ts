@@ -1,0 +1,43 @@
+/** What each target should be, as pages and as OpenFeature's flags. */
+import { expect, test } from "vitest";
+import type { Open } from "../http_contract.ts";
+
+const FLAGS = "/ofrep/v1/evaluate/flags";
+
+export function valueRules(open: Open): void {
+  test("a value is told while its change is applied, and 304 while nothing else is", async () => {
+    const api = await open();
+    const change_id = await api.bring("applied", { value: '{"on":true}' });
+    const page = await api.get("values?tenant_id=t1");
+    expect(page.body).toMatchObject({ values: [{ target: "ui.banner", value: { on: true }, change_id }], next: null });
+    const tag = { "if-none-match": page.headers.get("etag")! };
+    expect((await api.get("values?tenant_id=t1", tag)).status).toBe(304);
+    expect((await api.get("values?tenant_id=t2", tag)).status).toBe(200);
+    await api.must("rollback", change_id);
+    expect((await api.get("values?tenant_id=t1", tag)).body.values).toEqual([]);
+  });
+
+  test("a flag is asked for by its key, slashes included, and all of them at once", async () => {
+    const api = await open();
+    await api.bring("applied", { target: "ui/banner", value: "true" });
+    const asked = { context: { targetingKey: "t1" } };
+    for (const key of ["ui/banner", "ui%2Fbanner"])
+      expect(await api.json(`${FLAGS}/${key}`, asked)).toMatchObject({
+        status: 200,
+        body: { key: "ui/banner", value: true, reason: "TARGETING_MATCH" },
+      });
+    const none = await api.json(`${FLAGS}/ui/none`, asked);
+    expect([none.status, none.body.key, none.body.errorCode]).toEqual([404, "ui/none", "FLAG_NOT_FOUND"]);
+    expect((await api.json(`${FLAGS}/a`, {})).body).toMatchObject({ key: "a", errorCode: "INVALID_CONTEXT" });
+    const all = await api.json(FLAGS, asked);
+    expect(all.body.flags).toMatchObject([{ key: "ui/banner", value: true }]);
+    const again = await api.json(FLAGS, asked, { "if-none-match": all.headers.get("etag")! });
+    expect([again.status, again.text]).toEqual([304, ""]);
+  });
+
+  test("asking for a flag is a read: it needs no token, and no name", async () => {
+    const api = await open({ adminToken: "admin-token-of-sixteen" });
+    expect((await api.json(`${FLAGS}/a`, { context: {} })).status).toBe(404);
+    expect((await api.json(FLAGS, { context: {} })).body).toEqual({ flags: [] });
+  });
+}

@@ -1,0 +1,106 @@
+/** Clients of the official SDKs, as they come, against the program as it is started: over HTTP, and over standard input and output. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import * as esbuild from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { client } from "../support/client.ts";
+import { manifest } from "../support/intents.ts";
+import { AGENT, SECRET, withAgents } from "../support/mcp.ts";
+import { killIn, type Server, serve, temporaryFolder } from "./server.ts";
+
+const ADMIN = "correct horse battery staple";
+const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner", value: "hello" };
+
+const folder = temporaryFolder();
+let server: Server;
+
+beforeAll(async () => {
+  mkdirSync(join(folder, "data"));
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(manifest(withAgents())));
+  server = await serve(folder, ["--product-intent=intent.json", "--product-config=data/product.json"], {
+    SVC_ADMIN_TOKEN: ADMIN,
+  });
+});
+afterAll(() => killIn(folder));
+
+/** What any of the clients can do, as far as this needs it. */
+interface Speaker {
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  getInstructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+const requestInit = { headers: { authorization: `Bearer ${SECRET}` } };
+const named = { name: "an agent", version: "1" };
+
+async function overHttp(mode: "auto" | "legacy"): Promise<Speaker> {
+  const speaker = new Client(named, { versionNegotiation: { mode } });
+  await speaker.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }));
+  return speaker;
+}
+
+async function overOlderSdk(): Promise<Speaker> {
+  const speaker = new LegacyClient(named);
+  await speaker.connect(new LegacyTransport(new URL(`${server.url}/mcp`), { requestInit }) as never);
+  return speaker as never;
+}
+
+/** `countersign mcp` in a process of its own. */
+async function overStdio(mode: "auto" | "legacy"): Promise<Speaker> {
+  const outfile = join(folder, "bridge.mjs");
+  await esbuild.build({
+    stdin: {
+      contents: 'import "./local/command_line/main.ts";',
+      resolveDir: join(import.meta.dirname, "../.."),
+      loader: "ts",
+    },
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  });
+  const speaker = new Client(named, { versionNegotiation: { mode } });
+  // An admin token that lies about is not handed on.
+  const env = { SVC_AGENT_TOKEN: SECRET, SVC_ADMIN_TOKEN: ADMIN };
+  const args = [outfile, "mcp", "--url", server.url];
+  await speaker.connect(new StdioClientTransport({ command: process.execPath, args, env }));
+  return speaker;
+}
+
+/** The whole story: the client's own checks of what it is answered are part of it. */
+async function story(speaker: Speaker): Promise<void> {
+  const { tools } = await speaker.listTools();
+  expect(tools.map(({ name }) => name)).toContain("propose_change");
+  expect(speaker.getInstructions()).toContain(AGENT);
+  const call = async (name: string, args: Record<string, unknown>) => {
+    // oxlint-disable-next-line no-explicit-any -- whatever the tool answered
+    const { structuredContent, isError, content } = (await speaker.callTool({ name, arguments: args })) as any;
+    expect(isError ?? false, JSON.stringify(content)).toBe(false);
+    return structuredContent;
+  };
+  const { change_id, page, missing } = await call("propose_change", PROPOSAL);
+  expect(page).toBe(`${server.url}/#/changes/${change_id}`);
+  expect(missing).toMatchObject([{ of: ["ana", "bo"] }]);
+  const person = client((request) => fetch(request), server.url);
+  const token = { "x-svc-admin-token": ADMIN };
+  const waiting = call("wait_for_decision", { change_id });
+  expect((await person.post("approve", { change_id, approver: "ana" }, token)).status).toBe(200);
+  expect(await waiting).toMatchObject({ moved: true, status: "approved", approvals: [{ approver: "ana" }] });
+  const applying = call("wait_for_decision", { change_id, seen_status: "approved" });
+  expect((await person.post("apply", { change_id }, token)).status).toBe(200);
+  expect(await applying).toMatchObject({ moved: true, status: "applied" });
+  await speaker.close();
+}
+
+describe.each(["auto", "legacy"] as const)("the official SDK, version negotiation %s", (mode) => {
+  test("over HTTP", async () => story(await overHttp(mode)));
+  test("through `countersign mcp`", async () => story(await overStdio(mode)));
+});
+
+test("the official SDK that knows no newer era", async () => story(await overOlderSdk()));

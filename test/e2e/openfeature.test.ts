@@ -1,0 +1,118 @@
+/** The stock providers of OpenFeature against the built program: values before, after an apply and after a rollback. */
+import { OFREPProvider } from "@openfeature/ofrep-provider";
+import { OFREPWebProvider } from "@openfeature/ofrep-web-provider";
+import { OpenFeature } from "@openfeature/server-sdk";
+import { OpenFeature as WebOpenFeature, type Provider, ProviderEvents } from "@openfeature/web-sdk";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { client, type Client } from "../support/client.ts";
+import { manifest } from "../support/intents.ts";
+import { killIn, serve } from "./server.ts";
+
+const READ = "read-token-of-sixteen-and-more";
+const AUTHORIZED: [string, string][] = [["authorization", `Bearer ${READ}`]];
+
+const folder = mkdtempSync(join(tmpdir(), "openfeature-"));
+let url: string;
+let api: Client;
+beforeAll(async () => {
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(manifest()));
+  const env = { SVC_PROTECT_READS: "1", SVC_READ_TOKEN: READ };
+  ({ url } = await serve(folder, ["--product-intent=intent.json", "--cycle-interval=0"], env));
+  api = client(
+    (request) =>
+      fetch(request, { headers: { ...Object.fromEntries(request.headers), ...Object.fromEntries(AUTHORIZED) } }),
+    url,
+  );
+}, 60_000);
+afterAll(() => killIn(folder));
+
+const put = (tenant_id: string, target: string, value: unknown) =>
+  api.bring("applied", { tenant_id, target, value: JSON.stringify(value) });
+
+async function serverClient(domain: string, headers = AUTHORIZED) {
+  await OpenFeature.setProviderAndWait(domain, new OFREPProvider({ baseUrl: url, headers }));
+  onTestFinished(() => OpenFeature.close());
+  return OpenFeature.getClient(domain);
+}
+
+test("server: the code's own value, then what was applied, then what a rollback brings back", async () => {
+  const flags = await serverClient("life");
+  const t1 = { targetingKey: "t1" };
+  const details = () => flags.getStringDetails("ui.banner", "code", t1);
+  expect(await details()).toMatchObject({ value: "code", reason: "ERROR", errorCode: "FLAG_NOT_FOUND" });
+  await put("*", "ui.banner", "for all");
+  const id = await put("t1", "ui.banner", "own");
+  expect(await details()).toMatchObject({
+    value: "own",
+    reason: "TARGETING_MATCH",
+    flagMetadata: { change_id: id, tenant_id: "t1", applied_at: expect.any(String), entry: expect.any(Number) },
+  });
+  expect(await flags.getStringDetails("ui.banner", "code")).toMatchObject({ value: "for all", reason: "STATIC" });
+  await api.must("rollback", id);
+  expect(await details()).toMatchObject({ value: "for all", reason: "STATIC" });
+});
+
+test("server: every type, a key that holds slashes, and another type than was asked for", async () => {
+  const flags = await serverClient("types");
+  for (const [target, value] of Object.entries({ "s/flag/on": true, "s/limits:seats": 7, "s/plan": { a: [1] } }))
+    await put("t1", target, value);
+  const t1 = { targetingKey: "t1" };
+  expect(await flags.getBooleanValue("s/flag/on", false, t1)).toBe(true);
+  expect(await flags.getNumberValue("s/limits:seats", 0, t1)).toBe(7);
+  expect(await flags.getObjectValue("s/plan", {}, t1)).toEqual({ a: [1] });
+  expect(await flags.getStringDetails("s/limits:seats", "code", t1)).toMatchObject({
+    value: "code",
+    errorCode: "TYPE_MISMATCH",
+  });
+  await put("t1", "s/none", null);
+  expect((await flags.getBooleanDetails("s/none", true, t1)).value).toBe(true);
+});
+
+test("server: without the read token the code's own value holds", async () => {
+  const flags = await serverClient("stranger", []);
+  await put("t1", "ui.secret", "theirs");
+  expect(await flags.getStringDetails("ui.secret", "code", { targetingKey: "t1" })).toMatchObject({
+    value: "code",
+    reason: "ERROR",
+    errorCode: "GENERAL",
+  });
+});
+
+test("web: all values at once, and by polling what changed, with 304 while nothing did", async () => {
+  await put("*", "web/theme", "dark");
+  const id = await put("t9", "web.banner", true);
+  const statuses: number[] = [];
+  let polled = (): void => {};
+  const fetchImplementation: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    statuses.push(response.status);
+    polled();
+    return response;
+  };
+  const provider = new OFREPWebProvider({
+    baseUrl: url,
+    headers: AUTHORIZED,
+    pollInterval: 50,
+    cacheMode: "disabled",
+    fetchImplementation,
+  });
+  onTestFinished(() => WebOpenFeature.close());
+  await WebOpenFeature.setContext({ targetingKey: "t9" });
+  // Its types are of a compiler that does not tell an absent member from an undefined one.
+  await WebOpenFeature.setProviderAndWait(provider as Provider);
+  const flags = WebOpenFeature.getClient();
+  expect(flags.getBooleanDetails("web.banner", false)).toMatchObject({ value: true, reason: "TARGETING_MATCH" });
+  expect(flags.getStringDetails("web/theme", "light")).toMatchObject({ value: "dark", reason: "STATIC" });
+  expect(flags.getStringDetails("web/none", "code")).toMatchObject({ value: "code", errorCode: "FLAG_NOT_FOUND" });
+  while (statuses.at(-1) !== 304) await new Promise<void>((resolve) => (polled = resolve));
+  const changed = new Promise<void>((resolve) =>
+    WebOpenFeature.addHandler(ProviderEvents.ConfigurationChanged, () => resolve()),
+  );
+  await api.must("rollback", id);
+  await changed;
+  expect(flags.getBooleanDetails("web.banner", false)).toMatchObject({ value: false, errorCode: "FLAG_NOT_FOUND" });
+  expect(new Set(statuses)).toEqual(new Set([200, 304]));
+});

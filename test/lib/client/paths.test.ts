@@ -1,0 +1,55 @@
+/** What is made from the API's description is what lies in the repository. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+// @ts-expect-error a build script without types
+import * as making from "../../../.ci/build/client_types.mjs";
+import { servedUnder } from "../openapi/document_under.ts";
+
+const { filesOf } = making as { filesOf(document: object): Promise<Record<string, string>> };
+const ROOT = join(import.meta.dirname, "../../..");
+
+test("the client's types and the command line's fields are made from today's document: npm run client:types", async () => {
+  const files = await filesOf(servedUnder({}));
+  expect(Object.keys(files)).toHaveLength(2);
+  for (const [path, text] of Object.entries(files)) expect(readFileSync(join(ROOT, path), "utf8"), path).toBe(text);
+});
+
+test("what a type says is what the schema says", async () => {
+  const schema = {
+    type: "object",
+    required: ["a", "b"],
+    properties: {
+      a: { type: ["string", "null"], description: "First */ thing." },
+      b: { anyOf: [{ const: 1 }, { type: "array", items: { $ref: "#/components/schemas/B" } }] },
+      c: { type: "object", additionalProperties: { type: "integer" } },
+      d: {},
+      e: { allOf: [{ enum: ["x", 2] }, { type: "boolean" }] },
+    },
+  };
+  const document = {
+    components: {
+      schemas: { B: { type: "object" } },
+      parameters: { Id: { name: "id", in: "path", required: true, schema } },
+    },
+    paths: {
+      "/t/{id}": {
+        post: {
+          summary: "Does it",
+          parameters: [{ $ref: "#/components/parameters/Id" }],
+          requestBody: { content: { "application/json": { schema } } },
+          responses: { 201: { content: { "application/json": { schema } } }, 400: { content: {} } },
+        },
+      },
+    },
+  };
+  const { "lib/client/paths.ts": text } = await filesOf(document);
+  const [, sent, answered] = text!.split(/requestBody\?:|responses:/);
+  expect(answered!.replaceAll(/\s+/g, " ")).toContain(
+    'a: string | null; b: 1 | components["schemas"]["B"][]; c?: Record<string, number>; d?: unknown; e?: ("x" | 2) & boolean;',
+  );
+  expect(sent).toContain("c?: Record<string, number> | undefined;");
+  expect(text).toContain("/** First *\u200b/ thing. */");
+  expect(text).toContain("/** Does it */\n    post: {");
+  expect(answered).not.toContain("400");
+});

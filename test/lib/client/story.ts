@@ -1,0 +1,15 @@
+/** What is done with the client on every platform. */
+import { CountersignError, createClient } from "../../../lib/client/client.ts";
+
+/** Proposes, is refused, decides, and waits. */
+export async function story(baseUrl: string): Promise<string[]> {
+  const client = createClient({ baseUrl });
+  const { change_id, status } = await client.post("/api/product/propose", {
+    body: { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Schönes 中文", value: { on: true } },
+  });
+  const early = await client.post("/api/product/apply", { body: { change_id } }).catch((error: unknown) => error);
+  const code = early instanceof CountersignError ? early.code : String(early);
+  await client.post("/api/product/approve", { body: { change_id, approver: "ana" } });
+  const decided = await client.waitForDecision(change_id, { signal: AbortSignal.timeout(10_000) });
+  return [status, code, decided.status, decided.summary];
+}

@@ -1,0 +1,28 @@
+/** The official SDK's client, as it comes, in both eras: it holds what it is answered to the protocol and to the tools' schemas. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { opened } from "../../support/deps.ts";
+import { AGENT, asAgent, withAgents } from "../../support/mcp.ts";
+
+test.each([
+  ["auto", "2026-07-28"],
+  ["legacy", "2025-11-25"],
+] as const)("version negotiation %s speaks %s, lists the tools, proposes and reads", async (mode, version) => {
+  const serve = app(await opened({ intent: withAgents() }));
+  const speaker = new Client({ name: "an agent", version: "1" }, { versionNegotiation: { mode } });
+  const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1:8420/mcp"), {
+    requestInit: { headers: asAgent },
+    fetch: (url, init) => serve(new Request(url, init)),
+  });
+  await speaker.connect(transport);
+  expect(speaker.getNegotiatedProtocolVersion()).toBe(version);
+  expect(speaker.getInstructions()).toContain(AGENT);
+  expect((await speaker.listTools()).tools).toHaveLength(8);
+  const call = async (name: string, args: Record<string, unknown>) =>
+    (await speaker.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
+  const proposal = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show" };
+  const { change_id } = await call("propose_change", proposal);
+  expect(await call("get_change", { change_id: change_id as string })).toMatchObject({ proposer: AGENT });
+  await speaker.close();
+});

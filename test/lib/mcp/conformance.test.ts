@@ -1,0 +1,100 @@
+/**
+ * The protocol's own conformance scenarios, of both eras, against the program as it is started. What a scenario asks of
+ * diagnostic tools, prompts or resources, which this server has none of, is named here; everything else must hold.
+ */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import * as esbuild from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { killIn, type Server, serve, temporaryFolder } from "../../e2e/server.ts";
+import { manifest } from "../../support/intents.ts";
+import { withAgents } from "../../support/mcp.ts";
+
+const folder = temporaryFolder();
+const tool = join(folder, "conformance.cjs");
+let server: Server;
+
+beforeAll(async () => {
+  // As one file of the older module format it runs on every Node that this package does.
+  const source = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js");
+  await esbuild.build({
+    entryPoints: [source],
+    outfile: tool,
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    define: { "import.meta.url": JSON.stringify(pathToFileURL(source).href) },
+    logLevel: "error",
+  });
+  writeFileSync(join(folder, "intent.json"), JSON.stringify(manifest(withAgents())));
+  server = await serve(folder, ["--product-intent=intent.json"]);
+});
+afterAll(() => killIn(folder));
+
+const NO_DIAGNOSTIC_TOOLS = [
+  "sep-2575-server-rejects-undeclared-capability",
+  "sep-2575-missing-capability-http-400",
+  "sep-2575-http-server-no-independent-requests-on-stream",
+  "sep-2575-server-no-log-without-loglevel",
+];
+const NO_PROMPTS_OR_RESOURCES = [
+  "sep-2549-prompts-list-caching-hints",
+  "sep-2549-resources-list-caching-hints",
+  "sep-2549-resources-templates-list-caching-hints",
+];
+
+interface Check {
+  id: string;
+  status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  errorMessage?: string;
+}
+
+/** What a scenario found. */
+async function checksOf(scenario: string, version: string): Promise<Check[]> {
+  const asked = [
+    "server",
+    "--url",
+    `${server.url}/mcp`,
+    "--scenario",
+    scenario,
+    "--spec-version",
+    version,
+    "--verbose",
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, [tool, ...asked], { cwd: folder }).catch(
+    // A check that fails ends it with 1; what it found is printed all the same.
+    (error: { stdout: string }) => error,
+  );
+  const json = /^\[$[\s\S]*?^\]$/m.exec(stdout)?.[0];
+  if (json === undefined) throw new Error(`the scenario printed no checks:\n${stdout}`);
+  return JSON.parse(json) as Check[];
+}
+
+test.each<[string, string, string[]?]>([
+  ["server-initialize", "2025-06-18"],
+  ["server-initialize", "2025-11-25"],
+  ["server-session-lifecycle", "2025-11-25"],
+  ["ping", "2025-11-25"],
+  ["tools-list", "2025-06-18"],
+  ["tools-list", "2025-11-25"],
+  ["dns-rebinding-protection", "2025-11-25"],
+  ["server-stateless", "2026-07-28", NO_DIAGNOSTIC_TOOLS],
+  ["tools-list", "2026-07-28"],
+  ["http-header-validation", "2026-07-28"],
+  ["input-required-result-unsupported-methods", "2026-07-28"],
+  ["dns-rebinding-protection", "2026-07-28"],
+  ["caching", "2026-07-28", NO_PROMPTS_OR_RESOURCES],
+])("%s of %s", async (scenario, version, notApplicable = []) => {
+  const checks = await checksOf(scenario, version);
+  const failed = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
+  expect(failed.filter(({ id }) => !notApplicable.includes(id))).toEqual([]);
+  // What is named as not applicable is just that, and does not hide what could be tested.
+  expect(failed.map(({ id }) => id).sort()).toEqual([...notApplicable].sort());
+  for (const { errorMessage } of failed)
+    expect(errorMessage).toMatch(/^Not testable|Method not found: (?:prompts|resources)\//);
+  expect(checks.some(({ status }) => status === "SUCCESS" || status === "INFO")).toBe(true);
+});

@@ -1,0 +1,94 @@
+/** The Tasks extension: a wait for people as a task, for clients that say that they take one. */
+import { expect, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { checkedFetch } from "../../support/checked_fetch.ts";
+import { client } from "../../support/client.ts";
+import { opened } from "../../support/deps.ts";
+import { asAgent, mcpClient, messageOf, withAgents } from "../../support/mcp.ts";
+
+const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+async function served() {
+  const fetch = checkedFetch(app(await opened({ intent: withAgents() })));
+  const mcp = mcpClient(fetch, asAgent);
+  /** A request of a client that takes tasks. */
+  const ask = async (method: string, params: Record<string, unknown>, capabilities: object = TASKS) => {
+    const { params: told, headers } = messageOf("modern", method, params);
+    const meta = { ...(told["_meta"] as object), "io.modelcontextprotocol/clientCapabilities": capabilities };
+    const name = params["name"] ?? params["taskId"];
+    const body = { jsonrpc: "2.0", id: 1, method, params: { ...told, ["_meta"]: meta } };
+    return (await mcp.send(body, { ...headers, "mcp-name": typeof name === "string" ? name : "none" })).body;
+  };
+  const wait = (change_id: string, capabilities?: object) =>
+    ask("tools/call", { name: "wait_for_decision", arguments: { change_id, timeout_seconds: 1 } }, capabilities);
+  return { api: client(fetch), mcp, ask, wait };
+}
+
+test("a wait is a task that is done when people have decided, in whatever process it is asked for", async () => {
+  const { api, mcp, ask, wait } = await served();
+  expect((await mcp.request("server/discover")).body.result.capabilities).toMatchObject(TASKS);
+  const { change_id } = await mcp.tool("propose_change", PROPOSAL);
+  const { result: task } = await wait(change_id);
+  expect(task).toMatchObject({
+    resultType: "task",
+    status: "working",
+    statusMessage: expect.stringContaining("1 more consent of ana, bo"),
+    ttlMs: null,
+    pollIntervalMs: expect.any(Number),
+  });
+  const { taskId } = task;
+  expect((await ask("tasks/get", { taskId })).result).toMatchObject({
+    resultType: "complete",
+    taskId,
+    status: "working",
+  });
+  await api.post("approve", { change_id, approver: "ana" });
+  const done = (await ask("tasks/get", { taskId })).result;
+  expect(done).toMatchObject({
+    resultType: "complete",
+    status: "completed",
+    result: { structuredContent: { change_id, status: "approved", moved: true } },
+  });
+  // What is decided already needs no task.
+  expect((await wait(change_id)).result).toMatchObject({ resultType: "complete", structuredContent: { moved: true } });
+});
+
+test("who does not say that they take tasks gets none", async () => {
+  const { mcp, ask, wait } = await served();
+  const { change_id } = await mcp.tool("propose_change", PROPOSAL);
+  for (const capabilities of [{}, { extensions: {} }, { extensions: [] }])
+    expect((await wait(change_id, capabilities)).result).toMatchObject({
+      resultType: "complete",
+      structuredContent: { moved: false },
+    });
+  expect((await ask("tasks/get", { taskId: `pending_consent/${change_id}` }, {})).error).toMatchObject({
+    code: -32021,
+    data: { requiredCapabilities: TASKS },
+  });
+});
+
+test("a task that is cancelled ends nothing, and what is none is said to be none", async () => {
+  const { api, mcp, ask, wait } = await served();
+  const { change_id } = await mcp.tool("propose_change", PROPOSAL);
+  const { taskId } = (await wait(change_id)).result;
+  for (const method of ["tasks/cancel", "tasks/update"])
+    expect((await ask(method, { taskId, inputResponses: {} })).result).toMatchObject({ resultType: "complete" });
+  expect((await api.change(change_id)).status).toBe("pending_consent");
+  for (const none of [
+    "x",
+    "pending_consent/nope",
+    `nope/${change_id}`,
+    `denied/${change_id}`,
+    "/",
+    "",
+    [taskId],
+    { toString: 1, valueOf: 1 },
+  ])
+    expect((await ask("tasks/get", { taskId: none })).error?.code, JSON.stringify(none)).toBe(-32602);
+});
+
+test("the task of a change that is not there is the tool's own refusal", async () => {
+  const { wait } = await served();
+  expect((await wait("nope")).result).toMatchObject({ isError: true });
+});

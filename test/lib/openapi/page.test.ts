@@ -1,0 +1,85 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
+import { pageOf } from "../../../lib/openapi/page.ts";
+import { fieldRows } from "../../../lib/openapi/field_rows.ts";
+import { sampleOf } from "../../../lib/openapi/sample.ts";
+import { escapeHtml } from "../../../lib/kit/escape_html.ts";
+import { intentOf } from "../../support/intents.ts";
+import { documentUnder } from "./document_under.ts";
+
+const DOCUMENT = documentUnder({ product: { ...intentOf(), identity: {} as never } });
+const PAGE = pageOf(DOCUMENT);
+const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.values(methods));
+
+/** What stands on the page of an operation. */
+const articleOf = (id: string): string =>
+  PAGE.slice(PAGE.indexOf(`<h3 id="${id.toLowerCase()}">`)).split("</article>")[0]!;
+
+test("each operation has its id, what it does, how it is asked and its fields on the page", () => {
+  for (const { operationId, description, parameters = [], requestBody } of OPERATIONS) {
+    const article = articleOf(operationId);
+    expect(article).toContain(escapeHtml(description));
+    expect(article).toContain("<pre><code>curl ");
+    const { properties = {} } = requestBody?.content["application/json"]?.schema ?? {};
+    for (const told of [...parameters, ...Object.values(properties)])
+      if (told.description) expect(article, operationId).toContain(escapeHtml(String(told.description)));
+  }
+});
+
+test("a request is shown as it is typed, with the token where one is needed", () => {
+  expect(articleOf("getChange")).toContain(
+    "<pre><code>curl localhost:8420/api/product/changes/chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1</code></pre>",
+  );
+  expect(articleOf("listApprovals")).toContain("curl &#39;localhost:8420/api/product/approvals?limit=50&#39;");
+  const approve = articleOf("approveChange");
+  expect(approve).toContain("-H &quot;X-Svc-Admin-Token: $SVC_ADMIN_TOKEN&quot; \\");
+  expect(approve).toContain("-H &#39;content-type: application/json&#39; \\\n  --data-binary &#39;{\n");
+  expect(approve).toContain("Needs the admin token where one is set.");
+  expect(articleOf("proposeChange")).toContain("Needs the admin token or a bearer secret where one is set.");
+  expect(articleOf("submitTask")).not.toContain("Needs the admin token");
+});
+
+test("no two places of the page have one name", () => {
+  const ids = [...PAGE.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  expect(ids.length).toBeGreaterThan(80);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("an example answer is one that the document allows", () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": true } });
+  ajv.addSchema(JSON.parse(JSON.stringify(DOCUMENT)), "document");
+  const { schemas } = DOCUMENT.components;
+  for (const { operationId, responses } of OPERATIONS)
+    for (const { content = {} } of Object.values(responses).slice(0, 1)) {
+      const schema = content["application/json"]?.schema;
+      if (!schema) continue;
+      const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+      const check = ajv.compile(JSON.parse(text) as JsonSchema);
+      expect(check(sampleOf(schema, schemas)), `${operationId}: ${ajv.errorsText(check.errors)}`).toBe(true);
+    }
+});
+
+test("fields within fields are rows under dotted names", () => {
+  const inner = { type: "object", properties: { c: { type: "string", description: "Inside." } }, required: ["c"] };
+  const schema = {
+    properties: {
+      a: { type: "array", items: inner },
+      b: { anyOf: [inner, { type: "null" }] },
+      d: { additionalProperties: inner },
+    },
+  };
+  const rows = fieldRows(schema as JsonSchema).map(([name, type, required]) => [
+    name!.replace(/<\/?code>/g, ""),
+    type,
+    required,
+  ]);
+  expect(rows).toEqual([
+    ["a", "list of object", ""],
+    ["a[].c", "string", "required"],
+    ["b", "object or null", ""],
+    ["b.c", "string", "required"],
+    ["d", "any JSON", ""],
+    ["d.*.c", "string", "required"],
+  ]);
+});

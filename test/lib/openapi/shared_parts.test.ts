@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
+import type { ApiResponse } from "../../../lib/openapi/responses.ts";
+import { intentOf } from "../../support/intents.ts";
+import { documentUnder, servedUnder } from "./document_under.ts";
+
+const circumstances = { product: { ...intentOf(), identity: {} as never } };
+const [WHOLE, SERVED] = [documentUnder(circumstances), servedUnder(circumstances)];
+
+/** What a reference leads to, where the whole document has it in place. */
+function inPlace(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(inPlace);
+  if (typeof part !== "object" || part === null) return part;
+  const { $ref } = part as { $ref?: string };
+  const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec($ref ?? "") ?? [];
+  const [, field] = name?.split("/properties/") ?? [];
+  if (field !== undefined) return WHOLE.components.schemas["Change"]!.properties![field];
+  const own = kind === "schemas" ? WHOLE.components.schemas : WHOLE.components.headers;
+  if (kind && name && !(name in own))
+    return inPlace((SERVED.components as Record<string, object>)[kind]![name as never]);
+  if ("allOf" in part && "required" in part) return extended(part as unknown as Extended);
+  const whole = Object.entries(part).map(([key, value]) => [key, inPlace(value)]);
+  return { ...Object.fromEntries(whole), ...saidOnce(part) };
+}
+
+/** What is left out where it is said beside it, or goes without saying. */
+function saidOnce(part: object): object {
+  if ("in" in part && part.in !== "header" && !("required" in part)) return { required: false };
+  if (!("content" in part && "description" in part && part.description === "Refused")) return {};
+  const { code } = (part as ApiResponse).content!["application/json"]?.schema.properties ?? {};
+  return code ? { description: code.enum!.join(", ") } : {};
+}
+
+type Extended = Pick<JsonSchema, "properties" | "required"> & { allOf: [{ $ref: string }] };
+
+/** A shape that is another one and more, as one. */
+function extended({ allOf: [{ $ref }], properties, required, ...rest }: Extended): unknown {
+  const base = WHOLE.components.schemas[$ref.split("/").at(-1)!]!;
+  const fields = { ...base.properties, ...properties };
+  return inPlace({ ...rest, properties: fields, required: [...base.required!, ...required!] });
+}
+
+test("it says the same as the whole document", () => {
+  expect(inPlace(SERVED.paths)).toEqual(JSON.parse(JSON.stringify(WHOLE.paths)));
+  for (const [name, schema] of Object.entries(WHOLE.components.schemas))
+    expect(inPlace(SERVED.components.schemas[name])).toEqual(schema);
+});
+
+test("no two shared parts are alike, and each is referred to", () => {
+  const { responses, parameters } = SERVED.components;
+  for (const [kind, parts] of Object.entries({ responses, parameters })) {
+    const texts = Object.values(parts).map((part) => JSON.stringify(part));
+    expect(new Set(texts).size).toBe(texts.length);
+    for (const name of Object.keys(parts))
+      expect(JSON.stringify(SERVED.paths)).toContain(`#/components/${kind}/${name}"`);
+  }
+});
+
+test("a shape that is another one with more fields refers to that one", () => {
+  const allOf = [{ $ref: "#/components/schemas/Change" }];
+  expect(SERVED.components.schemas["Proposal"]).toMatchObject({ allOf, required: ["conflicts", "audit_entry"] });
+  const { content } = SERVED.paths["/api/product/changes/{change_id}"]!["get"]!.responses["200"] as ApiResponse;
+  expect(content!["application/json"]!.schema).toMatchObject({ allOf, properties: { gates: { type: "array" } } });
+});
+
+test("a body that may be a form or JSON is one shape by the operation's name", () => {
+  const { content } = SERVED.paths["/api/product/approve"]!["post"]!.requestBody!;
+  const schema = { $ref: "#/components/schemas/ApproveChange" };
+  expect(content).toMatchObject({ "application/x-www-form-urlencoded": { schema }, "application/json": { schema } });
+});
+
+test("a field that a change has in the same words refers to that", () => {
+  const { properties } = SERVED.components.schemas["InboxItem"] as JsonSchema;
+  expect(properties!["target"]).toEqual({ $ref: "#/components/schemas/Change/properties/target" });
+  expect(properties!["title"]).toHaveProperty("description");
+});

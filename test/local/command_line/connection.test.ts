@@ -1,0 +1,158 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { PROGRAMS } from "../../../local/command_line/programs.ts";
+import { sha256 } from "../../../local/node_ports.ts";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { commandLine, PROPOSE } from "./called.ts";
+
+const TOKEN = "an-admin-token-of-tests";
+const SECRET = "a-secret-of-an-agent";
+const folder = temporaryFolder();
+const file = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+test("tokens come from variables and files, and never from arguments", async () => {
+  const { call } = await commandLine({ adminToken: TOKEN });
+  const codeWith = async (env: Record<string, string>, ...more: string[]) =>
+    (await call([...PROPOSE, ...more], { env })).code;
+  expect(await codeWith({})).toBe(5);
+  expect(await codeWith({ SVC_ADMIN_TOKEN: TOKEN })).toBe(0);
+  expect(await codeWith({ SVC_ADMIN_TOKEN_FILE: file("token", `${TOKEN}\n`) })).toBe(0);
+  expect(await codeWith({}, "--token-file", file("token", TOKEN))).toBe(0);
+  expect(await codeWith({ SVC_ADMIN_TOKEN: "another" })).toBe(5);
+  const refused = await call([...PROPOSE, "--token", TOKEN]);
+  expect(refused).toMatchObject({ code: 2, out: "", err: expect.stringContaining("unknown option '--token'") });
+  expect(refused.err).not.toContain(TOKEN);
+});
+
+test("an agent proposes under its own name, and is told what it may not", async () => {
+  const { call, answer } = await commandLine({
+    adminToken: TOKEN,
+    intent: {
+      principals: {
+        "agent:ci": { kind: "agent", token_sha256: sha256(SECRET) },
+      },
+    },
+  });
+  const env = { SVC_AGENT_TOKEN: SECRET };
+  const { change_id, proposer } = await answer(PROPOSE, { env });
+  expect(proposer).toBe("agent:ci");
+  const refused = await call(["approve", change_id, "--approver", "ana"], { env });
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("(agent_may_not") });
+  const both = await call(PROPOSE, { env: { ...env, SVC_ADMIN_TOKEN: TOKEN } });
+  expect(both).toMatchObject({ code: 2, err: expect.stringContaining("give one") });
+});
+
+describe("what is wrongly called ends with 2, and says what to do", () => {
+  test.each<[string, string[], string]>([
+    ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
+    ["an unknown option", [...PROPOSE, "--summery", "x"], "Did you mean --summary?"],
+    ["a missing argument", ["show"], "change_id"],
+    ["too many arguments", ["show", "chg_1", "chg_2"], "too many arguments"],
+    ["no such choice", [...PROPOSE, "--kind", "setting"], "Allowed choices are config"],
+    ["no number", [...PROPOSE, "--affected-users", "many"], "It must be a number"],
+    ["an argument that is empty", ["approve", ""], "'change_id'. It is empty"],
+    ["an option before its verb", ["--json", "list"], "countersign list --json"],
+    ["no JSON", [...PROPOSE, "--value", "{on}"], "It is not valid JSON"],
+    ["JSON that can be read in two ways", [...PROPOSE, "--value", '{"on":1,"on":2}'], 'It repeats the member "on"'],
+    ["no KPI", ["kpi", "csat"], "name=number"],
+    ["a KPI with two values", ["kpi", "csat=1", "csat=2"], "csat is given twice"],
+    ["no address", ["list", "--url", "gov.acme.example"], "must be an http or https URL"],
+    ["a password in the address", ["list", "--url", "https://a:b@gov.acme.example"], "an address alone"],
+    [
+      "a file that is not there",
+      ["list", "--token-file", "/nowhere/token"],
+      "--token-file /nowhere/token cannot be read (ENOENT)",
+    ],
+    ["fields that the service refuses", ["propose", "--kind", "config"], "--tenant-id"],
+  ])("%s", async (_, argv, told) => {
+    const { call } = await commandLine();
+    const { code, out, err } = await call(argv);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(told);
+  });
+});
+
+test("without arguments it says what there is; help and version go to the output", async () => {
+  const { call } = await commandLine();
+  const [bare, help] = [await call([]), await call(["--help"])];
+  expect(bare).toEqual(help);
+  expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Exit codes:") });
+  expect((await call(["help", "wait"])).out).toBe((await call(["wait", "--help"])).out);
+  expect((await call(["help", "audit", "list"])).out).toBe((await call(["audit", "list", "--help"])).out);
+  expect(await call(["help", "nope"])).toMatchObject({ code: 2, out: "" });
+  expect(await call(["audit"])).toMatchObject({ code: 2, out: "" });
+  expect(await call(["--version"])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test("help of what is a program of its own is that program's", async () => {
+  const { call } = await commandLine();
+  const serve = vi.spyOn(PROGRAMS["serve"]!, "main").mockResolvedValue(0);
+  onTestFinished(() => serve.mockRestore());
+  expect((await call(["help", "serve"])).code).toBe(0);
+  expect(serve).toHaveBeenCalledWith(["--help"], {});
+});
+
+test("fields that are refused are named as options only where they are some", async () => {
+  const { call } = await commandLine();
+  const { err } = await call(["kpi", "nonsense=4"]);
+  expect(err).toContain("nonsense is not a field");
+  expect(err).not.toContain("--");
+});
+
+test("where the service is comes from --url, then from SVC_URL; a prefix is kept", async () => {
+  const { call, requests } = await commandLine();
+  const env = { SVC_URL: "https://gov.acme.example/governance/" };
+  await call(["whoami"], { env });
+  await call(["whoami", "--url", "http://localhost:9000"], { env });
+  await call(["whoami"]);
+  expect(requests.map(({ url }) => url)).toEqual([
+    "https://gov.acme.example/governance/api/whoami",
+    "http://localhost:9000/api/whoami",
+    "http://127.0.0.1:8420/api/whoami",
+  ]);
+});
+
+test("a token that goes over the net unprotected is warned of", async () => {
+  const { call } = await commandLine();
+  const errOf = async (url: string) => (await call(["whoami", "--url", url], { env: { SVC_READ_TOKEN: TOKEN } })).err;
+  expect(await errOf("http://gov.acme.example")).toContain("without TLS");
+  expect(await errOf("https://gov.acme.example")).toBe("");
+  expect(await errOf("http://[::1]:8420")).toBe("");
+});
+
+test("a service that is not there, or is something else, ends with 4", async () => {
+  const { call } = await commandLine();
+  const gone = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
+  const other = async () => new Response("<html>", { status: 404 });
+  expect(await call(["kpi", "csat=1"], { fetch: other })).toMatchObject({ code: 4 });
+  expect(await call(["whoami"], { fetch: gone })).toMatchObject({ code: 4, err: expect.stringContaining("SVC_URL") });
+  expect(await (await commandLine({ intent: null })).call(["list"])).toMatchObject({ code: 4 });
+});
+
+test("mcp carries each line to the service with the agent's secret, and its answer back", async () => {
+  const { call } = await commandLine();
+  const sent: [url: string, authorization: string | null, body: string][] = [];
+  const output = new PassThrough();
+  const called = await call(["mcp", "--url", "http://127.0.0.1:9000/gov"], {
+    // An admin token that lies about is not handed on.
+    env: { SVC_AGENT_TOKEN: SECRET, SVC_ADMIN_TOKEN: "x".repeat(20) },
+    input: Readable.from(['{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n']),
+    output,
+    fetch: async (request) => {
+      sent.push([request.url, request.headers.get("authorization"), await request.text()]);
+      return Response.json({ jsonrpc: "2.0", id: 7, result: {} });
+    },
+  });
+  expect(called).toEqual({ code: 0, out: "", err: "" });
+  expect(sent).toEqual([
+    ["http://127.0.0.1:9000/gov/mcp", `Bearer ${SECRET}`, '{"jsonrpc":"2.0","id":7,"method":"tools/list"}'],
+  ]);
+  expect(output.read().toString()).toBe('{"jsonrpc":"2.0","id":7,"result":{}}\n');
+  const wrong = await call(["mcp", "--token-file", "admin"]);
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("never the admin token") });
+});

@@ -1,0 +1,204 @@
+/** Decisions signed with real SSH keys: a file's, and the agent's. */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import type { Io } from "../../../local/command_line/run.ts";
+import { nodeIo } from "../../../local/command_line/node_io.ts";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { type CommandLine, commandLine, PROPOSE } from "./called.ts";
+
+const isHere = spawnSync("ssh-keygen", ["-?"]).error === undefined;
+if (!isHere) process.stderr.write("signing on the command line is not tested: there is no ssh-keygen here\n");
+
+const folder = temporaryFolder();
+const ana = join(folder, "ana");
+const eve = join(folder, "eve");
+const ANA = "ana@acme.example";
+
+describe.skipIf(!isHere)("with ssh-keygen", () => {
+  beforeAll(() => {
+    for (const key of [ana, eve]) execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key]);
+  });
+
+  const opened = (policy: object = {}): Promise<CommandLine> =>
+    commandLine({
+      intent: {
+        policy,
+        principals: {
+          [ANA]: {
+            kind: "person",
+            keys: [{ type: "ssh", public_key: readFileSync(`${ana}.pub`, "utf8"), unattended: true }],
+          },
+        },
+      },
+    });
+  const REAL: Partial<Io> = { run: nodeIo.run };
+  const proposed = async ({ answer }: CommandLine): Promise<string> => (await answer(PROPOSE)).change_id;
+  const signing = (verb: string, id: string, ...more: string[]): string[] => [
+    verb,
+    id,
+    "--approver",
+    ANA,
+    "--key",
+    ana,
+    ...more,
+  ];
+
+  test("consent is shown, asked for, signed, and counts", async () => {
+    const line = await opened();
+    const id = await proposed(line);
+    const bare = await line.call(["approve", id, "--approver", ANA]);
+    expect(bare).toMatchObject({ code: 1, err: expect.stringContaining("--key ~/.ssh/id_ed25519") });
+    const questions: string[] = [];
+    const confirm = async (question: string) => questions.push(question) > 0;
+    const { code, out, err } = await line.call(signing("approve", id, "--note", "fine"), { ...REAL, confirm });
+    expect([code, out]).toEqual([0, `${id}  approved, entry 3\n`]);
+    expect(questions).toEqual(["Sign it?"]);
+    for (const shown of ["Show it", '"decision": "approve"', '"note": "fine"', `"approver": "${ANA}"`])
+      expect(err).toContain(shown);
+    const change = await line.answer(["show", id]);
+    expect(change.signers).toMatchObject([{ approver: ANA, authenticated: "signature_unattended" }]);
+    const sent = line.requests.filter(({ url }) => url.endsWith("/approve")).at(-1)!;
+    expect(sent.headers.get("if-match")).toBe('"1"');
+    expect((await line.call(signing("revoke", id, "--yes"), REAL)).out).toContain("revoked");
+  });
+
+  test("whoever says no has signed and sent nothing, and nobody is no yes", async () => {
+    const line = await opened();
+    const id = await proposed(line);
+    const run = vi.fn<Io["run"]>();
+    const declined = await line.call(signing("approve", id), { run, confirm: async () => false });
+    expect(declined).toMatchObject({ code: 1, out: "", err: expect.stringContaining("nothing was signed") });
+    expect((await line.call(signing("approve", id), { run, confirm: nodeIo.confirm })).code).toBe(2);
+    expect(run).not.toHaveBeenCalled();
+    expect((await line.answer(["show", id])).status).toBe("pending_consent");
+  });
+
+  test("a key of the agent signs by its .pub file, without the private file", async () => {
+    const line = await opened();
+    const id = await proposed(line);
+    const socket = join(folder, "agent");
+    const agent = spawn("ssh-agent", ["-D", "-a", socket], { stdio: ["ignore", "pipe", "ignore"] });
+    onTestFinished(() => void agent.kill());
+    await once(agent.stdout, "data");
+    vi.stubEnv("SSH_AUTH_SOCK", socket);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    execFileSync("ssh-add", ["-q", ana]);
+    const kept = readFileSync(ana);
+    rmSync(ana);
+    onTestFinished(() => writeFileSync(ana, kept, { mode: 0o600 }));
+    const called = await line.call(["deny", id, "--approver", ANA, "--key", `${ana}.pub`, "--yes"], REAL);
+    expect(called).toMatchObject({ code: 0, out: `${id}  denied, entry 3\n` });
+  });
+
+  test("a freeze and what lifts it are signed too", async () => {
+    const line = await opened();
+    const act = (verb: string, ...more: string[]) =>
+      line.call([verb, "--actor", ANA, "--key", ana, "--yes", ...more], REAL);
+    expect((await act("freeze", "--until", "2026-01-02T05:00:00Z")).out).toContain(
+      "frozen until 2026-01-02T05:00:00.000Z",
+    );
+    expect((await line.call(["unfreeze", "--actor", ANA])).code).toBe(1);
+    const run = vi.fn<Io["run"]>();
+    for (const until of ["soon", "2026-01-02"])
+      expect(
+        await line.call(["freeze", "--actor", ANA, "--key", ana, "--yes", "--until", until], { run }),
+      ).toMatchObject({ code: 2, err: expect.stringContaining("until must be a time such as") });
+    expect(run).not.toHaveBeenCalled();
+    expect((await act("unfreeze", "--note", "over")).out).toMatch(/^not frozen/);
+  });
+
+  test("a person proposes with a signature where nothing else says who they are", async () => {
+    const line = await opened({ self_approval: false });
+    const said = [...PROPOSE, "--rationale", "why", "--value", '{"on":true}', "--proposer", ANA];
+    const bare = await line.call(said);
+    expect(bare).toMatchObject({ code: 1, err: expect.stringContaining("(proposer_unknown") });
+    expect(bare.err).toContain("--key ~/.ssh/id_ed25519");
+    const { code, out, err } = await line.call([...said, "--no-reversible", "--key", ana, "--yes"], REAL);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^chg_\S+  pending_consent\n/)]);
+    for (const shown of ["Show it", "why", '{"on":true}', /tier +major/, /reversible +no/, '"decision": "propose"'])
+      expect(err).toMatch(shown);
+    const [{ change_id }] = (await line.answer(["list"])).changes;
+    const { audit_entries } = await line.answer(["show", change_id]);
+    expect(JSON.parse(audit_entries[0].detail)).toMatchObject({ authenticated: "signature_unattended" });
+    expect(await line.call([...PROPOSE, "--key", ana, "--yes"], REAL)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--key needs --proposer"),
+    });
+  });
+
+  test("another's key, a missing one, and a name that is left out are told", async () => {
+    const line = await opened();
+    const id = await proposed(line);
+    const by = (key: string) => line.call(["approve", id, "--approver", ANA, "--key", key, "--yes"], REAL);
+    expect(await by(eve)).toMatchObject({ code: 1, err: expect.stringContaining("(proof_invalid") });
+    expect(await by(join(folder, "none"))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("ssh-keygen did not sign"),
+    });
+    const nameless = await line.call(["approve", id, "--key", ana, "--yes"], REAL);
+    expect(nameless).toMatchObject({ code: 2, err: expect.stringContaining("--key needs --approver") });
+  });
+
+  describe("what a service shows is what is signed, or nothing is", () => {
+    const lying =
+      (path: string, lie: (body: Record<string, unknown>) => void) =>
+      async (line: CommandLine, request: Request): Promise<Response> => {
+        const response = await app(line.deps)(request);
+        if (!new URL(request.url).pathname.includes(path)) return response;
+        const body = await response.json();
+        lie(body);
+        return Response.json(body);
+      };
+    const statement = (over: object) =>
+      lying("/consent-statement", (body) => {
+        const facts = { ...JSON.parse(body["statement"] as string), ...over };
+        body["statement"] = JSON.stringify(facts, Object.keys(facts).sort());
+      });
+
+    test.each([
+      ["another decision", statement({ decision: "approve_emergency" })],
+      ["another change", statement({ change_id: "chg_other" })],
+      ["another name", statement({ approver: "bo@acme.example" })],
+      ["another note", statement({ note: "and all others" })],
+      ["another intent", statement({ manifest_hash: "a".repeat(64) })],
+      ["another log", statement({ origin: "acme-crm/audit/ff" })],
+      ["more than a statement has", statement({ also: "x" })],
+      ["no statement at all", lying("/consent-statement", (body) => void (body["statement"] = "sign here"))],
+      ["another time", statement({ at: "2027-01-02T03:04:05.678Z" })],
+      ["another change than was asked for", lying("/changes/", (body) => void (body["change_id"] = "chg_other"))],
+      ["other content than the digest", lying("/changes/", (body) => void (body["summary"] = "Harmless"))],
+      ["the digest of other content", lying("/changes/", (body) => void (body["digest"] = "a".repeat(64)))],
+    ])("%s", async (_, fetch) => {
+      const line = await opened();
+      const id = await proposed(line);
+      const run = vi.fn<Io["run"]>();
+      const called = await line.call(signing("approve", id, "--yes"), {
+        run,
+        fetch: (request) => fetch(line, request),
+      });
+      expect(called).toMatchObject({ code: 1, out: "" });
+      expect(called.err).toMatch(/nothing was signed|sign nothing/);
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    test.each([
+      ["another proposal", statement({ digest: "a".repeat(64) })],
+      ["another decision than to propose", statement({ decision: "approve" })],
+      ["a change that is there already", statement({ change_id: "chg_other" })],
+    ])("%s", async (_, fetch) => {
+      const line = await opened();
+      const run = vi.fn<Io["run"]>();
+      const called = await line.call([...PROPOSE, "--proposer", ANA, "--key", ana, "--yes"], {
+        run,
+        fetch: (request) => fetch(line, request),
+      });
+      expect(called).toMatchObject({ code: 1, out: "", err: expect.stringContaining("nothing was signed") });
+      expect(run).not.toHaveBeenCalled();
+      expect((await line.answer(["list"])).total).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { facts, table, visible } from "../../../local/command_line/text.ts";
+import { commandLine } from "./called.ts";
+
+test("columns stand under each other, whatever the script", () => {
+  const lines = table(
+    ["a", "b"],
+    [
+      ["中文", "1"],
+      ["é", "2"],
+      ["e\u0301", "3"],
+    ],
+  ).split("\n");
+  expect(lines).toEqual(["a     b", "中文  1", "é     2", "e\u0301     3"]);
+  expect(table(["a", "b"], [["x", "a long text"]], 8)).toBe("a  b\nx  a lo…");
+  expect(facts({ one: 1, absent: null, three: "x" })).toBe("  one    1\n  three  x");
+  expect(facts({ why: "first\n\r\n  digest  fake" })).toBe("  why  first\n       \n         digest  fake");
+});
+
+test("where a terminal is narrow, what is least needed is left out before the last column is cut short", () => {
+  const lines = (columns: number) =>
+    table(["id", "tier", "risk", "summary"], [["c1", "standard", "low", "x".repeat(60)]], columns, [
+      "risk",
+      "tier",
+    ]).split("\n");
+  expect(lines(44)[0]).toBe("id  tier      risk  summary");
+  expect(lines(43)[0]).toBe("id  tier      summary");
+  expect(lines(37)[0]).toBe("id  summary");
+  expect(lines(37)[1]).toBe(`c1  ${"x".repeat(32)}…`);
+  expect(table(["id", "tier", "summary"], [["c1", "standard", "short"]], 20, ["tier"])).toBe("id  summary\nc1  short");
+});
+
+test("what a terminal would obey, and what nobody would see, is written out", async () => {
+  expect(visible("a\u001b[2Jb\u202Ec\u200Bd\ne")).toBe("a\\u{1b}[2Jb\\u{202e}c\\u{200b}d\\u{a}e");
+  const { call } = await commandLine();
+  const evil = "Fine\u001b]0;owned\u0007\u202Elaw";
+  await call([
+    "propose",
+    "--tenant-id",
+    "t1",
+    "--kind",
+    "config",
+    "--target",
+    "ui.x",
+    "--summary",
+    "Fine",
+    "--rationale",
+    evil,
+  ]);
+  const { out } = await call(["list", "--json"]);
+  const [{ change_id }] = JSON.parse(out).changes;
+  for (const argv of [["list"], ["show", change_id], ["audit", "list"]])
+    expect((await call(argv)).out).not.toMatch(/[^\n\P{Cc}]|\u202E/u);
+  expect((await call(["show", change_id])).out).toContain("Fine\\u{1b}]0;owned\\u{7}\\u{202e}law");
+});

@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { checkDrift } from "../../../lib/governance/drift.ts";
+import { nodeIo } from "../../../local/command_line/node_io.ts";
+import { OPERATIONS } from "../../../local/command_line/operations.ts";
+import type { Io } from "../../../local/command_line/run.ts";
+import { programOf } from "../../../local/command_line/program.ts";
+import { VERBS } from "../../../local/command_line/verbs/index.ts";
+import { temporaryFolder } from "../../e2e/server.ts";
+import { get } from "../../support/requests.ts";
+import { scriptedAdapter } from "../../support/scripted_adapter.ts";
+import { commandLine, PROPOSE } from "./called.ts";
+
+test("a change goes from proposal to rollback", async () => {
+  const { call, answer } = await commandLine({ adapter: scriptedAdapter() });
+  const proposed = await answer([...PROPOSE, "--value", '{"on":true}', "--affected-users", "12", "--no-reversible"]);
+  expect(proposed).toMatchObject({ value: { on: true }, affected_users: 12, reversible: false, tier: "major" });
+  const id = proposed.change_id;
+  expect((await call(["apply", id])).code).toBe(1);
+  const approved = await call(["approve", id, "--approver", "ana", "--note", "fine"]);
+  expect(approved).toMatchObject({ code: 0, out: `${id}  approved, entry 3\n`, err: "" });
+  expect((await call(["apply", id, "--dry-run"])).out).toMatch(/approved \(scripted: valid\), dry run/);
+  expect((await call(["apply", id, "--actor", "bo"])).out).toBe(`${id}  applied (scripted: applied), entry 4\n`);
+  const shown = (await call(["show", id])).out;
+  for (const part of [`${id}  applied`, "Show it", '{"on":true}', "ana, claimed", "change_applied"])
+    expect(shown).toContain(part);
+  expect((await call(["rollback", id])).out).toContain("rolled_back");
+  const listed = (await call(["list", "--status", "rolled_back"])).out.trim().split("\n");
+  expect(listed).toHaveLength(2);
+  expect(listed[1]).toMatch(new RegExp(`^${id}  rolled_back  major  .* t1 +ui\\.banner  Show it$`));
+  expect((await call(["list", "--status", "denied"])).out).toBe("no changes\n");
+});
+
+test("decisions end a change, each under its name", async () => {
+  const { call, answer } = await commandLine();
+  const propose = async () => (await answer([...PROPOSE, "--proposer", "pat"])).change_id as string;
+  const denied = await propose();
+  expect((await call(["deny", denied, "--approver", "ana"])).out).toContain(`${denied}  denied`);
+  const withdrawn = await propose();
+  expect((await call(["withdraw", withdrawn, "--proposer", "pat"])).out).toContain(`${withdrawn}  withdrawn`);
+  const revoked = await propose();
+  await call(["approve", revoked, "--approver", "ana"]);
+  expect((await call(["revoke", revoked, "--approver", "ana"])).out).toContain(`${revoked}  revoked`);
+});
+
+test("before consent a dry run tells what the target holds; a change tells what drifted, and what is beside it", async () => {
+  const adapter = scriptedAdapter();
+  const { call, answer, deps } = await commandLine({ adapter });
+  const { change_id: old } = await answer([...PROPOSE, "--value", "1", "--proposer", "pat"]);
+  const rehearse = async (holds: { value: unknown } | null) => {
+    adapter.held = async () => holds;
+    return (await call(["apply", old, "--dry-run"])).out;
+  };
+  expect(await rehearse({ value: { on: "\u001b[2J" } })).toMatch(
+    /pending_consent .*dry run\n[\s\S]*The target holds:\n {2}\{[^\u001b]*\}\n$/,
+  );
+  expect(await rehearse(null)).toContain("The target holds nothing\n");
+  await call(["approve", old, "--approver", "ana"]);
+  await call(["apply", old]);
+  adapter.host.set(old, "absent");
+  await checkDrift(deps);
+  const { change_id: back } = await answer([...PROPOSE, "--value", "1", "--supersedes", old]);
+  const shown = (await call(["show", old])).out;
+  expect(shown).toContain("Drifted: the host product shows nothing of it, seen 2026-");
+  expect(shown).toContain(`Beside it:\n  Show it (${back}, pending_consent): waits on this target, takes its place\n`);
+  expect((await call(["show", back])).out).toContain(
+    `  Show it by pat (${old}, applied): is what the target holds, has its place taken by this\n`,
+  );
+});
+
+test("what a decided change lacks is said late, once, and shown as that", async () => {
+  const { call, answer } = await commandLine();
+  const { change_id: id } = await answer([...PROPOSE, "--proposer", "pat"]);
+  const say = (note: string) => call(["note", id, "--item", "rationale", "--note", note, "--actor", "bo"]);
+  expect((await say("too soon")).code).toBe(1);
+  await call(["deny", id, "--approver", "ana"]);
+  expect(await say("Support asked\u001b[2J for it")).toMatchObject({
+    code: 0,
+    out: `${id}  denied, late rationale, entry 4\n`,
+  });
+  expect((await say("again")).err).toContain("one was added already");
+  expect((await call(["show", id])).out).toMatch(
+    /Said late:\n {2}rationale, by bo at 2026-\S+: Support asked\\u\{1b\}\[2J for it\n/,
+  );
+  expect((await call(["note", id, "--item", "verdict", "--note", "x"])).code).toBe(2);
+});
+
+test("--json is the API's answer, untouched, and a refusal is one too", async () => {
+  const { call, deps } = await commandLine();
+  const untouched = async (path: string) => `${await (await app(deps)(get(path))).text()}\n`;
+  await call(PROPOSE);
+  expect((await call(["list", "--limit", "3", "--json"])).out).toBe(await untouched("/api/product/runtime?limit=3"));
+  expect((await call(["whoami", "--json"])).out).toBe(await untouched("/api/whoami"));
+  const refused = await call(["show", "chg_none", "--json"]);
+  expect(refused.code).toBe(3);
+  expect(JSON.parse(refused.out)).toMatchObject({ code: "change_not_found", status: 404 });
+  expect(refused.err).toMatch(/^countersign: .*chg_none.*\(change_not_found, request /);
+});
+
+test("service-wide: freeze, KPIs, state, log", async () => {
+  const { call, answer } = await commandLine();
+  expect((await call(["freeze", "--actor", "ana", "--note", "incident"])).out).toMatch(/^frozen, entry \d+\n$/);
+  expect((await call(["state"])).out).toMatch(/frozen +yes/);
+  expect((await call(["unfreeze", "--actor", "ana"])).out).toMatch(/^not frozen, entry \d+\n$/);
+  expect((await answer(["kpi", "csat=4.5", "incident_rate=2e-2", "--actor", "ana"])).accepted).toEqual({
+    csat: 4.5,
+    incident_rate: 0.02,
+  });
+  const { out } = await call(["audit", "list", "--event-type", "service_frozen"]);
+  expect(out.trim().split("\n")).toHaveLength(2);
+  const { head, length } = await answer(["audit", "verify"]);
+  const kept = ["--expected-length", String(length), "--expected-head", head];
+  expect(await call(["audit", "verify", ...kept])).toMatchObject({
+    code: 0,
+    out: `valid: ${length} entries, head ${head}\n`,
+  });
+  const wrong = ["--expected-length", String(length), "--expected-head", "a".repeat(64)];
+  expect(await call(["audit", "verify", ...wrong])).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/^not valid: /),
+  });
+  expect((await call(["audit", "export"])).out.trim().split("\n")).toHaveLength(length);
+  expect((await call(["audit", "export", "--csv", "--output", "log.csv"])).out).toMatch(/^log\.csvorigin,id,/);
+  expect((await call(["whoami"])).out).toContain("nobody");
+});
+
+test("a certificate is kept as it comes", async () => {
+  const { call, answer } = await commandLine();
+  const { change_id } = await answer(PROPOSE);
+  await call(["approve", change_id, "--approver", "ana"]);
+  expect((await call(["certificate", change_id])).out).toMatch(/^countersign-certificate\/v1\n/);
+  expect((await call(["certificate", change_id, "--output", "f"])).out).toMatch(/^fcountersign-certificate/);
+});
+
+test("what is kept of an answer that breaks off is not taken for all of it, and a folder that is none is named", async () => {
+  const folder = temporaryFolder();
+  const brokenOff = () =>
+    new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode("entry 1\n")),
+      pull: (controller) => controller.error(new TypeError("terminated")),
+    });
+  const { call } = await commandLine();
+  const into = (path: string[], over: Partial<Io> = {}) =>
+    call(["audit", "export", "--output", join(folder, ...path)], { save: nodeIo.save, ...over });
+  expect(await into(["log"], { fetch: async () => new Response(brokenOff()) })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("holds only the beginning of it"),
+  });
+  expect((await into(["none", "log"])).err).toContain("ENOENT");
+});
+
+test("waits: approved, denied, and not yet", async () => {
+  const { call, answer } = await commandLine();
+  const propose = async () => (await answer(PROPOSE)).change_id as string;
+  const [approved, denied, open] = [await propose(), await propose(), await propose()];
+  await call(["approve", approved, "--approver", "ana"]);
+  await call(["deny", denied, "--approver", "ana"]);
+  expect(await call(["wait", approved])).toMatchObject({ code: 0, out: `${approved}  approved\n` });
+  expect(await call(["wait", denied])).toMatchObject({ code: 6, out: `${denied}  denied\n` });
+  expect(await call(["wait", open, "--timeout", "0"])).toMatchObject({ code: 7 });
+  expect((await call(["wait", open, "--timeout", "soon"])).code).toBe(2);
+});
+
+test("every verb and every option has its words, the API's own or the verb's", () => {
+  const { commands } = programOf(async () => {}, { out: () => {}, err: () => {} });
+  const all = commands.flatMap((command) => [command, ...command.commands]);
+  expect(all.length).toBeGreaterThan(VERBS.length);
+  const silent = all.flatMap((command) => [
+    ...(command.description() === "" ? [command.name()] : []),
+    ...command.options.flatMap(({ long, description }) => (description === "" ? [`${command.name()} ${long}`] : [])),
+  ]);
+  expect(silent).toEqual([]);
+  expect(
+    VERBS.flatMap(({ usage, fields = [], operation }) =>
+      fields.filter((field) => !(field in OPERATIONS[operation!].fields)).map((field) => `${usage}: ${field}`),
+    ),
+  ).toEqual([]);
+});

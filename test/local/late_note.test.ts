@@ -1,0 +1,31 @@
+/** A late note in what leaves the service: exports and certificates verify, in both verifiers. */
+import { expect, test } from "vitest";
+import { verifyCertificate } from "../../local/verify/certificate.ts";
+import { service } from "../support/service.ts";
+import { gistOf, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
+
+test(`an export with late notes verifies, changed by a bit it does not (${pythonMissing ?? "Python too"})`, async () => {
+  const api = await service();
+  const change_id = await api.bring("applied", { rationale: "" });
+  for (const item of ["rationale", "note"])
+    expect((await api.post("note", { change_id, actor: "bo", item, note: "said afterwards" })).status).toBe(200);
+  await api.must("rollback", change_id);
+  const log = Buffer.from((await api.get("audit?format=jsonl")).text);
+  const report = gistOf(await verify(log));
+  expect(report).toMatchObject({ verdict: "consistent", total: 0 });
+  const forged = Buffer.from(log.toString().replace("said afterwards", "said beforehand"));
+  const found = gistOf(await verify(forged));
+  expect(found.verdict).toBe("bad");
+  if (pythonMissing === null)
+    expect(verifyInPython([log, forged].map((bytes) => ({ what: "notes", log: bytes, kept: [] })))).toEqual([
+      report,
+      found,
+    ]);
+  // What is said afterwards decides nothing: a certificate is of the decisions.
+  const { text } = await api.get(`changes/${change_id}/certificate`);
+  expect(text).not.toContain("said afterwards");
+  expect(verifyCertificate(Buffer.from(text), { manifests: [] })).toMatchObject({
+    verdict: "consistent",
+    findings: [],
+  });
+});

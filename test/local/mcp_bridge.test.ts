@@ -1,0 +1,106 @@
+/** `countersign mcp`: what goes in on standard input comes out on standard output, as the service answers it. */
+import { PassThrough } from "node:stream";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { app } from "../../handlers/index.ts";
+import { runMcp } from "../../local/command_line/mcp.ts";
+import { opened } from "../support/deps.ts";
+import { AGENT, type Era, messageOf, SECRET, withAgents } from "../support/mcp.ts";
+
+/** A bridge to a service in this process. */
+async function bridged({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
+  const deps = await opened({ intent: withAgents() });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const sent: Request[] = [];
+  const carry = (async (address: string, init: RequestInit) => {
+    const request = new Request(address, init);
+    sent.push(request);
+    return app(deps)(request);
+  }) as typeof globalThis.fetch;
+  const running = runMcp({ url: "http://127.0.0.1:8420/", token, input, output, fetch: fetch ?? carry }).then(() =>
+    output.end(),
+  );
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  /** The next line that comes out; undefined when it was the last. */
+  const next = async () => {
+    const { done, value } = await lines.next();
+    return done ? undefined : JSON.parse(value);
+  };
+  const write = (message: unknown): void =>
+    void input.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`);
+  const ask = (id: number, method: string, params: Record<string, unknown> = {}, era: Era = "modern") =>
+    write({ jsonrpc: "2.0", id, method, params: messageOf(era, method, params).params });
+  return { write, ask, next, sent, input, running, deps };
+}
+
+test("both eras pass, with the headers that the newer one asks for and the agent's secret", async () => {
+  const { ask, next, sent, input, running } = await bridged({ token: SECRET });
+  ask(1, "server/discover");
+  expect(await next()).toMatchObject({ id: 1, result: { instructions: expect.stringContaining(AGENT) } });
+  ask(2, "tools/call", { name: "product_state", arguments: {} });
+  expect(await next()).toMatchObject({ id: 2, result: { resultType: "complete" } });
+  ask(3, "initialize", { protocolVersion: "2025-06-18" }, "legacy");
+  expect(await next()).toMatchObject({ id: 3, result: { protocolVersion: "2025-06-18" } });
+  expect(sent[1]!.headers.get("mcp-name")).toBe("product_state");
+  input.end();
+  await running;
+});
+
+test("a name that is no header text travels encoded", async () => {
+  const { ask, next } = await bridged({ token: SECRET });
+  ask(1, "tools/call", { name: "größe ", arguments: {} });
+  expect(await next()).toMatchObject({
+    id: 1,
+    error: { code: -32602, message: expect.stringContaining("Unknown tool: größe ;") },
+  });
+});
+
+test("without a secret it reads; with a wrong one the service's own words come back", async () => {
+  const reader = await bridged();
+  reader.ask(1, "tools/call", { name: "list_changes", arguments: {} });
+  expect(await reader.next()).toMatchObject({ result: { structuredContent: { total: 0 } } });
+  const stranger = await bridged({ token: "x" });
+  stranger.ask(1, "tools/list");
+  expect(await stranger.next()).toMatchObject({
+    id: 1,
+    error: { message: expect.stringContaining("token that is known") },
+  });
+});
+
+test("what cannot be carried is answered, and the next message is carried all the same", async () => {
+  let isDown = true;
+  const { write, ask, next } = await bridged({
+    fetch: async () => {
+      if (isDown) throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+      return Response.json({ jsonrpc: "2.0", id: 2, result: {} });
+    },
+  });
+  write("{");
+  expect(await next()).toMatchObject({ id: null, error: { code: -32700 } });
+  ask(1, "tools/list");
+  expect(await next()).toMatchObject({ id: 1, error: { message: expect.stringContaining("ECONNREFUSED") } });
+  isDown = false;
+  ask(2, "tools/list");
+  expect(await next()).toMatchObject({ id: 2, result: {} });
+});
+
+test("a request that is cancelled is given up and not answered; notifications are not carried", async () => {
+  const { write, ask, next, sent, input, running } = await bridged({ token: SECRET });
+  ask(1, "tools/call", {
+    name: "propose_change",
+    arguments: { tenant_id: "t", kind: "config", target: "a", summary: "b" },
+  });
+  const { change_id } = (await next()).result.structuredContent;
+  ask(2, "tools/call", { name: "wait_for_decision", arguments: { change_id } });
+  write({ jsonrpc: "2.0", method: "notifications/initialized" });
+  write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+  ask(3, "ping", {}, "legacy");
+  expect(await next()).toMatchObject({ id: 3 });
+  ask(4, "ping", {}, "legacy");
+  input.end();
+  await running;
+  // Whatever became of the one that was cancelled has ended by now, and said nothing.
+  expect(await next()).toMatchObject({ id: 4 });
+  expect(await next()).toBeUndefined();
+  expect(sent).toHaveLength(4);
+});
