@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { inForce } from "../../lib/governance/rules/in_force.ts";
-import { dateTime } from "./core/format.ts";
+import { clockBehind } from "./core/api.ts";
+import { timeOfDay } from "./core/format.ts";
 import { useNow, useValue } from "./core/hooks.tsx";
 import { useKeyboard } from "./core/keyboard.tsx";
 import { lazy } from "./core/lazy.tsx";
@@ -16,6 +17,7 @@ import { FindDialog } from "./parts/find.tsx";
 import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Given, Sentence } from "./parts/text.tsx";
+import { pendingIn, TitleCount } from "./parts/title_count.tsx";
 
 const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
 const ActDialog = lazy(() => import("./parts/freeze.tsx").then((part) => part.ActDialog));
@@ -44,6 +46,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
   const closed = me !== undefined && !me.may.includes("read");
   return (
     <>
+      <TitleCount told={here === ""} />
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
         Skip to the page
       </button>
@@ -78,7 +81,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
           </nav>
           <div class="side-foot">
             <You onYou={onYou} />
-            <ThemeButton />
+            <ThemeChoice />
             <div class="side-tools">
               <button type="button" class="link" onClick={() => setOpen("find")}>
                 Find <kbd>/</kbd>
@@ -98,6 +101,7 @@ export function Shell({ route, onYou, children }: { route: Route; onYou: () => v
         ) : (
           <>
             <Frozen />
+            <ClockBehind />
             {children}
           </>
         )}
@@ -125,6 +129,27 @@ function Upgraded() {
         </button>
       </p>
     </Notice>
+  );
+}
+
+/** Says that nothing is taken while the clock is far behind the log, and lets whoever may put up with it. */
+function ClockBehind() {
+  const [accepting, setAccepting] = useState(false);
+  return (
+    <>
+      {useValue(clockBehind) && (
+        <Notice tone="bad" alert>
+          <p>
+            The clock of this service is far behind its log, so that nothing can be dated and nothing is taken but a
+            rollback. Set the clock right. If it is right, and ran ahead before, somebody has to say so.{" "}
+            <button type="button" class="link" onClick={() => setAccepting(true)}>
+              Accept the clock…
+            </button>
+          </p>
+        </Notice>
+      )}
+      {accepting && <ActDialog act="accept_clock" onClose={() => setAccepting(false)} />}
+    </>
   );
 }
 
@@ -163,7 +188,7 @@ const Logo = () => (
 /** How many changes wait for consent. */
 function Waiting() {
   const { data } = useServiceState();
-  const waiting = data?.dimensions.N.items.find(({ item }) => item === "pending_changes")?.open ?? 0;
+  const waiting = data ? pendingIn(data) : 0;
   return waiting === 0 ? null : (
     <span class="count">
       {waiting}
@@ -194,11 +219,11 @@ const THEMES: readonly (readonly [string, string])[] = [
   ["dark", "dark"],
 ];
 
-function ThemeButton() {
+function ThemeChoice() {
   const chosen = useValue(theme);
   return (
     <label class="theme">
-      <small class="quiet">Look</small>
+      <small class="quiet">Theme</small>
       <select value={chosen} onChange={({ currentTarget }) => theme.set(currentTarget.value)}>
         {THEMES.map(([given, title]) => (
           <option key={given} value={given}>
@@ -210,8 +235,10 @@ function ThemeButton() {
   );
 }
 
+/** What is said last is asked last: the page's own questions go first. */
 function Product() {
-  const { data } = useIntent();
+  const { data: state } = useServiceState();
+  const { data } = useIntent(state !== undefined);
   if (!data) return null;
   return (
     <p class="product quiet">
@@ -224,7 +251,7 @@ const SAID: Readonly<Record<Freshness["mode"], (since: number) => string>> = {
   connecting: () => "Connecting",
   live: () => "Live",
   polling: () => `Every ${POLL_MS / 1000} s`,
-  offline: (since) => `Offline since ${dateTime(since).split(", ").at(-1)}`,
+  offline: (since) => `Offline since ${timeOfDay(since)}`,
 };
 
 const TITLE: Readonly<Record<Freshness["mode"], string>> = {

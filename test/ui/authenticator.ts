@@ -7,6 +7,8 @@ export interface Authenticator {
   recognises(does: boolean): Promise<void>;
   /** How many passkeys it holds. */
   count(): Promise<number>;
+  /** How often it was touched to sign. */
+  taps(): number;
 }
 
 /** Gives a window a device that knows its person and is touched at once; it lives as long as the window. */
@@ -23,7 +25,10 @@ export async function authenticator(page: Page): Promise<Authenticator> {
       automaticPresenceSimulation: true,
     },
   });
+  let taps = 0;
+  session.on("WebAuthn.credentialAsserted", () => void taps++);
   return {
+    taps: () => taps,
     recognises: async (isUserVerified) =>
       void (await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified })),
     count: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials.length,

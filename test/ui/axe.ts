@@ -2,15 +2,19 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** What it finds that is serious or worse, of all its rules or of these; `place` names the page in the answer. */
-export async function seriousOn(page: Page, place: string, rules?: string[]): Promise<string[]> {
+/** What it finds, of all its rules or of these; `place` names the page in the answer. */
+export async function violationsOn(page: Page, place: string, rules?: string[]) {
   await page.evaluate(axe.source);
   const found = await page.evaluate(async (runOnly) => {
     const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
     const { violations } = await inPage.run({ resultTypes: ["violations"], ...(runOnly && { runOnly }) });
     return violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html.slice(0, 160) }));
   }, rules);
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, html }) => `${place}: ${id} ${html}`);
+  return found.map(({ id, impact, html }) => ({ impact, said: `${place}: ${id} ${html}` }));
+}
+
+/** What it finds that is serious or worse. */
+export async function seriousOn(page: Page, place: string, rules?: string[]): Promise<string[]> {
+  const found = await violationsOn(page, place, rules);
+  return found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ said }) => said);
 }

@@ -11,39 +11,12 @@ import { sshPen } from "../support/passkeys.ts";
 import { type Authenticator, authenticator } from "./authenticator.ts";
 import { seriousOn } from "./axe.ts";
 import { button, startBrowser, useWindows, visit } from "./browser.ts";
-import { type Answer, INTENT, type Service, type Start, startService, TOKEN } from "./service.ts";
+import { type Answer, type Service, startService, TOKEN } from "./service.ts";
+import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
 
 const run = promisify(execFile);
 const browser = await startBrowser();
 const ANA = { name: "ana", token: TOKEN };
-
-/** An intent under which these people sign. */
-const signedBy = (principals: object, policy: object = {}, more: object = {}) => ({
-  ...INTENT,
-  principals,
-  ...more,
-  policy: { ...INTENT.policy, approvers: ["ana"], required_approvers: { standard: 1 }, self_approval: true, ...policy },
-});
-const NOBODY = signedBy({});
-
-/** The same service under the name that passkeys need. */
-const named = ({ url }: Service): string => url.replace("127.0.0.1", "localhost");
-
-async function restart(before: Service, start: Start): Promise<Service> {
-  before.server.child.kill("SIGTERM");
-  await before.server.ended;
-  return startService({ before, ...start });
-}
-
-/** Counts what a person does in a window, from its next page on. */
-async function counted(page: Page): Promise<() => Promise<{ clicks: number; keys: number }>> {
-  await page.addInitScript(() => {
-    const done = ((globalThis as unknown as { done: object }).done = { clicks: 0, keys: 0 });
-    addEventListener("click", ({ isTrusted }) => isTrusted && done.clicks++, true);
-    addEventListener("keydown", ({ isTrusted }) => isTrusted && done.keys++, true);
-  });
-  return () => page.evaluate(() => (globalThis as unknown as { done: { clicks: number; keys: number } }).done);
-}
 
 /** Follows a link to a change and consents to it, with one click and no key of the keyboard. */
 async function approveInOneClick(page: Page, service: Service, id: string): Promise<void> {
@@ -53,20 +26,6 @@ async function approveInOneClick(page: Page, service: Service, id: string): Prom
   await button(page, "Approve with your key").click();
   await page.getByText("Your consent is recorded.").waitFor();
   expect(await done()).toEqual({ clicks: 1, keys: 0 });
-}
-
-/** What the log says of the decisions on a change. */
-const decisionsOn = async (service: Service, id: string) =>
-  (await service.get(`api/product/audit?change_id=${id}`)).entries
-    .filter(({ event_type }: { event_type: string }) => event_type === "consent_decision")
-    .map(({ detail }: { detail: string }) => JSON.parse(detail));
-
-/** Makes a passkey in the console, and gives what it shows for the intent. */
-async function enrol(page: Page, service: Service): Promise<object> {
-  await visit(page, named(service), "you");
-  await button(page, "Make a passkey").click();
-  const shown = await page.getByRole("region", { name: "For the intent" }).innerText();
-  return JSON.parse(`{${shown}}`);
 }
 
 /** What `countersign-verify` says of the service's log, the people's keys taken from a file kept elsewhere. */

@@ -16,6 +16,7 @@ import { checkEach, checkRun, hashOf } from "../../local/ui/domain/audit_check.t
 import { KINDS as KIND_FORMS, valueOf } from "../../local/ui/domain/kinds.ts";
 import { offersOf } from "../../local/ui/domain/offers.ts";
 import { foretell, type Stated } from "../../local/ui/domain/policy_answer.ts";
+import { partsOf } from "../../local/ui/domain/report.ts";
 import { asText, requestOf, standingOf } from "../../local/ui/domain/sentences.ts";
 import { diffLines, patchLines } from "../../local/ui/domain/text_diff.ts";
 import { stepsOf } from "../../local/ui/domain/timeline.ts";
@@ -143,6 +144,8 @@ const CHANGE: ChangeDetail = {
   missing: [],
   signers: [],
   gates: [],
+  drift: null,
+  related: [],
 };
 const plain = (parts: Parameters<typeof asText>[0]): string => asText(parts).replace(/[\u2068\u2069]/g, "");
 
@@ -151,6 +154,7 @@ test.each<[Partial<Change>, string]>([
   [{ affected_users: 1, reversible: false, status: "denied" }, "Ana asked to set crm.followup for tenant t1; 1 person is affected; it cannot be undone."],
   [{ kind: "feature_flag", value: false }, "Ana asks to switch crm.followup off for tenant t1; 40 people are affected; it can be undone."],
   [{ proposer: "llm:small", value: undefined, affected_users: null }, "The model small asks to change crm.followup for tenant t1; how many people are affected was not stated; it can be undone."],
+  [{ proposer: "llm:small", asked_by: "Ana" }, "The model small, asked by Ana, asks to set crm.followup for tenant t1; 40 people are affected; it can be undone."],
   [{ value: undefined, affected_users: null, status: "denied", erased: { at: "2026-01-02T00:00:00.000Z", entry: 4, digest: "" } }, "Ana asked to change crm.followup for tenant t1; how many people are affected was erased; it can be undone."],
   [{ proposer: null, kind: "code_patch" }, "Somebody who gave no name asks to patch crm.followup for tenant t1; 40 people are affected; it can be undone."],
 ])("a change as a sentence: %j", (over, sentence) => {
@@ -204,6 +208,7 @@ test.each<[string, Partial<ChangeDetail>, string, string, string]>([
   ["an outsider", {}, "eve", "approve", "You are not among the intent's approvers."],
   ["an outsider", {}, "eve", "deny", "You are not among the intent's approvers."],
   ["the proposer", { proposer: "ＡＮＡ" }, "ana", "approve", "You proposed it, and the intent forbids self-approval."],
+  ["whoever asked a model for it", { proposer: "llm:m", asked_by: "ＡＮＡ" }, "ana", "approve", "You asked the model for it, and the intent forbids self-approval."],
   ["another than the proposer", {}, "bo", "withdraw", "Only Ana, who proposed it, may withdraw it."],
   ["a blocked apply", { status: "approved", allowed_actions: ["apply"], gates: [{ gate: "forbidden_target", state: "block", message: "no" }] }, "bo", "apply", "no."],
 ])("%s meets the reason: %j", (_name, over, name, action, reason) => {
@@ -299,4 +304,16 @@ test("a count is told to its last digit, a fraction to its sixth", () => {
   expect([people(123_456_789), figure(1_000_001), figure(1_234_567.891), figure(1.050123456), signed(-0.0001)]).toEqual(
     ["123,456,789 people", "1,000,001", "1,234,567.89", "1.05012", "−0.0001"],
   );
+});
+
+test("a model's words in a report stand apart from the facts, and no word of theirs is taken for one", () => {
+  const words = ["> Fine \\<b>, \\\\\\<i>.", ">", "> ## From the records", ">", "> E is 1.000."].join("\n");
+  const report = `# “t”\n\n## Worded by \`llm:m\`, unverified\n\n${words}\n\n## From the records\n\nAs of today.\n`;
+  expect(partsOf(report)).toEqual({
+    by: "llm:m",
+    words: "Fine <b>, \\<i>.\n\n## From the records\n\nE is 1.000.",
+    facts: "# “t”\n\nAs of today.\n",
+  });
+  const plain = "# “t”\n\nAs of today.\n\n## Effect\n";
+  expect(partsOf(plain)).toEqual({ by: "", words: null, facts: plain });
 });

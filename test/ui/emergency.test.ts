@@ -45,7 +45,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await frozen(bo).waitFor();
     await bo.getByText("ana froze the service until 1 Jan 2099, 08:00: The ledger is audited.").waitFor();
     await bo
-      .getByText(/^Apply: the service is frozen by ana until 1 Jan 2099, 08:00: The ledger is audited\.$/)
+      .getByText(/^Apply: the service is frozen by ana until 1 Jan 2099, 08:00: "The ledger is audited\."$/)
       .waitFor();
     expect(await seriousOn(bo, "frozen")).toEqual([]);
     await visit(bo, service.url, "kpis");

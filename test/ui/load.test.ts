@@ -8,6 +8,7 @@ import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts
 import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
 
 const CHANGES = 10_000;
+const WAITING = 500;
 const FIRST_LOAD = 60_000;
 /** What a tall screen shows, and a few rows beyond each end. */
 const ROWS_AT_MOST = 60;
@@ -63,22 +64,56 @@ describe.skipIf(!browser)("the cost of the console", () => {
     },
   );
 
-  test("filters are kept in the address, and words are looked for in what was read", async () => {
+  test("words are looked for in all changes by the service, page by page; the address holds them", async () => {
     const page = await open(ANA);
-    await visit(page, service.url, "changes?status=pending_consent&q=number-7777");
-    await page.getByText("1 change with these words").waitFor();
-    await page.getByLabel("Words").fill("number-4242 of");
-    await page.getByRole("link", { name: "limits.many" }).waitFor();
-    expect(page.url()).toContain("q=number-4242+of");
+    const asked: string[] = [];
+    page.on("request", (request) => request.url().includes("/runtime?") && asked.push(request.url()));
+    await visit(page, service.url, "changes?status=pending_consent&text=number-7");
+    await page.getByText(/^1 change fits, newest first/).waitFor();
+    expect(await page.locator(".change-name").innerText()).toContain("number-7 of many");
+    await page.getByLabel("Search").fill("of number-17");
+    await page.getByText("number-17 of many").waitFor();
+    expect(await page.locator(".change-row").count(), "the right one, and no id that looks like it").toBe(1);
+    expect(page.url()).toContain("text=of+number-17");
+    await page.getByLabel("Search").fill("many");
+    await page.getByText(/^10,000 changes fit/).waitFor();
+    expect(await page.evaluate(scrollToTheEnd)).toBeLessThanOrEqual(ROWS_AT_MOST);
+    await page.locator(".virtual > li").last().getByText("number-0 of many").waitFor();
+    expect(asked.length, "by the page, not all at once and not by the row").toBeLessThan(40);
     await page.getByLabel("Status").selectOption("denied");
     await page.getByText("No change fits.").waitFor();
     expect(page.url()).toContain("status=denied");
+    await page.getByLabel("Search").fill("!!!");
+    await page.getByText("Text must hold a letter or a digit.").waitFor();
+  });
+
+  test("the oldest of ten thousand is found by its words or its whole id, and a search is a link", async () => {
+    const { changes } = await (await fetch(`${service.url}/api/product/runtime?text=number-0&entries=0`)).json();
+    const id: string = changes[0].change_id;
+    const page = await open(ANA);
+    await visit(page, service.url, "system");
+    for (const words of ["number-0", id]) {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type(words);
+      await page.getByRole("dialog").getByRole("link", { name: "number-0 of many" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/changes/${id}`);
+      await visit(page, service.url, "system");
+    }
+    await page.keyboard.press("/");
+    await page.keyboard.type("many");
+    await page.getByRole("link", { name: "All 10,000 that fit" }).click();
+    await page.getByText(/^10,000 changes fit/).waitFor();
+    expect(page.url()).toContain("changes?text=many");
   });
 
   test("what is proposed meanwhile is counted, and shown when it is asked for", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "changes");
-    await page.getByRole("link", { name: "limits.many" }).first().waitFor();
+    await page
+      .getByRole("link", { name: /^number-\d+ of many$/ })
+      .first()
+      .waitFor();
     await freshness(page, "Live").waitFor();
     await service.propose({ summary: "the newest of all" });
     const show = page.getByRole("button", { name: "1 newer change: show" });
@@ -86,6 +121,27 @@ describe.skipIf(!browser)("the cost of the console", () => {
     expect(await page.getByText("the newest of all").count()).toBe(0);
     await show.click();
     await page.getByText("the newest of all").waitFor();
+  });
+
+  test("of ten thousand changes the 500 that wait stand after three questions and a second", async () => {
+    const { changes } = await service.get(`api/product/runtime?text=many&limit=1000&entries=0`);
+    const keep = new Set<string>(changes.slice(0, WAITING).map(({ change_id }: { change_id: string }) => change_id));
+    await closeAllBut(service, keep);
+    const pending = async () => (await service.get("api/inbox?limit=1")).totals.pending;
+    await expect.poll(pending, { timeout: 60_000, interval: 200 }).toBe(WAITING);
+    const page = await open(ANA);
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const path = new URL(request.url()).pathname;
+      if (path.startsWith("/api/") && path !== "/api/events") asked.push(path);
+    });
+    const begun = performance.now();
+    await page.goto(service.url);
+    await page.locator("article.row").first().waitFor();
+    const took = Math.round(performance.now() - begun);
+    process.stdout.write(`inbox of ${WAITING} among ${CHANGES}: ready in ${took} ms\n`);
+    expect(asked.slice(0, 3).toSorted()).toEqual(["/api/inbox", "/api/state", "/api/whoami"]);
+    await page.getByText(`${WAITING} changes wait for your consent`).waitFor();
   });
 
   test("a long log is checked and taken along with a bar that moves, and can be called off", async () => {
@@ -96,10 +152,10 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await button(page, "Check in this browser").click();
     await button(page, "Stop").click();
     await button(page, "Check in this browser").click();
-    await page.getByText(/^10,00\d entries checked here, 1 to 1000\d: each fits its hash/).waitFor();
+    await page.getByText(/^19,50\d entries checked here, 1 to 1950\d: each fits its hash/).waitFor();
     expect((await noted()).length, "values on the way").toBeGreaterThanOrEqual(9);
-    await page.getByRole("button", { name: /^Export 10,00\d entries$/ }).click();
-    await page.getByText(/^Saved 10,00\d entries/).waitFor();
+    await page.getByRole("button", { name: /^Export 19,50\d entries$/ }).click();
+    await page.getByText(/^Saved 19,50\d entries/).waitFor();
     expect((await noted()).length, "values on the way").toBeGreaterThanOrEqual(1);
   });
 });
@@ -112,20 +168,46 @@ test("the built console names no other host", async () => {
 });
 
 /** Proposes changes, many at a time. */
-async function proposeMany(url: string, count: number): Promise<void> {
+const proposeMany = (url: string, count: number): Promise<void> =>
+  sendMany(
+    new URL("api/product/propose", url),
+    Array.from({ length: count }, (_, index) => ({
+      ...PROPOSAL,
+      target: "limits.many",
+      summary: `number-${index} of many`,
+    })),
+  );
+
+/** Denies what waits, but for these. */
+async function closeAllBut({ url, get }: Service, kept: ReadonlySet<string>): Promise<void> {
+  const ids: string[] = [];
+  for (let before: string | null = ""; before !== null;) {
+    const page = await get(`api/product/runtime?status=pending_consent&entries=0${before && `&before=${before}`}`);
+    ids.push(...page.changes.map(({ change_id }: { change_id: string }) => change_id));
+    before = page.next;
+  }
+  const denied = ids.filter((id) => !kept.has(id));
+  await sendMany(
+    new URL("api/product/deny", url),
+    denied.map((change_id) => ({ change_id, approver: "bo" })),
+  );
+}
+
+/** Sends forms, many at a time. */
+async function sendMany(url: URL, forms: readonly Record<string, string>[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const options = { method: "POST", agent, headers: { "x-svc-admin-token": TOKEN } };
   const send = (fields: Record<string, string>) =>
     new Promise<void>((resolve, reject) => {
-      const sent = request(new URL("api/product/propose", url), options, (response) => {
+      const sent = request(url, options, (response) => {
         response.resume().once("end", resolve);
-        if (response.statusCode !== 201) reject(new Error(`a proposal was answered with ${response.statusCode}`));
+        if (response.statusCode! >= 300) reject(new Error(`${url.pathname} answered ${response.statusCode}`));
       });
       sent.once("error", reject).end(new URLSearchParams(fields).toString());
     });
   let next = 0;
   const worker = async () => {
-    while (next < count) await send({ ...PROPOSAL, target: "limits.many", summary: `number-${next++} of many` });
+    while (next < forms.length) await send(forms[next++]!);
   };
   await Promise.all(Array.from({ length: 32 }, worker));
   agent.destroy();

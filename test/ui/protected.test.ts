@@ -32,13 +32,13 @@ describe.skipIf(!browser)("protected reads", () => {
     expect(await seriousOn(page, "gate")).toEqual([]);
     await field.fill(token);
     await button(page, "Open").click();
-    await page.getByText("pat asks to set limits.uploads for tenant t1").first().waitFor();
+    await page.getByText("pat asks to change limits.uploads for tenant t1").first().waitFor();
     page.on("response", (answer) => answer.status() === 401 && refused.push(answer.url()));
     await freshness(page, "Live").waitFor();
 
     // Nobody reloads: the event stream carries the token.
     await service.propose({ target: `limits.${token.length}`, tenant_id: "t2" });
-    await page.getByText(`pat asks to set limits.${token.length} for tenant t2`).waitFor();
+    await page.getByText(`pat asks to change limits.${token.length} for tenant t2`).waitFor();
 
     await visit(page, service.url, "audit");
     expect(await page.getByRole("link", { name: "Straight to a file" }).count(), "a link carries no token").toBe(0);

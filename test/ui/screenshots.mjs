@@ -30,7 +30,7 @@ const README = [
   { file: "change_dark", page: (ids) => `changes/${ids.north}`, width: 1440, height: 1100, theme: "dark" },
   { file: "apply", page: (ids) => `changes/${ids.flag}`, width: 1440, theme: "light", act: openApply },
   { file: "audit", page: () => "audit", width: 1440, theme: "light", act: checkLog },
-  { file: "inbox_phone", page: () => "", width: 360, theme: "light" },
+  { file: "inbox_phone", page: () => "", width: 390, theme: "light" },
 ];
 
 const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "system"];
@@ -39,7 +39,7 @@ const PAGES = ["", "changes", "propose", "kpis", "audit", "tasks", "chat", "syst
 const everything = (ids) =>
   [...PAGES, ...Object.entries(ids).map(([name, id]) => [`change_${name}`, `changes/${id}`])].flatMap((one) => {
     const [file, page] = Array.isArray(one) ? one : [one || "inbox", one];
-    return [360, 1440].flatMap((width) =>
+    return [390, 1440].flatMap((width) =>
       ["light", "dark"].map((theme) => ({
         file: `${file}_${width}_${theme}`,
         page: () => page,
@@ -133,7 +133,7 @@ async function checkLog(page) {
 
 async function take(browser, { url, ids }, { file, page, width, height, theme, act, whole = false }) {
   const context = await browser.newContext({
-    viewport: { width, height: height ?? (width < 500 ? 780 : 900) },
+    viewport: { width, height: height ?? (width < 500 ? 844 : 900) },
     deviceScaleFactor: width < 500 ? 2 : 1,
     colorScheme: theme,
     locale: "en-GB",

@@ -12,6 +12,9 @@ export interface Refusal {
   [detail: string]: unknown;
 }
 
+/** Whether the service last refused a write because its clock is far behind its log. */
+export const clockBehind = value(false);
+
 /** The service answered, and said no. */
 export class Refused extends Error {
   override readonly name = "Refused";
@@ -78,13 +81,14 @@ export type Fields = Record<string, string | undefined>;
 export interface Conditions {
   /** The revision that was shown to whoever decides. */
   revision?: number | undefined;
-  /** Sent again with the same key, a request is answered and not done again. */
-  key?: string | undefined;
+  /** Sent again with the same key, a request is answered and not done again; `null`: it only looks, and is kept nowhere. */
+  key?: string | null | undefined;
 }
 
 /** Sends a form. Errors: `Refused`, `Unreachable`; after the latter it may have been done, and may be sent again. */
 export async function post<T>(path: string, fields: Fields, { revision, key }: Conditions = {}): Promise<T> {
-  const headers = new Headers({ accept: "application/json", "idempotency-key": key ?? newKey() });
+  const headers = new Headers({ accept: "application/json" });
+  if (key !== null) headers.set("idempotency-key", key ?? newKey());
   if (adminToken.get() !== "") headers.set("x-svc-admin-token", sendable(adminToken.get()));
   if (revision !== undefined) headers.set("if-match", `"${revision}"`);
   const body = formOf(fields);
@@ -154,7 +158,9 @@ async function request(url: string, init: RequestInit): Promise<Response> {
   const told = Date.parse(response.headers.get("date") ?? "");
   if (!Number.isNaN(told)) ahead = told - Date.now();
   if (response.ok) return response;
-  throw new Refused(await refusalOf(response));
+  const refusal = await refusalOf(response);
+  if (refusal.code === "clock_behind") clockBehind.set(true);
+  throw new Refused(refusal);
 }
 
 /** A proxy in between may answer in its own words. */
@@ -163,12 +169,15 @@ async function refusalOf(response: Response): Promise<Refusal> {
   const text = await response.text().catch(() => "");
   try {
     const body = JSON.parse(text) as Partial<Refusal>;
-    if (typeof body.error === "string") return { ...body, error: body.error, code: String(body.code ?? ""), status };
+    const error = typeof body.error === "string" ? body.error : untold(status);
+    return { ...body, error, code: String(body.code ?? ""), status };
   } catch {
     // told below
   }
-  return { error: `The service answered ${status} without saying why.`, code: "", status };
+  return { error: untold(status), code: "", status };
 }
+
+const untold = (status: number): string => `The service answered ${status} without saying why.`;
 
 function within(ms: number, signal?: AbortSignal): AbortSignal {
   const limit = AbortSignal.timeout(ms);

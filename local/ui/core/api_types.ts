@@ -6,10 +6,12 @@ import type { Recalled } from "../../../lib/memory/recall.ts";
 import type { decisionAnswer, operationAnswer, proposalAnswer } from "../../../lib/governance/answers.ts";
 import type { driftSchema } from "../../../lib/governance/drift.ts";
 import type { Intent } from "../../../lib/governance/rules/intent.ts";
+import type { Inbox as InboxAnswer } from "../../../lib/pulse/inbox.ts";
 import type { intentSummary } from "../../../lib/pulse/intent_view.ts";
 import type { Whoami } from "../../../lib/governance/whoami.ts";
 import type { identitySchema } from "../../../lib/governance/runtime.ts";
 import type { approvals, changeDetail, ChangePage } from "../../../lib/pulse/change_views.ts";
+import type { Related } from "../../../lib/pulse/related.ts";
 import type { Evidence } from "../../../lib/link/evidence.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { PeerRow, SelfRow } from "../../../lib/link/port.ts";
@@ -55,10 +57,20 @@ export type Identity = z.infer<typeof identitySchema>;
 
 /** One change with all that belongs to it. */
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence?: Evidence | null };
+/** What waits, as the service tells it. */
+export type { InboxAnswer };
+export type InboxItem = InboxAnswer["pending"]["items"][number];
 export type Approvals = Awaited<ReturnType<typeof approvals>>;
 export type Awaiting = Approvals["pending"][number];
-export type RuntimePage = ChangePage & { identity: Identity; intent: IntentView; audit: { length: number } };
+export type RuntimePage = ChangePage & {
+  identity: Identity;
+  intent: IntentView;
+  audit: { length: number };
+  looked?: number;
+  complete?: boolean;
+};
 
+export type { Related };
 export type Decision = z.infer<typeof decisionAnswer>;
 export type Operation = z.infer<typeof operationAnswer>;
 export type Proposed = z.infer<typeof proposalAnswer>;

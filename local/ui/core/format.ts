@@ -1,8 +1,14 @@
 /** Figures and times as people read them. */
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const fraction = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
-const short = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+import { LOCALE } from "./locale.ts";
+
+const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
+const fraction = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 6 });
+const tenths = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(LOCALE, { style: "percent" });
+const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
+const shortDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 
 /** `12,345.6`; a count to the last digit, a fraction to the sixth. */
 export const figure = (given: number): string => (Math.abs(given) < 1000 ? fraction : whole).format(given);
@@ -11,7 +17,7 @@ export const figure = (given: number): string => (Math.abs(given) < 1000 ? fract
 export const signed = (given: number): string => (given > 0 ? `+${figure(given)}` : figure(given).replace("-", "−"));
 
 /** `83%`; a share that is unknown is said to be so. */
-export const percent = (share: number | null): string => (share === null ? "no data" : `${Math.round(share * 100)}%`);
+export const percent = (part: number | null): string => (part === null ? "no data" : share.format(part));
 
 /** `1 person`, `40 people`. */
 export const people = (count: number): string => (count === 1 ? "1 person" : `${figure(count)} people`);
@@ -21,18 +27,25 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${figure(count)} ${count === 1 ? one : many}`;
 
 /** `20 Nov 2026, 14:03`, in the reader's own time zone. */
-export const dateTime = (at: string | number): string => short.format(new Date(at));
+export const dateTime = (at: string | number): string => moment.format(new Date(at));
+
+/** `14:03`. */
+export const timeOfDay = (at: number): string => clock.format(at);
+
+/** `20 Nov`. */
+export const dayOf = (at: number): string => shortDay.format(at);
 
 /** What the service says, with the times in it as people read them. */
 export const readable = (message: string): string => message.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);
 
 /** A sentence with its full stop, once. */
-export const ended = (sentence: string): string => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);
+export const ended = (sentence: string): string => (/[.!?]"?$/.test(sentence) ? sentence : `${sentence}.`);
 
 /** `512 B`, `4.2 kB`, `1.3 MB`. */
 export function bytes(count: number): string {
   if (count < 1000) return `${count} B`;
-  return count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+  const [size, unit] = count < 1e6 ? [count / 1e3, "kB"] : [count / 1e6, "MB"];
+  return `${tenths.format(size)} ${unit}`;
 }
 
 const UNITS: [number, string][] = [

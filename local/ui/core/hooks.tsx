@@ -15,6 +15,19 @@ setInterval(() => clock.set(Date.now()), 15_000);
 /** The time in milliseconds, told every few seconds. */
 export const useNow = (): number => Math.max(useValue(clock), Date.now() - 15_000);
 
+/** Milliseconds that typing rests before anybody is asked. */
+const TYPING_MS = 200;
+
+/** What was typed, once the typing rests. */
+export function useRested(typed: string): string {
+  const [rested, rest] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => rest(typed), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return rested;
+}
+
 /** How many dialogs are open: nothing behind one is replaced. */
 export const modals = value(0);
 
@@ -65,9 +78,23 @@ export function useArrival(): { ref: (heading: HTMLElement | null) => void } {
   return { ref: (element) => void (heading.current = element) };
 }
 
+const pageTitle = value("");
+const waitingCount = value(0);
+for (const part of [pageTitle, waitingCount])
+  part.subscribe(() => {
+    const count = waitingCount.get() === 0 ? "" : `(${waitingCount.get()}) `;
+    const title = pageTitle.get() === "" ? "" : `${pageTitle.get()} · `;
+    document.title = `${count}${title}Countersign`;
+  });
+
 /** Names the page in the window's title. */
 export function useTitle(title: string): void {
+  useEffect(() => pageTitle.set(title), [title]);
+}
+
+/** Says in the window's title how many changes wait; undefined: it is not known here. */
+export function useWaiting(count: number | undefined): void {
   useEffect(() => {
-    document.title = title === "" ? "Countersign" : `${title} · Countersign`;
-  }, [title]);
+    if (count !== undefined) waitingCount.set(count);
+  }, [count]);
 }

@@ -9,11 +9,15 @@ const isTyping = (target: EventTarget | null): boolean =>
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
   !["radio", "checkbox"].includes((target as HTMLInputElement).type);
 
-/** Listens for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
+/** Listens for Ctrl or Command with `k`, and for `?`, `/`, `j`, `k` and the keys of the page. `Enter` is the browser's own: it follows the focused row. */
 export function useKeyboard(open: { help: () => void; find: () => void }): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event;
+      if (key === "k" && ctrlKey !== metaKey && !altKey && modals.get() === 0) {
+        event.preventDefault();
+        return open.find();
+      }
       if (ctrlKey || metaKey || altKey || event.defaultPrevented || (event.repeat && key !== "j" && key !== "k"))
         return;
       if (shortcuts.get() === "off" || modals.get() > 0 || isTyping(target)) return;

@@ -32,6 +32,35 @@ function remember(key: string, data: unknown): void {
   if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
 }
 
+/** How many news were heard: what began to be read before the newest of them may not know it. */
+let heard = 0;
+onNews(() => void heard++);
+
+/** What is being read, and for how many. */
+const underWay = new Map<string, { answer: Promise<unknown>; since: number; readers: number; gone: AbortController }>();
+
+/** Reads by a key, together with whoever reads it at the moment; called off when nobody wants it any more. */
+async function readTogether<T>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  { signal, anew }: { signal: AbortSignal; anew: boolean },
+): Promise<T> {
+  let shared = underWay.get(key);
+  if (anew || !shared || shared.since !== heard || shared.gone.signal.aborted) {
+    const gone = new AbortController();
+    const begun = { answer: read(gone.signal), since: heard, readers: 0, gone };
+    underWay.set(key, begun);
+    const end = () => void (underWay.get(key) === begun && underWay.delete(key));
+    begun.answer.then(end, end);
+    shared = begun;
+  }
+  const { answer, gone } = shared;
+  shared.readers++;
+  const leave = () => --shared.readers === 0 && gone.abort();
+  signal.addEventListener("abort", leave, { once: true });
+  return (answer as Promise<T>).finally(() => signal.removeEventListener("abort", leave));
+}
+
 /** Reads something by its key; `null` reads nothing. */
 export function useResource<T>(
   key: string | null,
@@ -55,12 +84,12 @@ export function useResource<T>(
     let known = cache.has(key);
     let last = 0;
 
-    const run = async (forced: boolean): Promise<void> => {
+    const run = async ({ forced, anew = false }: { forced: boolean; anew?: boolean }): Promise<void> => {
       if (running) return void (again = true);
       running = true;
       again = false;
       try {
-        const data = await latest.current.read(gone.signal);
+        const data = await readTogether(key, (signal) => latest.current.read(signal), { signal: gone.signal, anew });
         if (gone.signal.aborted) return;
         if (!forced && known && modals.get() > 0) again = true;
         else {
@@ -84,15 +113,15 @@ export function useResource<T>(
         () => {
           timer = undefined;
           if (modals.get() > 0) again = true;
-          else void run(false);
+          else void run({ forced: false });
         },
         Math.max(GATHER_MS, last + REST_MS - Date.now()),
       );
     };
 
     show({ key, loading: true, ...(known ? { data: cache.get(key) as T } : {}) });
-    runner.current = () => run(true);
-    void run(true);
+    runner.current = () => run({ forced: true, anew: true });
+    void run({ forced: true });
     const offNews = onNews((news) => (news === null || (latest.current.concerns?.(news) ?? true)) && soon());
     const offModals = modals.subscribe(() => modals.get() === 0 && again && soon());
     return () => {

@@ -1,20 +1,21 @@
 /** A long list of changes, read page by page, with what is new kept aside until it is asked for. */
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
+import { figure } from "../core/format.ts";
 
-/** What is listed. */
-export interface Filter {
-  status: string;
-  tenant_id: string;
-}
+/** What a list is narrowed by, under the names that the address and the service know it by. */
+export const FILTERS = ["text", "status", "tenant_id", "person", "kind", "risk", "from", "to"] as const;
+export type Filter = Readonly<Record<(typeof FILTERS)[number], string>>;
 
 /** What was read so far. */
 export interface Listed {
   changes: Change[];
-  /** As the service counts; with a tenant it counts the status alone. */
+  /** As the service counts: under nothing but a tenant it counts the status alone. */
   total: number;
   /** Where the next page begins; `null` at the end. */
   next: string | null;
+  /** So many of the newest changes were looked at, and there are more. */
+  lookedAt: number | undefined;
   /** The newest audit entry that is taken into account. */
   heard: number;
 }
@@ -22,21 +23,38 @@ export interface Listed {
 /** Rows a reading. */
 export const PAGE = 500;
 
+/** The filter that an address holds. */
+export const filterOf = (query: URLSearchParams): Filter =>
+  Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""])) as Filter;
+
+/** Whether the service looks for changes under this filter, and counts those that fit. */
+export const isSearch = (filter: Filter): boolean =>
+  FILTERS.some((name) => name !== "status" && name !== "tenant_id" && filter[name] !== "");
+
+/** What is said where a search found nothing, as far as it looked. */
+export const nothingFits = ({ lookedAt }: Pick<Listed, "lookedAt">): string =>
+  lookedAt === undefined ? "Nothing fits." : `Nothing fits among the newest ${figure(lookedAt)} changes.`;
+
 /** Reads a page. It may hold nothing and still have a next one. */
-export async function readPage(filter: Filter, before: string | undefined, signal: AbortSignal): Promise<Listed> {
-  const page = await get<RuntimePage>("api/product/runtime", { ...filter, before, limit: PAGE }, signal);
-  return { changes: page.changes, total: page.total, next: page.next, heard: page.audit.length };
+export async function readPage(
+  filter: Filter,
+  { before, limit = PAGE, signal }: { before?: string | undefined; limit?: number; signal: AbortSignal },
+): Promise<Listed> {
+  const days = { from: startOf(filter.from, 0), to: startOf(filter.to, 1) };
+  const query = { ...filter, ...days, before, limit, entries: 0 };
+  const page = await get<RuntimePage>("api/product/runtime", query, signal);
+  const lookedAt = page.complete === false ? page.looked : undefined;
+  return { changes: page.changes, total: page.total, next: page.next, lookedAt, heard: page.audit.length };
+}
+
+/** When a day begins for the reader, or one some days after it; what is no day begins never. */
+function startOf(day: string, later: number): string | undefined {
+  const start = new Date(`${day}T00:00`);
+  if (Number.isNaN(start.getTime())) return undefined;
+  start.setDate(start.getDate() + later);
+  return start.toISOString();
 }
 
 /** The list with the page after it. Rows that were read again meanwhile stay as they are now. */
 export const withPage = (listed: Listed | undefined, page: Listed): Listed =>
   listed ? { ...page, changes: [...listed.changes, ...page.changes], heard: listed.heard } : page;
-
-/** Whether a change holds all the words that are looked for. */
-export function holds(change: Change, text: string): boolean {
-  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
-  if (wanted.length === 0) return true;
-  const { change_id, tenant_id, target, summary, proposer, kind, approver } = change;
-  const all = [change_id, tenant_id, target, summary, proposer ?? "", kind, approver ?? ""].join("\n").toLowerCase();
-  return wanted.every((word) => all.includes(word));
-}

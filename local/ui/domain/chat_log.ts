@@ -12,9 +12,9 @@ export interface Said {
   citations: { kind: string; id: string }[];
 }
 
-/** Reads the newest messages, oldest first. */
-export async function readChat(signal: AbortSignal): Promise<Said[]> {
-  return parseChat(await getText("api/chat/history", { limit: 100 }, signal));
+/** Reads the newest messages of somebody's own conversation, or of the common one where nobody is named, oldest first. */
+export async function readChat(name: string, signal: AbortSignal): Promise<Said[]> {
+  return parseChat(await getText("api/chat/history", { limit: 100, author: name || undefined }, signal));
 }
 
 /** The messages of a fragment. It is parsed apart from the page, and nothing of it but text and ids is kept. */

@@ -1,15 +1,22 @@
+import { deadlineOf } from "../../../lib/governance/rules/in_force.ts";
 import type { Change, Policy } from "../core/api_types.ts";
 import { span } from "../core/format.ts";
 
-/** When a pending change runs out of time, where the intent sets a limit; `soon` within twelve hours. */
+const SOON_MS = 12 * 3_600_000;
+
+/** When a waiting change runs out of time, where the intent sets a limit; `soon` within twelve hours. */
 export function expiryOf(
-  { status, created_at }: Change,
+  change: Change,
   policy: Policy | undefined,
   now: number,
 ): { text: string; soon: boolean } | undefined {
-  if (status !== "pending_consent" || policy?.consent_ttl_hours === undefined) return undefined;
-  const left = Date.parse(created_at) + policy.consent_ttl_hours * 3_600_000 - now;
-  return left <= 0
-    ? { text: "expires now", soon: true }
-    : { text: `expires in ${span(left)}`, soon: left < 12 * 3_600_000 };
+  const over = policy && deadlineOf(change, policy);
+  return over === undefined ? undefined : timeLeft(change.status, over, now);
+}
+
+/** How long a change that waits still has; both moments in milliseconds since the epoch. */
+export function timeLeft(status: Change["status"], over: number, now: number): { text: string; soon: boolean } {
+  const ends = status === "approved" ? "lapses" : "expires";
+  const left = over - now;
+  return left <= 0 ? { text: `${ends} now`, soon: true } : { text: `${ends} in ${span(left)}`, soon: left < SOON_MS };
 }

@@ -1,21 +1,21 @@
 /** What waits, and for whom. */
 import type {
-  Approvals,
   Capability,
   CapabilityMap,
+  Change,
   ChangeDetail,
-  Drift,
+  InboxAnswer,
+  InboxItem,
   IntentView,
   Outcome,
+  RuntimePage,
   State,
 } from "../core/api_types.ts";
-import { get } from "../core/api.ts";
+import { get, Refused } from "../core/api.ts";
 import { counted, figure } from "../core/format.ts";
-import { detailsOf } from "./details.ts";
-import { mayApprove, type Rules } from "./offers.ts";
 import { titled } from "./statuses.ts";
 
-/** Rows that are shown; the rest is behind a link. */
+/** Rows that are shown of a list; the rest is behind a link. */
 const SHOWN = 40;
 const OUTCOMES_SHOWN = 8;
 
@@ -29,71 +29,81 @@ export interface Concern {
   page?: string;
 }
 
-/** Everything the first page tells. */
+/** What waits, as the first page shows it. */
 export interface Inbox {
-  waiting: ChangeDetail[];
-  approved: ChangeDetail[];
+  totals: InboxAnswer["totals"];
+  /** Pending changes that this person can bring on, and those that wait for others; without a name all are the first. */
+  mine: InboxItem[];
+  others: InboxItem[];
+  approved: InboxItem[];
   /** Their emergency consents wait for review, and they are not among those above. */
-  reviews: ChangeDetail[];
+  reviews: InboxItem[];
   /** There is more than is shown. */
   more: boolean;
-  outcomes: { outcome: Outcome; change: ChangeDetail }[];
-  outcomesOpen: number;
-  concerns: Concern[];
-  intent: IntentView;
+  drifted: Concern[];
 }
 
-/** Reads what the first page tells. */
-export async function readInbox(signal: AbortSignal): Promise<Inbox> {
-  const optional = <T>(path: string) => get<T>(path, {}, signal).catch(() => undefined);
-  const [approvals, intent, found, drift, state, map] = await Promise.all([
-    get<Approvals>("api/product/approvals", { limit: SHOWN }, signal),
-    get<IntentView>("api/product/intent", {}, signal),
-    get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal),
-    optional<Drift>("api/product/drift"),
-    optional<State>("api/state"),
-    optional<CapabilityMap>("api/capabilities"),
-  ]);
-  const open = found.outcomes.filter((outcome) => outcome.state === "open");
-  const measured = open.slice(0, OUTCOMES_SHOWN);
-  const live = [...approvals.pending, ...approvals.approved];
-  // What can be applied stands there alone: its row says that a review is due, which has time.
-  const isLive = (id: string) => live.some(({ change_id }) => change_id === id);
-  const due = (approvals.review_due ?? []).filter(({ change_id }) => !isLive(change_id)).slice(0, SHOWN);
-  const details = await detailsOf(
-    [...live, ...due, ...measured].map(({ change_id }) => change_id),
-    signal,
-  );
-  const waits = details.slice(0, live.length);
-  const rest = details.slice(live.length);
+/** Reads what waits, for the person who sits there; an empty name is nobody's. */
+export async function readInbox(name: string, signal: AbortSignal): Promise<Inbox> {
+  const waits = await waitingFor(name, signal);
+  const { person, totals, pending, approved, review_due, drifted } = waits;
+  const mine = person === null ? pending.items : waits.waiting_for_you.items;
   return {
-    waiting: waits.filter(({ status }) => status === "pending_consent"),
-    approved: waits.filter(({ status }) => status === "approved"),
-    reviews: rest.slice(0, due.length),
-    more: approvals.next !== null,
-    outcomes: measured.map((outcome, index) => ({ outcome, change: rest[due.length + index]! })),
-    outcomesOpen: open.length,
-    concerns: [
-      ...serviceConcerns(state, intent, map),
-      ...hostConcerns(drift),
-      ...open.filter(({ verdict }) => verdict === "regressed").map(regression),
-    ],
-    intent,
+    totals,
+    mine,
+    others: pending.items.filter(({ waits_for_you }) => person !== null && !waits_for_you),
+    approved: approved.items,
+    // What can be applied stands there alone: its row says that a review is due, which has time.
+    reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
+    more: pending.total > pending.items.length || approved.total > approved.items.length,
+    drifted: drifted.items.map(ofHost),
   };
 }
 
-/** Pending changes that this person can move on, and those that wait for others. */
-export function splitByName(
-  waiting: readonly ChangeDetail[],
-  name: string,
-  rules: Rules,
-): { mine: ChangeDetail[]; others: ChangeDetail[] } {
-  if (name === "") return { mine: [...waiting], others: [] };
-  const mine = waiting.filter((change) => mayApprove(change, name, rules));
-  return { mine, others: waiting.filter((change) => !mine.includes(change)) };
+/** Outcomes that are still open, the newest of them with their changes. */
+export interface OpenOutcomes {
+  shown: { outcome: Outcome; change: Change }[];
+  total: number;
+  concerns: Concern[];
 }
 
-function serviceConcerns(state: State | undefined, intent: IntentView, map: CapabilityMap | undefined): Concern[] {
+/** Reads what applied changes have moved so far. Most of these are among the newest that are applied; others are read alone. */
+export async function readOutcomes(signal: AbortSignal): Promise<OpenOutcomes> {
+  const newest = { status: "applied", limit: 4 * OUTCOMES_SHOWN, entries: 0 };
+  const [{ outcomes }, { changes }] = await Promise.all([
+    get<{ outcomes: Outcome[] }>("api/product/outcomes", { limit: 100 }, signal),
+    get<RuntimePage>("api/product/runtime", newest, signal),
+  ]);
+  const open = outcomes.filter(({ state }) => state === "open");
+  const changeOf = async ({ change_id }: Outcome): Promise<Change> =>
+    changes.find((one) => one.change_id === change_id) ??
+    get<ChangeDetail>(`api/product/changes/${encodeURIComponent(change_id)}`, {}, signal);
+  return {
+    shown: await Promise.all(
+      open.slice(0, OUTCOMES_SHOWN).map(async (outcome) => ({ outcome, change: await changeOf(outcome) })),
+    ),
+    total: open.length,
+    concerns: open.filter(({ verdict }) => verdict === "regressed").map(regression),
+  };
+}
+
+/** What waits for a person. A name that is not their own is told at the decision; what waits is shown all the same. */
+export async function waitingFor(person: string, signal: AbortSignal, limit = SHOWN): Promise<InboxAnswer> {
+  const read = (query: { person?: string }) => get<InboxAnswer>("api/inbox", { ...query, limit }, signal);
+  try {
+    return await read({ person });
+  } catch (error) {
+    if (error instanceof Refused && error.refusal.code === "identity_mismatch") return read({});
+    throw error;
+  }
+}
+
+/** What is wrong with the service itself, as far as it is known yet. */
+export function serviceConcerns(
+  state: State | undefined,
+  intent: IntentView | undefined,
+  map: CapabilityMap | undefined,
+): Concern[] {
   const overdue = (item: string) => state?.dimensions.N.items.find((one) => one.item === item)?.overdue ?? 0;
   const concerns: Concern[] = [];
   if (overdue("audit_chain") > 0)
@@ -103,7 +113,7 @@ function serviceConcerns(state: State | undefined, intent: IntentView, map: Capa
       detail: "No change is taken until it is mended.",
       page: "audit",
     });
-  if (intent.adapter?.status === "failing")
+  if (intent?.adapter?.status === "failing")
     concerns.push({
       tone: "bad",
       title: `The ${intent.adapter.name} adapter fails`,
@@ -114,7 +124,13 @@ function serviceConcerns(state: State | undefined, intent: IntentView, map: Capa
     concerns.push({
       tone: "warn",
       title: `${counted(overdue("pending_changes"), "change has", "changes have")} waited more than a day`,
-      detail: "The oldest stands first below.",
+      detail: "What presses most stands first below.",
+    });
+  if (overdue("approved_changes") > 0)
+    concerns.push({
+      tone: "warn",
+      title: `${counted(overdue("approved_changes"), "change was", "changes were")} approved more than a day ago`,
+      detail: "They wait for their apply.",
     });
   if (overdue("stale_kpis") > 0)
     concerns.push({
@@ -133,14 +149,12 @@ function failing({ id, status, reason }: Capability): Concern[] {
   return [{ tone: "warn", title: `${titled(id)} is ${status}`, detail: reason ?? "", page: "system" }];
 }
 
-function hostConcerns(drift: Drift | undefined): Concern[] {
-  return [...(drift?.missing ?? []), ...(drift?.drifted ?? [])].map(({ change_id, target, tenant_id, state }) => ({
-    tone: "bad",
-    title: `The host product no longer shows ${target} of ${tenant_id}`,
-    detail: state === "missing" ? "The value is gone." : "It holds something else.",
-    change_id,
-  }));
-}
+const ofHost = ({ change_id, target, tenant_id, drift }: InboxItem): Concern => ({
+  tone: "bad",
+  title: `The host product no longer shows ${target} of ${tenant_id}`,
+  detail: drift === "missing" ? "The value is gone." : "It holds something else.",
+  change_id,
+});
 
 const regression = ({ change_id, kpi, realised_delta }: Outcome): Concern => ({
   tone: "warn",

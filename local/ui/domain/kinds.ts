@@ -1,5 +1,7 @@
 /** The kinds of change: what each is for, and what its value looks like. */
+import { canonicalJson } from "../../../lib/kit/canonical_json.ts";
 import type { Kind } from "../core/api_types.ts";
+import { pretty } from "../core/format.ts";
 
 /** How the value of a kind is given. */
 export type ValueForm = "json" | "switch" | "patch" | "split";
@@ -56,6 +58,28 @@ export interface ValueDraft {
   text: string;
   enabled: "on" | "off" | "";
   percent: string;
+  /** A value that its kind has no field for: it is typed as JSON. */
+  as_json?: true;
+}
+
+/** Nothing typed yet. */
+export const EMPTY_VALUE: ValueDraft = { text: "", enabled: "", percent: "" };
+
+/** How the value of a draft is given. */
+export const formOf = (kind: Kind, { as_json }: ValueDraft): ValueForm => (as_json ? "json" : KINDS[kind].value);
+
+/** What would have to be typed for a value; undefined is none. */
+export function valueDraftOf(form: ValueForm, given: unknown): ValueDraft {
+  if (given === undefined) return EMPTY_VALUE;
+  const { patch, variants } = (given ?? {}) as { patch?: unknown; variants?: { treatment?: unknown } };
+  const typed: ValueDraft = {
+    text: form === "patch" && typeof patch === "string" ? patch : pretty(given),
+    enabled: given === true ? "on" : given === false ? "off" : "",
+    percent: String(variants?.treatment ?? ""),
+  };
+  const { json } = valueOf(form, typed);
+  const isSame = json !== undefined && canonicalJson(JSON.parse(json)) === canonicalJson(given);
+  return isSame ? typed : { ...EMPTY_VALUE, text: pretty(given), as_json: true };
 }
 
 /** The value as JSON text, `undefined` where none is given; `fault` says what is wrong with it. */

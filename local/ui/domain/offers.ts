@@ -37,14 +37,10 @@ export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offe
   return [...ordinary, ...emergencyOffers(change, name, rules)];
 }
 
-/** Whether this person could move a pending change on. */
-export const mayApprove = (change: ChangeDetail, name: string, rules: Rules): boolean =>
-  change.allowed_actions.includes("approve") && refusedHere("approve", change, name, rules) === null;
-
 function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offer[] {
   const offer = (deed: Deed, refused: string | null): Offer => ({ deed, label: DEEDS[deed].label, refused });
   const { policy } = rules;
-  const own = name !== "" && sameName(change.proposer, name) && policy?.self_approval === false;
+  const own = name !== "" && isOwn(change, name) && policy?.self_approval === false;
   const consented = change.approvals.some(({ emergency, approver }) => emergency && sameName(approver, name));
   if (isReviewDue(change)) {
     const hadPart = own || consented;
@@ -60,10 +56,19 @@ function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offe
   const refused = consented
     ? "You have approved this emergency already."
     : own
-      ? "You proposed it, and the intent forbids self-approval."
+      ? ownOf(change)
       : unsignable(name, rules);
   return [offer("approve_emergency", refused)];
 }
+
+/** Who asked a model for its draft is a proposer too. */
+const isOwn = ({ proposer, asked_by = null }: ChangeDetail, name: string): boolean =>
+  sameName(proposer, name) || sameName(asked_by, name);
+
+const ownOf = ({ asked_by }: ChangeDetail): string =>
+  asked_by
+    ? "You asked the model for it, and the intent forbids self-approval."
+    : "You proposed it, and the intent forbids self-approval.";
 
 function refusedHere(action: Action, change: ChangeDetail, name: string, rules: Rules): string | null {
   const { policy } = rules;
@@ -75,7 +80,7 @@ function refusedHere(action: Action, change: ChangeDetail, name: string, rules: 
       if (named && change.approvals.some(({ approver, emergency }) => !emergency && sameName(approver, name)))
         return `You have approved it; it has ${consentsOf(change)}.`;
       if (outsider) return "You are not among the intent's approvers.";
-      if (own && policy?.self_approval === false) return "You proposed it, and the intent forbids self-approval.";
+      if (named && isOwn(change, name) && policy?.self_approval === false) return ownOf(change);
       return unsignable(name, rules);
     case "deny":
       return outsider ? "You are not among the intent's approvers." : unsignable(name, rules);

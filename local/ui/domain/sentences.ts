@@ -11,14 +11,23 @@ export type Part = string | { given: string; code?: true };
 const by = (name: string | null): Part =>
   name === null ? "somebody unnamed" : name.startsWith("policy:") ? "the intent's own rule" : { given: name };
 
+/** What a request is told by; a list may leave out the value. */
+type Request = Pick<
+  Change,
+  "proposer" | "asked_by" | "kind" | "target" | "tenant_id" | "status" | "affected_users" | "reversible"
+> &
+  Partial<Pick<Change, "value" | "erased">>;
+
 /** Who asks, with a capital. */
-function asker({ proposer }: Change): Part[] {
+function asker({ proposer, asked_by }: Request): Part[] {
   if (proposer === null) return ["Somebody who gave no name"];
-  return proposer.startsWith("llm:") ? ["The model ", { given: proposer.slice(4) }] : [{ given: proposer }];
+  if (!proposer.startsWith("llm:")) return [{ given: proposer }];
+  const model: Part[] = ["The model ", { given: proposer.slice(4) }];
+  return asked_by ? [...model, ", asked by ", { given: asked_by }, ","] : model;
 }
 
 /** What is asked for, after "to". */
-function doing(change: Change): Part[] {
+function doing(change: Request): Part[] {
   const target: Part = { given: change.target, code: true };
   const enabled = switchOf(change.value);
   if (change.kind === "feature_flag" && enabled !== undefined) return ["switch ", target, enabled ? " on" : " off"];
@@ -34,7 +43,7 @@ function switchOf(given: unknown): boolean | undefined {
 }
 
 /** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
-export function requestOf(change: Change): Part[] {
+export function requestOf(change: Request): Part[] {
   const asks = change.status === "pending_consent" || change.status === "proposed" ? " asks to " : " asked to ";
   return [
     ...asker(change),
@@ -52,7 +61,7 @@ export function reachOf({
   affected_users,
   reversible,
   erased,
-}: Pick<Change, "affected_users" | "reversible" | "erased">): Part[] {
+}: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased">>): Part[] {
   const affected =
     affected_users === null
       ? `how many people are affected was ${erased ? "erased" : "not stated"}`

@@ -29,10 +29,18 @@ const RESOLUTION = {
   lapsed: "Lapsed",
 } as const;
 
-/** The mark of a change. */
-export function statusMark({ status, resolution }: Pick<Change, "status" | "resolution">): Mark {
+/** The mark of a change; one whose target the host product changed since is told apart. */
+export function statusMark({ status, resolution, drift }: Pick<Change, "status" | "resolution"> & Drifts): Mark {
+  if (status === "applied" && drift) return DRIFTED;
   return resolution ? { ...STATUS.denied, word: RESOLUTION[resolution] } : STATUS[status];
 }
+
+interface Drifts {
+  drift?: unknown;
+}
+
+/** The host product no longer shows what was applied. */
+const DRIFTED: Mark = { word: "Applied, drifted", shape: "bang", tone: "bad" };
 
 /** An emergency consent waits for its review. */
 export const REVIEW_DUE: Mark = { word: "Review due", shape: "bang", tone: "warn" };
@@ -45,6 +53,7 @@ export const VERDICT: Readonly<Record<Verdict, Mark>> = {
   missed: { word: "Missed", shape: "half", tone: "warn" },
   regressed: { word: "Regressed", shape: "bang", tone: "bad" },
   inconclusive: { word: "Inconclusive", shape: "dash", tone: "quiet" },
+  too_early: { word: "Too early", shape: "quarter", tone: "quiet" },
 };
 
 export const STATUS_NAMES = Object.keys(STATUS) as Status[];

@@ -55,8 +55,13 @@ function stepOf(entry: AuditEntry): Step {
       const asked = textOf(facts["tier_asked"]);
       const tier = textOf(facts["tier"]);
       const instead = asked !== "" && asked !== tier ? `, asked for as ${asked}` : "";
+      const asker = textOf(facts["asked_by"]);
       return step(
-        [person(facts["proposer"], "Somebody"), ` proposed it as a ${tier} change${instead}`],
+        [
+          person(facts["proposer"], "Somebody"),
+          ...(asker === "" ? [] : [", asked by ", person(asker, ""), ","]),
+          ` proposed it as a ${tier} change${instead}`,
+        ],
         "ring",
         "quiet",
       );
@@ -85,6 +90,13 @@ function stepOf(entry: AuditEntry): Step {
       );
     case "content_erased":
       return step([person(facts["actor"], "Somebody"), " erased its content"], "dash", "quiet", note);
+    case "note_added":
+      return step(
+        [person(facts["actor"], "Somebody"), ` added a late ${textOf(facts["item"])}`],
+        "dash",
+        "quiet",
+        note,
+      );
     case "change_drifted":
       return step([`The host product no longer shows it: ${textOf(facts["state"])}`], "bang", "bad");
     case "record_rebuilt":

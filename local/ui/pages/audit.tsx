@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AuditEntry, AuditPage, EventType } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
-import { brief, briefId, figure } from "../core/format.ts";
+import { brief, figure } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href, refine, type Route } from "../core/router.tsx";
@@ -10,7 +10,7 @@ import { EntryDetail, eventName } from "../parts/entry.tsx";
 import { Choice, Line } from "../parts/field.tsx";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Given } from "../parts/text.tsx";
+import { Given, ShortId } from "../parts/text.tsx";
 import { Moment } from "../parts/time.tsx";
 import { Checkpoint } from "./audit/checkpoint.tsx";
 import { Export } from "./audit/export.tsx";
@@ -18,7 +18,7 @@ import { Verify } from "./audit/verify.tsx";
 
 const EVENTS: readonly EventType[] = [
   "change_proposed", "consent_decision", "change_applied", "change_rolled_back", "change_apply_failed",
-  "change_rollback_failed", "change_drifted", "proposal_refused", "kpi_refreshed", "intent_in_force", "emergency_reviewed", "service_frozen", "service_unfrozen", "record_rebuilt", "clock_accepted", "content_erased",
+  "change_rollback_failed", "change_drifted", "proposal_refused", "kpi_refreshed", "intent_in_force", "emergency_reviewed", "service_frozen", "service_unfrozen", "record_rebuilt", "clock_accepted", "content_erased", "note_added",
 ]; // prettier-ignore
 
 const PAGE = 50;
@@ -86,7 +86,7 @@ export function AuditLogPage({ route: { query } }: { route: Route }) {
               </button>
             </form>
             <Entries entries={page.entries} />
-            <nav class="pager" aria-label="Pages">
+            <nav class="pager" aria-label="Pages of the log">
               {before !== "" && <a href={href(["audit"], filter)}>Newest</a>}
               {page.next !== null && <a href={href(["audit"], { ...filter, before: String(page.next) })}>Older</a>}
             </nav>
@@ -132,7 +132,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
                 "–"
               ) : (
                 <a data-row href={changeHref(entry.change_id)} title={entry.change_id}>
-                  {briefId(entry.change_id)}
+                  <ShortId of={entry.change_id} />
                 </a>
               )}
             </td>

@@ -1,5 +1,5 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
@@ -9,6 +9,7 @@ import { useResource } from "../core/resource.tsx";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
+import { isAbout } from "../domain/again.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
@@ -24,12 +25,16 @@ import { Given, Sentence } from "../parts/text.tsx";
 import { AuditSlice } from "./change/audit_slice.tsx";
 import { ChangedSince } from "./change/changed_since.tsx";
 import { DecisionBar, type Refusals } from "./change/decision_bar.tsx";
+import { Succession } from "./change/succession.tsx";
 import { Expectation } from "./change/expectation.tsx";
+import { LateNotes } from "./change/late_note.tsx";
 import type { Decided } from "./change/use_decision.tsx";
 import { BlastRadius, Raw, Timeline, WhatChanges } from "./change/sections.tsx";
 
 /** Loaded behind the page, so that it is there when it is wanted. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
+/** Only what has drifted needs it. */
+const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Drifted));
 /** Only those who have passkeys need it. */
 const OneTap = lazy(() => import("./change/one_tap.tsx").then((part) => part.OneTap));
 
@@ -45,13 +50,16 @@ const KEYS: readonly (readonly [string, Deed])[] = [
 /** The page of one change. */
 export function ChangePage({ id }: { id: string }) {
   const path = `api/product/changes/${encodeURIComponent(id)}`;
+  const shown = useRef<ChangeDetail | undefined>();
   const {
     data: change,
     error,
     reload,
   } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal), {
-    concerns: (news) => news?.type === "audit" && (news.data.change_id === id || news.data.change_id === ""),
+    concerns: (news) =>
+      news?.type === "audit" ? isAbout(news.data, id, shown.current) : news?.type === "tick" && !!shown.current?.drift,
   });
+  shown.current = change;
   useTitle(change ? asText(shortly(change)) : "Change");
   if (change) return <Shown key={id} change={change} error={error} reload={reload} />;
   const unknown = error instanceof Refused && error.refusal.code === "change_not_found";
@@ -132,6 +140,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
         <p>
           <Sentence parts={standingOf(change, now)} />
         </p>
+        <Succession change={change} onWithdraw={isOpen("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}
       {decided && <Done decided={decided} />}
@@ -147,11 +156,13 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
           ) : undefined
         }
       />
+      {change.drift && <Drifted change={change} />}
       <div class="columns main-first">
         <div>
           <WhatChanges change={change} />
           <BlastRadius change={change} />
           <Expectation change={change} intent={intent} />
+          <LateNotes change={change} onDone={reload} />
         </div>
         <div>
           <Timeline change={change} />

@@ -4,66 +4,39 @@ import type { Change } from "../core/api_types.ts";
 import { counted, figure, signed } from "../core/format.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { changeHref, href, refine, type Route } from "../core/router.tsx";
-import { type Filter, holds, type Listed } from "../domain/change_list.ts";
+import { useDrift } from "../core/shared.ts";
+import { type Filter, filterOf, FILTERS, isSearch, type Listed } from "../domain/change_list.ts";
 import { shortly } from "../domain/sentences.ts";
-import { markOf, STATUS_NAMES, statusMark } from "../domain/statuses.ts";
-import { ConsentCount } from "../parts/change_row.tsx";
-import { Choice, Line } from "../parts/field.tsx";
+import { statusMark } from "../domain/statuses.ts";
+import { ConsentCount } from "../parts/consent_count.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Pending } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { VirtualList } from "../parts/virtual_list.tsx";
+import { Filters } from "./changes/filters.tsx";
 import { useChanges } from "./changes/use_changes.tsx";
 
 const NARROW = matchMedia("(max-width: 47.99rem)");
 const ROW = { wide: 64, narrow: 96 };
 
-/** So many changes are looked through for words by themselves; then the reader has to ask for more. */
-const SEARCHED = 20_000;
-
 /** The list. */
 export function ChangesPage({ route: { query } }: { route: Route }) {
-  const filter: Filter = { status: query.get("status") ?? "", tenant_id: query.get("tenant_id") ?? "" };
-  const text = query.get("q") ?? "";
+  const filter = filterOf(query);
   const { listed, error, fresh, loading, readMore, again } = useChanges(filter);
+  const drifted = useDrift();
   const rowHeight = useNarrow() ? ROW.narrow : ROW.wide;
   useTitle("Changes");
-  const set = (more: Record<string, string>) => refine(["changes"], { ...filter, q: text, ...more });
-  const rows = (listed?.changes ?? []).filter((change) => holds(change, text));
+  const isNarrowed = FILTERS.some((name) => filter[name] !== "");
   return (
     <>
-      <PageHead title="Changes" lead={listed && leadOf(listed, rows.length, filter, text)}>
-        <a role="button" class="secondary" href={href(["propose"])}>
+      <PageHead title="Changes" lead={<span role="status">{listed && leadOf(listed, filter)}</span>}>
+        <a class="button secondary" href={href(["propose"])}>
           Propose a change
         </a>
       </PageHead>
-      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Choice
-          label="Status"
-          value={filter.status}
-          onValue={(status) => set({ status })}
-          options={[
-            ["", "Any"],
-            ...STATUS_NAMES.filter((one) => one !== "proposed").map((one) => [one, markOf(one).word] as const),
-          ]}
-        />
-        <Line
-          label="Tenant"
-          type="search"
-          value={filter.tenant_id}
-          onValue={(tenant_id) => set({ tenant_id })}
-          placeholder="exactly"
-        />
-        <Line
-          label="Words"
-          type="search"
-          value={text}
-          onValue={(q) => set({ q })}
-          placeholder="target, summary, name, id"
-        />
-      </form>
+      <Filters filter={filter} onFilter={(more) => refine(["changes"], { ...filter, ...more })} />
       <div aria-live="polite">
         {fresh > 0 && (
           <button type="button" class="secondary small" onClick={again}>
@@ -73,11 +46,12 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
       </div>
       {error !== undefined && listed && <Failure error={error} />}
       {!listed && <Pending error={error} what="changes" />}
-      {listed && rows.length === 0 && listed.next === null && (
+      {listed?.changes.length === 0 && listed.next === null && (
         <p class="quiet">
-          {filter.status || filter.tenant_id || text ? (
+          {isNarrowed ? (
             <>
-              No change fits. <a href={href(["changes"])}>Show all</a>
+              No change fits. Words are looked for in titles, reasons and targets.{" "}
+              <a href={href(["changes"])}>Show all</a>
             </>
           ) : (
             <>
@@ -88,14 +62,14 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
       )}
       {listed && (
         <VirtualList
-          items={rows}
+          items={listed.changes}
           rowHeight={rowHeight}
           keyOf={({ change_id }) => change_id}
-          row={(change) => <Row change={change} />}
+          row={(change) => <Row change={change} drift={drifted.get(change.change_id)} />}
           label="Changes, newest first"
-          total={text === "" && filter.tenant_id === "" ? listed.total : rows.length}
+          total={countsAll(filter) ? listed.total : listed.changes.length}
           page={listed.next}
-          onEnd={() => (text === "" || listed.changes.length < SEARCHED) && readMore()}
+          onEnd={readMore}
         />
       )}
       {listed && listed.next !== null && (
@@ -109,23 +83,26 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
   );
 }
 
-function leadOf({ changes, total, next }: Listed, shown: number, { status, tenant_id }: Filter, text: string): string {
-  const exact = tenant_id === "";
+/** Whether the service counts all that fit: where nothing but a tenant is given it does not. */
+const countsAll = (filter: Filter): boolean => isSearch(filter) || filter.tenant_id === "";
+
+function leadOf({ changes, total, next, lookedAt }: Listed, filter: Filter): string {
   const read = next === null ? "" : `; ${figure(changes.length)} read so far`;
-  if (text !== "") return `${counted(shown, "change")} with these words${read}.`;
-  if (!exact) return `${counted(shown, "change")} of this tenant${read}.`;
-  return `${counted(total, "change")}${status === "" ? "" : " of this status"}, newest first${read}.`;
+  if (!countsAll(filter)) return `${counted(changes.length, "change")} of this tenant${read}.`;
+  const among = lookedAt === undefined ? "" : ` among the newest ${figure(lookedAt)}`;
+  if (isSearch(filter)) return `${counted(total, "change fits", "changes fit")}${among}, newest first${read}.`;
+  return `${counted(total, "change")}${filter.status === "" ? "" : " of this status"}, newest first${read}.`;
 }
 
-const Row = ({ change }: { change: Change }) => (
+const Row = ({ change, drift }: { change: Change; drift: unknown }) => (
   <article class="change-row">
-    <Mark of={statusMark(change)} />
+    <Mark of={statusMark({ ...change, drift })} />
     <div class="change-name">
       <a data-row href={changeHref(change.change_id)}>
-        <Sentence parts={shortly(change)} />
+        <Given text={change.summary || change.change_id} />
       </a>
       <p class="quiet">
-        <Given text={change.summary} />
+        <Sentence parts={shortly(change)} />
       </p>
     </div>
     <span class="quiet reach">

@@ -1,14 +1,14 @@
 /** Asks the service, in words; shows what each answer was made of, and what it remembers. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChatAnswer } from "../core/api_types.ts";
-import { briefId } from "../core/format.ts";
-import { useTitle } from "../core/hooks.tsx";
+import { useTitle, useValue } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref } from "../core/router.tsx";
+import { personName } from "../core/session.ts";
 import { readChat, type Said } from "../domain/chat_log.ts";
 import { Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Given, Prose } from "../parts/text.tsx";
+import { Given, Prose, ShortId } from "../parts/text.tsx";
 import { Age } from "../parts/time.tsx";
 import { Ask } from "./chat/ask.tsx";
 import { Memory } from "./chat/memory.tsx";
@@ -16,7 +16,13 @@ import { Provenance } from "./chat/provenance.tsx";
 
 /** Chat and memory. */
 export function ChatPage() {
-  const { data: said, error, reload } = useResource("chat", readChat, { concerns: (news) => news?.type === "tick" });
+  const name = useValue(personName);
+  const read = (signal: AbortSignal) => readChat(name, signal);
+  const {
+    data: said,
+    error,
+    reload,
+  } = useResource(`chat of ${name}`, read, { concerns: (news) => news?.type === "tick" });
   const [answers, setAnswers] = useState<Readonly<Record<string, ChatAnswer>>>({});
   useTitle("Chat and memory");
   return (
@@ -64,7 +70,7 @@ function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Recor
             <p class="quiet by">
               {one.role === "assistant" ? (
                 one.mode === "llm" ? (
-                  "The model"
+                  "The model, unverified"
                 ) : (
                   "The service, by rules"
                 )
@@ -90,7 +96,7 @@ const Citations = ({ of }: { of: Said["citations"] }) =>
       {of.map(({ kind, id }) =>
         id.startsWith("chg_") ? (
           <a key={id} href={changeHref(id)}>
-            {kind} {briefId(id)}
+            {kind} <ShortId of={id} />
           </a>
         ) : (
           <span key={id}>

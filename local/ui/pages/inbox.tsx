@@ -1,51 +1,60 @@
 /** The first page: what waits for the reader, then what else needs somebody. */
-import type { ComponentChildren } from "preact";
-import type { ChangeDetail, IntentView, Outcome } from "../core/api_types.ts";
+import type { Change, InboxItem, Outcome } from "../core/api_types.ts";
 import { address } from "../core/api.ts";
-import { counted, readable, signed } from "../core/format.ts";
-import { useNow, useTitle, useValue } from "../core/hooks.tsx";
+import { counted, signed } from "../core/format.ts";
+import { useTitle, useValue, useWaiting } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { type Concern, readInbox, splitByName } from "../domain/inbox.ts";
-import { expiryOf } from "../domain/expiry.ts";
+import { useCapabilities, useIntent, useServiceState } from "../core/shared.ts";
+import { type Concern, readInbox, readOutcomes, serviceConcerns } from "../domain/inbox.ts";
 import { shortly } from "../domain/sentences.ts";
-import { VERDICT, words } from "../domain/statuses.ts";
-import { ChangeRow } from "../parts/change_row.tsx";
+import { words } from "../domain/statuses.ts";
 import { CopyBlock } from "../parts/copy.tsx";
-import { Mark, Sign } from "../parts/mark.tsx";
+import { Sign } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Given, Sentence } from "../parts/text.tsx";
+import { Verdict } from "../parts/verdict.tsx";
+import { InboxRow } from "./inbox/row.tsx";
 
-/** What waits for the reader. */
+/** What waits for the reader; what is worth a look beside it is read once that stands. */
 export function InboxPage({ onYou }: { onYou: () => void }) {
-  const { data, error } = useResource("inbox", readInbox);
   const name = useValue(personName);
+  const { data, error } = useResource(`inbox of ${name}`, (signal) => readInbox(name, signal));
+  const { data: state, error: noState } = useServiceState();
+  const stands = data !== undefined && (state !== undefined || noState !== undefined);
+  const { data: intent } = useIntent(stands);
+  const map = useCapabilities(stands);
+  const outcomes = useResource(stands ? "open outcomes" : null, readOutcomes);
   useTitle("Inbox");
-  if (!data)
+  useWaiting(data && (data.totals.waiting_for_you ?? data.totals.pending));
+  if (!stands)
     return (
       <>
         <PageHead title="Inbox" />
         <Pending error={error} what="what waits" />
       </>
     );
-  const { waiting, approved, reviews, outcomes, outcomesOpen, concerns, intent, more } = data;
-  const { mine, others } = splitByName(waiting, name, intent);
-  const nothing = waiting.length + approved.length + reviews.length + outcomes.length + concerns.length === 0;
+  const { totals, mine, others, approved, reviews, more } = data;
+  const { pending, waiting_for_you } = totals;
+  const concerns = [...serviceConcerns(state, intent, map.data), ...data.drifted, ...(outcomes.data?.concerns ?? [])];
+  const isRead = !map.loading && !outcomes.loading;
+  const open = outcomes.data?.total ?? 0;
+  const nothing = isRead && pending + totals.approved + reviews.length + open + concerns.length === 0;
   return (
     <>
       <PageHead
         title="Inbox"
         lead={leadOf({
-          mine: mine.length,
-          approved: approved.length,
+          mine: waiting_for_you ?? pending,
+          whose: waiting_for_you === null ? "" : "your ",
+          approved: totals.approved,
           reviews: reviews.length,
           concerns: concerns.length,
-          more,
         })}
       >
-        <a role="button" class="secondary" href={href(["propose"])}>
+        <a class="button secondary" href={href(["propose"])}>
           Propose a change
         </a>
       </PageHead>
@@ -70,10 +79,14 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           </ul>
         </Panel>
       )}
-      <Group title="Review due" changes={reviews} intent={intent} />
-      <Group title={name === "" ? "Waits for consent" : "Waits for you"} changes={mine} intent={intent} />
-      <Group title="Waits for others" changes={others} intent={intent} />
-      <Group title="Approved, not applied" changes={approved} intent={intent} />
+      <Group title="Review due" items={reviews} total={reviews.length} />
+      <Group
+        title={waiting_for_you === null ? "Waits for consent" : "Waits for you"}
+        items={mine}
+        total={waiting_for_you ?? pending}
+      />
+      <Group title="Waits for others" items={others} total={pending - (waiting_for_you ?? pending)} />
+      <Group title="Approved, not applied" items={approved} total={totals.approved} />
       {more && (
         <p>
           There are more than are shown here:{" "}
@@ -81,11 +94,12 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
           <a href={href(["changes"], { status: "approved" })}>all that are approved</a>.
         </p>
       )}
-      {outcomes.length > 0 && (
-        <Panel title="Outcome open" aside={<Count of={outcomesOpen} />}>
+      {!isRead && <Pending error={outcomes.error} what="outcomes" />}
+      {outcomes.data && open > 0 && (
+        <Panel title="Outcome open" aside={<Count of={open} />}>
           <ul class="rows">
-            {outcomes.map(({ change, outcome }) => (
-              <li key={change.change_id}>
+            {outcomes.data.shown.map(({ change, outcome }) => (
+              <li key={outcome.change_id}>
                 <OutcomeRow change={change} outcome={outcome} />
               </li>
             ))}
@@ -98,20 +112,16 @@ export function InboxPage({ onYou }: { onYou: () => void }) {
 
 interface Told {
   mine: number;
+  /** Nobody is named: what waits is nobody's own. */
+  whose: "your " | "";
   approved: number;
   reviews: number;
   concerns: number;
-  more: boolean;
 }
 
-/** What is shown is the oldest; of the rest nothing is claimed. */
-function leadOf({ mine, approved, reviews, concerns, more }: Told): string {
+function leadOf({ mine, whose, approved, reviews, concerns }: Told): string {
   const parts = [
-    mine > 0
-      ? `${more ? "At least " : ""}${counted(mine, "change waits", "changes wait")} for your consent`
-      : more
-        ? "None of the oldest waits for your consent"
-        : "Nothing waits for your consent",
+    `${mine > 0 ? counted(mine, "change waits", "changes wait") : "Nothing waits"} for ${whose}consent`,
     reviews > 0 && `${counted(reviews, "emergency waits", "emergencies wait")} for review`,
     approved > 0 && `${counted(approved, "is", "are")} approved and not applied`,
     concerns > 0 && `${counted(concerns, "thing needs", "things need")} attention`,
@@ -121,51 +131,21 @@ function leadOf({ mine, approved, reviews, concerns, more }: Told): string {
 
 const Count = ({ of }: { of: number }) => <span class="count">{of}</span>;
 
-function Group({ title, changes, intent }: { title: string; changes: readonly ChangeDetail[]; intent: IntentView }) {
-  if (changes.length === 0) return null;
+/** The first of a list, and how many there are; a list that has none is left out. */
+function Group({ title, items, total }: { title: string; items: readonly InboxItem[]; total: number }) {
+  if (total === 0) return null;
   return (
-    <Panel title={title} aside={<Count of={changes.length} />}>
+    <Panel title={title} aside={<Count of={total} />}>
       <ul class="rows">
-        {changes.map((change) => (
-          <li key={change.change_id}>
-            <ChangeRow change={change} marked={false}>
-              <Obstacles change={change} intent={intent} />
-            </ChangeRow>
+        {items.map((item) => (
+          <li key={item.change_id}>
+            <InboxRow item={item} />
           </li>
         ))}
       </ul>
     </Panel>
   );
 }
-
-/** What is in the way, apart from the consent it waits for. */
-function Obstacles({ change, intent }: { change: ChangeDetail; intent: IntentView }) {
-  const now = useNow();
-  const expiry = expiryOf(change, intent.policy, now);
-  const inTheWay = change.gates.filter(
-    ({ gate, state }) => state !== "pass" && gate !== "consent" && gate !== "reversible",
-  );
-  return (
-    <>
-      {expiry && <Warned soon={expiry.soon}>{expiry.text}</Warned>}
-      {inTheWay.map(({ gate, message }) => (
-        <Warned key={gate} soon>
-          <Given text={readable(message)} />
-        </Warned>
-      ))}
-    </>
-  );
-}
-
-const Warned = ({ soon, children }: { soon: boolean; children: ComponentChildren }) =>
-  soon ? (
-    <span class="mark warn">
-      <Sign shape="bang" />
-      {children}
-    </span>
-  ) : (
-    <span>{children}</span>
-  );
 
 function ConcernRow({ concern: { tone, title, detail, change_id, page } }: { concern: Concern }) {
   const to = change_id ? changeHref(change_id) : page ? href([page]) : undefined;
@@ -190,15 +170,15 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page } }: { con
   );
 }
 
-const OutcomeRow = ({ change, outcome }: { change: ChangeDetail; outcome: Outcome }) => (
+const OutcomeRow = ({ change, outcome }: { change: Change; outcome: Outcome }) => (
   <article class="row">
     <p class="row-title">
-      <a data-row href={changeHref(change.change_id)}>
+      <a data-row href={changeHref(outcome.change_id)}>
         <Sentence parts={["Was it worth it to ", ...shortly(change), "?"]} />
       </a>
     </p>
     <p class="row-meta">
-      <Mark of={VERDICT[outcome.verdict]} />
+      <Verdict of={outcome} />
       <span>
         {outcome.expected_delta_k === null ? "No gain was stated" : `Expected ${signed(outcome.expected_delta_k)}`}
         {outcome.kpi && ` on ${words(outcome.kpi)}`};{" "}

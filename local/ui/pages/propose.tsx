@@ -1,29 +1,49 @@
 /** A proposal: stated in full, with the policy's answer foretold before it is sent. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AuditEntry, Kind, Proposed, Risk, Tier } from "../core/api_types.ts";
-import { type Fields, newKey, post, Refused } from "../core/api.ts";
+import { isLive } from "../../../lib/governance/rules/in_force.ts";
+import type { AuditEntry, Proposed } from "../core/api_types.ts";
+import { newKey, post, Refused } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
 import { changeHref, type Route } from "../core/router.tsx";
 import { personName } from "../core/session.ts";
 import { useIntent, useServiceState } from "../core/shared.ts";
 import { curlPost } from "../domain/curl.ts";
-import { KINDS, type ValueDraft, valueOf } from "../domain/kinds.ts";
+import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../domain/draft.ts";
+import { whyApart } from "../domain/again.ts";
+import { formOf, valueOf } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
 import { STANDARD_KPIS, statusMark } from "../domain/statuses.ts";
+import { ChangeName } from "../parts/change_name.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Receipt } from "../parts/receipt.tsx";
 import { Code } from "../parts/text.tsx";
 import { Foretelling } from "./propose/foretelling.tsx";
-import { type Draft, PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
+import { InPlaceOf, type Instead, Intention } from "./propose/in_place_of.tsx";
+import { PROPOSAL_FORM, ProposalForm } from "./propose/form.tsx";
+
+/** A new proposal, or one in the place of a change that the address names. */
+export function ProposePage({ route: { query } }: { route: Route }) {
+  const name = useValue(personName);
+  const id = query.get("supersedes");
+  if (id === null) return <Proposal begun={draftFrom(query, name)} />;
+  const take = query.get("take") === "held" ? "held" : undefined;
+  return (
+    <InPlaceOf id={id} take={take}>
+      {(of, held) => (
+        <Proposal begun={take ? draftOfHeld(of, held, name) : draftAgain(of, name)} instead={{ of, take, held }} />
+      )}
+    </InPlaceOf>
+  );
+}
 
 /** The form, and beside it what will come of it. */
-export function ProposePage({ route: { query } }: { route: Route }) {
+function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
   const { data: intent, error: off } = useIntent();
   const { data: state } = useServiceState();
   const name = useValue(personName);
-  const [draft, setDraft] = useState<Draft>(() => draftFrom(query, name));
+  const [draft, setDraft] = useState<Draft>(begun);
   const [sent, setSent] = useState<{ draft: Draft; answer: Proposed } | undefined>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -37,8 +57,10 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   useEffect(() => {
     if (error) document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
   }, [error]);
-  const value = valueOf(KINDS[draft.kind].value, draft.value);
-  const fields = fieldsOf(draft, value.json);
+  const value = valueOf(formOf(draft.kind, draft.value), draft.value);
+  const apart = instead && whyApart(instead.of, draft);
+  const supersedes = instead && apart === undefined ? instead.of.change_id : undefined;
+  const fields = { ...fieldsOf(draft, value.json), supersedes };
   const change = (next: Draft) => {
     setDraft(next);
     setKey(newKey());
@@ -72,7 +94,13 @@ export function ProposePage({ route: { query } }: { route: Route }) {
         title="Propose a change"
         lead="Say what is to change, why, and how you will know that it was worth it."
       />
-      {sent && <Sent proposed={sent.answer} />}
+      {sent ? (
+        <Sent proposed={sent.answer} instead={instead} />
+      ) : (
+        instead && (
+          <Intention {...instead} apart={apart} draft={draft} blocks={intent.policy?.on_conflict === "block"} />
+        )
+      )}
       <div class="columns">
         <Panel title="The proposal">
           <ProposalForm
@@ -85,7 +113,7 @@ export function ProposePage({ route: { query } }: { route: Route }) {
           />
         </Panel>
         <div class="beside">
-          <Foretelling draft={draft} intent={intent}>
+          <Foretelling draft={draft} intent={intent} except={supersedes}>
             <Failure error={error} alert />
             {sent?.draft === draft ? (
               <p class="quiet">This is proposed. Change something in it to propose another.</p>
@@ -104,42 +132,17 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   );
 }
 
-const Sent = ({ proposed }: { proposed: Proposed }) => (
+const Sent = ({ proposed, instead }: { proposed: Proposed; instead: Instead | undefined }) => (
   <Notice tone="good" alert>
     <p>
       Proposed. <Mark of={statusMark(proposed)} /> <a href={changeHref(proposed.change_id)}>Open the change</a>
     </p>
     {proposed.conflicts.length > 0 && <p>Other changes on this target are under way; the change shows them.</p>}
+    {instead && isLive(instead.of.status) && (
+      <p>
+        <ChangeName of={instead.of} /> is still open: its proposer may withdraw it there.
+      </p>
+    )}
     <Receipt entry={proposed.audit_entry} />
   </Notice>
 );
-
-const EMPTY: ValueDraft = { text: "", enabled: "", percent: "" };
-
-/** A proposal may come with the address, for example from a draft in the chat. */
-function draftFrom(query: URLSearchParams, name: string): Draft {
-  const given = (field: string): string => query.get(field) ?? "";
-  const kind = (given("kind") in KINDS ? given("kind") : "config") as Kind;
-  return {
-    kind,
-    tenant_id: given("tenant_id"),
-    target: given("target"),
-    summary: given("summary"),
-    rationale: given("rationale"),
-    kpi: given("kpi"),
-    expected_delta_k: given("expected_delta_k"),
-    affected_users: given("affected_users"),
-    reversible: given("reversible"),
-    risk: given("risk") as Risk | "",
-    tier: given("tier") as Tier | "",
-    proposer: given("proposer") || name,
-    value: { ...EMPTY, text: KINDS[kind].value === "json" ? given("value") : "" },
-  };
-}
-
-/** The form's fields; what was left empty is not stated. */
-function fieldsOf(draft: Draft, value: string | undefined): Fields {
-  const { value: _typed, ...stated } = draft;
-  const filled = Object.entries(stated).map(([field, text]) => [field, text.trim() === "" ? undefined : text.trim()]);
-  return { ...Object.fromEntries(filled), value };
-}

@@ -1,12 +1,13 @@
 /** How the service itself stands, and why. */
-import type { CapabilityMap, Trend } from "../core/api_types.ts";
+import type { Trend } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
 import { useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
-import { useServiceState } from "../core/shared.ts";
+import { useCapabilities, useServiceState } from "../core/shared.ts";
 import { Failure, Pending, RuntimeOff } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Actions } from "./system/actions.tsx";
+import { ClockCheck } from "./system/clock.tsx";
 import { Capabilities, Phases } from "./system/capabilities.tsx";
 import { Dimensions } from "./system/dimensions.tsx";
 import { EvolvedFiles } from "./system/evolved.tsx";
@@ -18,7 +19,7 @@ import { TrendChart } from "./system/trend.tsx";
 /** E, M, R, N; what works; what was learnt; what can be run. */
 export function SystemPage() {
   const { data: state, error } = useServiceState();
-  const { data: map } = useResource("capabilities", (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
+  const { data: map } = useCapabilities();
   const { data: trend, error: noTrend } = useResource("trend", (signal) => get<Trend>("api/l1l5_trend", {}, signal));
   useTitle("System");
   const off = map?.capabilities.some(({ id, status }) => id === "product_runtime" && status === "disabled");
@@ -28,6 +29,7 @@ export function SystemPage() {
         title="System"
         lead={state && `After ${state.tick} cycles. Each value says what it was worked out from.`}
       />
+      <ClockCheck />
       {off && <RuntimeOff />}
       {state ? <Dimensions state={state} /> : <Pending error={error} what="the state" />}
       {error !== undefined && state && <Failure error={error} />}
@@ -38,12 +40,12 @@ export function SystemPage() {
             {trend ? <TrendChart trend={trend} /> : <Pending error={noTrend} what="levels" />}
           </Panel>
           <EvolvedFiles />
+          <Actions />
+          <PeerTable />
         </div>
         <div>
           {state && !off && <Freezing state={state} />}
           {map && <Capabilities map={map} />}
-          <Actions />
-          <PeerTable />
         </div>
       </div>
       <GrowthLog />

@@ -6,6 +6,7 @@ import { counted, figure } from "../core/format.ts";
 import { usePageKeys, useTitle } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import type { Route } from "../core/router.tsx";
+import { partsOf } from "../domain/report.ts";
 import type { Mark as MarkOf } from "../domain/statuses.ts";
 import { Mark } from "../parts/mark.tsx";
 import { Pending } from "../parts/notice.tsx";
@@ -82,6 +83,27 @@ function leadOf({ queued, running, completed, failed, rated, mean_rating }: Task
   return `${work}${figure(queued)} queued, ${figure(completed)} completed, ${figure(failed)} failed; ${rating}.`;
 }
 
+/** A model's words stand apart from the facts below them. */
+function Report({ text }: { text: string }) {
+  const { by, words, facts } = partsOf(text);
+  return (
+    <>
+      {words !== null && (
+        <>
+          <p class="quiet">
+            Worded by <Given text={by} />, unverified:
+          </p>
+          <blockquote>
+            <Prose text={words} />
+          </blockquote>
+          <p class="quiet">From the records:</p>
+        </>
+      )}
+      <Prose text={facts} />
+    </>
+  );
+}
+
 const STATUS: Readonly<Record<Task["status"], MarkOf>> = {
   queued: { word: "Queued", shape: "ring", tone: "wait" },
   running: { word: "Running", shape: "half", tone: "wait" },
@@ -126,9 +148,9 @@ function TaskRow({ task, onRate }: { task: Task; onRate: () => void }) {
         {result !== null && (
           <details>
             <summary>
-              {status === "failed" ? "Why it failed" : `The report${mode === "llm" ? ", worded by the model" : ""}`}
+              {status === "failed" ? "Why it failed" : `The report${mode === "llm" ? ", with a model's words" : ""}`}
             </summary>
-            <Prose text={result} />
+            <Report text={result} />
           </details>
         )}
         {feedback

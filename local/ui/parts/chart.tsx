@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { dateTime, figure } from "../core/format.ts";
+import { mendLanguage } from "../core/locale.ts";
 import { theme } from "../core/session.ts";
 import { useValue } from "../core/hooks.tsx";
 import type { Fed } from "../domain/kpi_series.ts";
@@ -26,6 +27,7 @@ export function Chart({ label, points, lines, marks }: ChartProps) {
     const at = place.current!;
     let plot: uPlot | undefined;
     let gone = false;
+    mendLanguage();
     void import("uplot").then(
       ({ default: Plot }) => {
         if (gone) return;
@@ -36,12 +38,12 @@ export function Chart({ label, points, lines, marks }: ChartProps) {
     );
     const resized = new ResizeObserver(() => plot?.setSize({ width: at.clientWidth, height: HEIGHT }));
     resized.observe(at);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const media = ["(prefers-color-scheme: dark)", "print"].map((one) => matchMedia(one));
     const redraw = () => plot?.redraw();
-    dark.addEventListener("change", redraw);
+    for (const one of media) one.addEventListener("change", redraw);
     return () => {
       gone = true;
-      dark.removeEventListener("change", redraw);
+      for (const one of media) one.removeEventListener("change", redraw);
       resized.disconnect();
       plot?.destroy();
     };

@@ -1,6 +1,6 @@
 /** How a chart is drawn: the steps of a KPI, the levels it is held against, the moments when something was done. */
 import type uPlot from "uplot";
-import { figure } from "../core/format.ts";
+import { dayOf, figure, timeOfDay } from "../core/format.ts";
 import type { Fed } from "../domain/kpi_series.ts";
 
 /** A level to compare with. */
@@ -33,8 +33,13 @@ export const dataOf = (points: readonly Fed[]): uPlot.AlignedData => [
   points.map(({ value }) => value),
 ];
 
-/** A colour of the page's own. */
-const colour = (at: HTMLElement, name: string): string => getComputedStyle(at).getPropertyValue(name).trim();
+/** A colour of the page's own, as the theme has it now. */
+function colour(at: HTMLElement, name: string): string {
+  at.style.color = `var(${name})`;
+  const { color } = getComputedStyle(at);
+  at.style.color = "";
+  return color;
+}
 
 const LINE_COLOUR: Readonly<Record<ChartLine["kind"], string>> = {
   baseline: "--muted",
@@ -97,18 +102,16 @@ const widthOf = (labels: readonly string[] | null): number =>
   20 + 8 * Math.max(4, ...(labels ?? []).map(({ length }) => length));
 
 const DAY = 86_400;
-const dayOf = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const minuteOf = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /** Days where the grid is that wide; times otherwise, under the day with which they begin. */
 const timeLabel =
   (step: number) =>
   (at: number, index: number, all: readonly number[]): string => {
-    const day = dayOf.format(at * 1000);
+    const day = dayOf(at * 1000);
     if (step >= DAY) return day;
     const before = all[index - 1];
-    const begins = before === undefined || dayOf.format(before * 1000) !== day;
-    return begins ? `${minuteOf.format(at * 1000)}\n${day}` : minuteOf.format(at * 1000);
+    const begins = before === undefined || dayOf(before * 1000) !== day;
+    return begins ? `${timeOfDay(at * 1000)}\n${day}` : timeOfDay(at * 1000);
   };
 
 /** All feeds and marks, with a little room; a single moment gets an hour on each side. */

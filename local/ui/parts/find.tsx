@@ -1,31 +1,36 @@
 import { useState } from "preact/hooks";
-import type { Change, RuntimePage } from "../core/api_types.ts";
-import { get } from "../core/api.ts";
+import type { Change } from "../core/api_types.ts";
+import { figure } from "../core/format.ts";
+import { useRested } from "../core/hooks.tsx";
 import { useResource } from "../core/resource.tsx";
 import { changeHref, goTo, href } from "../core/router.tsx";
-import { holds } from "../domain/change_list.ts";
+import { filterOf, nothingFits, readPage } from "../domain/change_list.ts";
 import { shortly } from "../domain/sentences.ts";
 import { statusMark } from "../domain/statuses.ts";
 import { Dialog } from "./dialog.tsx";
 import { Line } from "./field.tsx";
 import { Mark } from "./mark.tsx";
-import { Sentence } from "./text.tsx";
+import { Failure } from "./notice.tsx";
+import { Given, Sentence } from "./text.tsx";
 
 const SHOWN = 8;
-const LOOKED_AT = 200;
 
-/** Finds a page or one of the newest changes; arrows choose, Enter opens. */
+/** Finds a page or a change, among all; arrows choose, Enter opens. */
 export function FindDialog({ pages, onClose }: { pages: readonly (readonly [string, string])[]; onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, choose] = useState(0);
-  const { data } = useResource("find", (signal) =>
-    get<RuntimePage>("api/product/runtime", { limit: LOOKED_AT }, signal),
+  const typed = text.trim();
+  const asked = useRested(typed);
+  const all = href(["changes"], { text: typed });
+  const { data, error, loading } = useResource(
+    asked === "" ? null : `find ${asked}`,
+    (signal) => readPage(filterOf(new URLSearchParams({ text: asked })), { limit: SHOWN, signal }),
+    { concerns: () => false },
   );
-  const found = resultsOf(text.trim(), pages, data?.changes ?? []);
+  const isLooking = typed !== "" && (loading || asked !== typed);
+  const found = resultsOf(typed, pages, isLooking ? [] : (data?.changes ?? []));
   const at = Math.min(chosen, found.length - 1);
-  const open = (index: number) => {
-    const to = found[index]?.to;
-    if (to === undefined) return;
+  const open = (to: string) => {
     onClose();
     goTo(to);
   };
@@ -34,7 +39,8 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          open(at);
+          if (found[at]) open(found[at].to);
+          else if (typed !== "") open(all);
         }}
         onKeyDown={(event) => {
           const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -45,29 +51,40 @@ export function FindDialog({ pages, onClose }: { pages: readonly (readonly [stri
       >
         <Line
           label="A change or a page"
-          hint={`Looks through the newest ${LOOKED_AT} changes; a whole id is found in any case.`}
+          hint="Words of a title, a reason or a target, or a whole id."
           value={text}
           onValue={(given) => {
             setText(given);
             choose(0);
           }}
+          maxLength={200}
           first
         />
-        <ul class="plain found" aria-label="Found">
+        <ul class="found" aria-label="Found" aria-busy={isLooking}>
           {found.map(({ to, page, change }, index) => (
             <li key={to} class={index === at ? "chosen" : ""}>
               <a href={to} onClick={onClose}>
-                {change ? <Sentence parts={shortly(change)} /> : page}
+                {change ? <Given text={change.summary} /> : page}
+                {change && (
+                  <small class="quiet">
+                    <Sentence parts={shortly(change)} />
+                  </small>
+                )}
               </a>
               {change && <Mark of={statusMark(change)} />}
             </li>
           ))}
         </ul>
-        {found.length === 0 && (
+        {!isLooking && <Failure error={error} />}
+        {found.length === 0 && !isLooking && error === undefined && (
           <p class="quiet" role="status">
-            Nothing fits.{" "}
-            <a href={href(["changes"], { q: text })} onClick={onClose}>
-              Look through all changes
+            {nothingFits({ lookedAt: data?.lookedAt })}
+          </p>
+        )}
+        {data && data.total > SHOWN && !isLooking && (
+          <p>
+            <a href={all} onClick={onClose}>
+              All {figure(data.total)} that fit
             </a>
           </p>
         )}
@@ -82,13 +99,13 @@ interface Found {
   change?: Change;
 }
 
+/** A whole id leads to its change also where the service did not look so far back. */
 function resultsOf(text: string, pages: readonly (readonly [string, string])[], changes: readonly Change[]): Found[] {
-  const known = changes.filter((change) => holds(change, text)).slice(0, SHOWN);
   const named = pages.filter(([, title]) => title.toLowerCase().includes(text.toLowerCase()));
-  const exact = /^chg_\S+$/.test(text) && !known.some(({ change_id }) => change_id === text);
+  const exact = /^chg_\S+$/.test(text) && !changes.some(({ change_id }) => change_id === text);
   return [
     ...(exact ? [{ to: changeHref(text), page: text }] : []),
-    ...(text === "" ? [] : known.map((change) => ({ to: changeHref(change.change_id), change }))),
+    ...changes.map((change) => ({ to: changeHref(change.change_id), change })),
     ...named.map(([to, title]) => ({ to, page: title })),
   ];
 }

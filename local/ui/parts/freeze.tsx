@@ -1,7 +1,7 @@
-/** Freezes the service, and lifts that. */
+/** Acts on the service itself: freezes it, lifts that, and puts up with its clock. */
 import { useState } from "preact/hooks";
 import type { AuditEntry } from "../core/api_types.ts";
-import { post } from "../core/api.ts";
+import { clockBehind, post } from "../core/api.ts";
 import { dateTime } from "../core/format.ts";
 import { useValue } from "../core/hooks.tsx";
 import { adminToken, personName } from "../core/session.ts";
@@ -20,14 +20,25 @@ import type { Prove } from "./use_signature.tsx";
 const ACTS = {
   freeze: {
     title: "Freeze the service?",
+    path: "api/product/freeze",
     verb: "Freeze",
     says: "freezes the service",
     explained:
       "Nothing is applied until it is lifted or over, except what is approved as an emergency. A rollback is always possible.",
     hint: "Why? Everybody who wants to apply something will read it.",
   },
+  accept_clock: {
+    title: "Date entries by the clock as it is?",
+    path: "api/product/audit/accept-clock",
+    verb: "Accept the clock",
+    says: "accepts the clock as it is",
+    explained:
+      "One entry is written that is dated before the one before it, and stands in the log for ever; after it everything is taken again. Set the clock right first.",
+    hint: "What was wrong with the clock, and until when? It stays on record.",
+  },
   unfreeze: {
     title: "Lift the freeze?",
+    path: "api/product/unfreeze",
     verb: "Lift it",
     says: "lifts the freeze",
     explained: "What is approved can be applied again.",
@@ -37,7 +48,7 @@ const ACTS = {
 
 /** Asks for what an act on the service itself needs. */
 export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: () => void }) {
-  const { title, verb, says, explained, hint } = ACTS[act];
+  const { title, path, verb, says, explained, hint } = ACTS[act];
   const { data: intent } = useIntent();
   const kept = useValue(personName);
   const [asksToken] = useState(adminToken.get() === "");
@@ -56,8 +67,9 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
   const request = async () => {
     personName.set(name.trim());
     const sent = { ...fields, ...(signs && (await prove?.())) };
-    const answer = await post<{ audit_entry: AuditEntry }>(`api/product/${act}`, sent, { key: key(sent) });
+    const answer = await post<{ audit_entry: AuditEntry }>(path, sent, { key: key(sent) });
     keepReceipt(answer.audit_entry);
+    if (act === "accept_clock") clockBehind.set(false);
   };
   const { send, busy, error, faultOf } = useSending(request, onClose);
   return (

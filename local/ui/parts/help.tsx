@@ -4,7 +4,7 @@ import { Dialog } from "./dialog.tsx";
 
 const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["?", "This help"],
-  ["/", "Find a change or a page"],
+  ["/", "Find a change or a page; so does Ctrl or Command with k"],
   ["j", "Next row"],
   ["k", "Row before"],
   ["Enter", "Open the row"],

@@ -90,7 +90,7 @@ export function Pending({ error, what }: { error: unknown; what: string }) {
   return <Failure error={error} />;
 }
 
-export const START = "npx ui_server --product-intent product_intent.json --product-config data/product_config.json";
+export const START = "countersign serve --product-intent product_intent.json --product-config data/product_config.json";
 
 const INTENT = `{
   "product_id": "my-product",

@@ -1,7 +1,7 @@
 /** Whatever somebody wrote, shown as text and nothing else. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { pretty } from "../core/format.ts";
+import { briefId, figure, pretty } from "../core/format.ts";
 import type { Part } from "../domain/sentences.ts";
 
 /** Characters that turn the direction of what follows them, or hide in it: shown by name, so that nothing reads as what it is not. */
@@ -35,6 +35,9 @@ export function Given({ text, code = false }: { text: string; code?: boolean }) 
   );
 }
 
+/** The last part of a change's id, on one line. */
+export const ShortId = ({ of }: { of: string }) => <span class="short-id">{briefId(of)}</span>;
+
 const LONG = 1200;
 
 /** A paragraph that somebody wrote, with its line breaks; a long one is cut until it is asked for. */
@@ -49,7 +52,7 @@ export function Prose({ text, empty = "Nothing was written." }: { text: string; 
       </p>
       {cut && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all {text.length.toLocaleString("en")} characters
+          Show all {figure(text.length)} characters
         </button>
       )}
     </>

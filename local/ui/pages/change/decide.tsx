@@ -2,13 +2,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ChangeDetail } from "../../core/api_types.ts";
 import { Refused, Unreachable } from "../../core/api.ts";
-import { readable } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
 import { useIntent } from "../../core/shared.ts";
 import { DEEDS, type Deed, fieldsOf } from "../../domain/deeds.ts";
 import { asSent, keysOf } from "../../domain/keys.ts";
 import { requestOf } from "../../domain/sentences.ts";
+import { Named } from "../../parts/change_name.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Lines } from "../../parts/field.tsx";
 import { Notice, sentenceOf } from "../../parts/notice.tsx";
@@ -72,9 +72,7 @@ export function DecideDialog({ onClose, ...deciding }: Omit<Deciding, "onStale">
         <p>
           <Given text={change.summary} />
         </p>
-        {(deed === "apply" || deed === "rollback") && (
-          <DryRun change={change} operation={deed} auto onToken={askToken} />
-        )}
+        {(deed === "apply" || deed === "rollback") && <DryRun change={change} operation={deed} onToken={askToken} />}
         <Warnings change={change} />
         {person && asksName && <NameField value={name} onValue={setName} required first />}
         {(person || acts) && (
@@ -138,13 +136,13 @@ function confirmLabel(deed: Deed, name: string, signs: boolean): string {
   return signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 }
 
-const Warnings = ({ change: { gates } }: { change: ChangeDetail }) => (
+const Warnings = ({ change: { gates, related } }: { change: ChangeDetail }) => (
   <>
     {gates
       .filter(({ state }) => state === "warn")
       .map(({ gate, message }) => (
         <Notice key={gate} tone="warn">
-          <Given text={readable(sentenceOf(message))} />
+          <Named text={sentenceOf(message)} related={related} />
         </Notice>
       ))}
   </>

@@ -1,12 +1,14 @@
 import { isReviewDue } from "../../../../lib/governance/rules/in_force.ts";
-import type { ChangeDetail } from "../../core/api_types.ts";
+import type { ChangeDetail, Related } from "../../core/api_types.ts";
 import { dateTime, ended } from "../../core/format.ts";
 import { useValue } from "../../core/hooks.tsx";
 import { personName } from "../../core/session.ts";
+import { waysOn } from "../../domain/again.ts";
 import { type Deed, DEEDS } from "../../domain/deeds.ts";
 import { type Offer, offersOf, type Rules } from "../../domain/offers.ts";
+import { Named } from "../../parts/change_name.tsx";
 import { Sign } from "../../parts/mark.tsx";
-import { Given } from "../../parts/text.tsx";
+import { Ways } from "./ways.tsx";
 import type { ComponentChildren } from "preact";
 
 const STYLE = { danger: "danger outline", secondary: "secondary" } as const;
@@ -31,6 +33,8 @@ export function DecisionBar({
   const name = useValue(personName);
   const offers = offersOf(change, name, rules);
   const open = offers.filter(({ refused }) => refused === null);
+  // Those of a drifted change stand beside the picture of it.
+  const ways = !change.drift && waysOn(change).length > 0;
   const closed = offers.filter(({ refused }) => refused !== null);
   return (
     <section class="decision-bar" aria-label="Decision">
@@ -41,7 +45,7 @@ export function DecisionBar({
           it right?
         </p>
       )}
-      {open.length > 0 && (
+      {(open.length > 0 || ways) && (
         <div class="buttons">
           {open.map(({ deed, label }) => {
             const { look } = DEEDS[deed];
@@ -57,16 +61,22 @@ export function DecisionBar({
               </button>
             );
           })}
+          {ways && <Ways change={change} />}
         </div>
       )}
       <ul class="refused">
         {open
           .filter(({ deed }) => refusals[deed])
           .map(({ deed, label }) => (
-            <Closed key={`said-${deed}`} label={`${label} was refused`} reason={ended(refusals[deed]!)} />
+            <Closed
+              key={`said-${deed}`}
+              label={`${label} was refused`}
+              reason={ended(refusals[deed]!)}
+              related={change.related}
+            />
           ))}
         {byReason(closed).map(([reason, labels]) => (
-          <Closed key={reason} label={labels.join(", ")} reason={reason} />
+          <Closed key={reason} label={labels.join(", ")} reason={reason} related={change.related} />
         ))}
       </ul>
     </section>
@@ -82,11 +92,11 @@ function byReason(closed: readonly Offer[]): [reason: string, labels: string[]][
   return [...grouped];
 }
 
-const Closed = ({ label, reason }: { label: string; reason: string }) => (
+const Closed = ({ label, reason, related }: { label: string; reason: string; related: readonly Related[] }) => (
   <li>
     <Sign shape="cross" />
     <span>
-      <strong>{label}:</strong> <Given text={reason} />
+      <strong>{label}:</strong> <Named text={reason} related={related} />
     </span>
   </li>
 );

@@ -8,13 +8,16 @@ import { useServiceState } from "../../core/shared.ts";
 import { readPrecedents } from "../../domain/change_history.ts";
 import { directionOf, readKpiSeries } from "../../domain/kpi_series.ts";
 import { shortly } from "../../domain/sentences.ts";
-import { VERDICT, titled, words } from "../../domain/statuses.ts";
+import { titled, words } from "../../domain/statuses.ts";
 import type { ChartLine, ChartMark } from "../../parts/chart_drawing.ts";
-import { Mark } from "../../parts/mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/text.tsx";
+import { Verdict } from "../../parts/verdict.tsx";
 
 const Chart = lazy(() => import("../../parts/chart.tsx").then((part) => part.Chart));
+
+/** A baseline that is older is told of. */
+const STALE_HOURS = 7 * 24;
 
 /** The expectation, the evidence and the chart. */
 export function Expectation({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
@@ -40,10 +43,14 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
       </p>
       {outcome && (
         <p>
-          <Mark of={VERDICT[outcome.verdict]} />{" "}
+          <Verdict of={outcome} />{" "}
           {outcome.realised_delta === null
             ? "Not measured since the apply."
             : `${signed(outcome.realised_delta)} since the apply${outcome.state === "final" ? ", final" : " so far"}.`}
+          {outcome.trend_before !== null &&
+            ` Before it: ${signed(outcome.trend_before)} in ${counted(outcome.trend_days!, "day", "days")}.`}
+          {(outcome.baseline_age_hours ?? 0) > STALE_HOURS &&
+            ` Its value at the apply was ${figure(outcome.baseline_age_hours! / 24)} days old.`}
         </p>
       )}
       {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
@@ -106,7 +113,7 @@ function marksOf({ applied_at, rolled_back_at }: ChangeDetail): ChartMark[] {
 
 function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
   if (!evidence) return kpi === null ? null : <p class="quiet">No peer has seen a change like this one.</p>;
-  const { n, mean_delta, effective_n, verdicts, match } = evidence;
+  const { n, mean_delta, shared = 0, effective_n, verdicts, match } = evidence;
   const seen = Object.entries(verdicts)
     .filter(([, count]) => count > 0)
     .map(([verdict, count]) => `${count} ${verdict}`)
@@ -114,7 +121,8 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
   return (
     <p>
       Peers: {counted(n, "change", "changes")} {match === "target" ? "on this target" : "beside this target"} gave{" "}
-      <strong>{signed(mean_delta)}</strong> on average ({seen}; by trust worth {figure(effective_n)}).
+      <strong>{signed(mean_delta)}</strong> on average ({seen}
+      {shared > 0 && `; ${shared} shared with other changes there`}; by trust worth {figure(effective_n)}).
     </p>
   );
 }
@@ -155,7 +163,7 @@ function Precedents({ change }: { change: ChangeDetail }) {
                 {outcome.realised_delta === null ? "–" : signed(outcome.realised_delta)}
               </td>
               <td data-label="Verdict">
-                <Mark of={VERDICT[outcome.verdict]} />
+                <Verdict of={outcome} />
               </td>
             </tr>
           ))}

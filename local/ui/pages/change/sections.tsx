@@ -1,18 +1,20 @@
 /** The parts of a change's page, each an answer to one of the approver's doubts. */
+import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { ChangeDetail, Gate, IntentView, Status } from "../../core/api_types.ts";
-import { figure, pretty, readable } from "../../core/format.ts";
+import { figure, pretty } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref, href } from "../../core/router.tsx";
+import { inRelation } from "../../domain/again.ts";
 import { readHistory, setBefore } from "../../domain/change_history.ts";
-import { shortly } from "../../domain/sentences.ts";
-import { type Mark as MarkOf, statusMark, titled } from "../../domain/statuses.ts";
+import { type Mark as MarkOf, titled } from "../../domain/statuses.ts";
 import { stepsOf } from "../../domain/timeline.ts";
+import { ChangeNames, Named } from "../../parts/change_name.tsx";
 import { Diff, Patch } from "../../parts/diff.tsx";
 import { Mark, Sign } from "../../parts/mark.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Code, Given, Json, Prose, Sentence } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
-import { DryRun } from "./dry_run.tsx";
+import { HostLook } from "./host_look.tsx";
 
 const DIFFERENT: Readonly<Record<Status, string>> = {
   proposed: "What will be different?",
@@ -27,7 +29,9 @@ const DIFFERENT: Readonly<Record<Status, string>> = {
 export function WhatChanges({ change }: { change: ChangeDetail }) {
   const { data: history } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
   const before = history && setBefore(change, history);
-  const others = (history ?? []).filter(({ change_id }) => change_id !== change.change_id).slice(0, 5);
+  const live = inRelation(change, "live");
+  const told = [change, ...live].map(({ change_id }) => change_id);
+  const others = (history ?? []).filter(({ change_id }) => !told.includes(change_id)).slice(0, 5);
   return (
     <Panel title={DIFFERENT[change.status]}>
       {change.erased ? (
@@ -36,52 +40,88 @@ export function WhatChanges({ change }: { change: ChangeDetail }) {
           digest stay.
         </p>
       ) : change.value === undefined ? (
-        <p>
-          The change carries no value: it says that <Given text={change.target} code /> changes, and sets nothing.
-        </p>
+        <>
+          <p>
+            The change carries no value: it says that <Given text={change.target} code /> changes, and sets nothing.
+          </p>
+          {isLive(change.status) && (
+            <HostLook change={change} before={undefined}>
+              {null}
+            </HostLook>
+          )}
+        </>
       ) : isPatch(change.value) ? (
-        <Patch label="Patch" text={change.value.patch} />
+        <>
+          <Patch label="Patch" text={change.value.patch} />
+          {isLive(change.status) && (
+            <HostLook change={change} before={undefined}>
+              {null}
+            </HostLook>
+          )}
+        </>
       ) : (
         <>
-          <p class="quiet">
-            {before ? (
-              <>
-                Against what <a href={changeHref(before.by)}>the change before it</a> set:
-              </>
-            ) : (
-              <>
-                Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
-              </>
-            )}
-          </p>
-          <Diff label="Before and after" before={before && pretty(before.value)} after={pretty(change.value)} />
+          {isLive(change.status) ? (
+            <HostLook change={change} before={before}>
+              <OnRecord change={change} before={before} />
+            </HostLook>
+          ) : (
+            <OnRecord change={change} before={before} />
+          )}
         </>
-      )}
-      {(change.status === "approved" || change.status === "pending_consent") && (
-        <DryRun key={change.revision} change={change} />
       )}
       {!change.erased && (
         <>
           <h3>Why</h3>
           <Prose text={change.rationale} empty="No rationale was given." />
+          <LateRationale change={change} />
+        </>
+      )}
+      {live.length > 0 && (
+        <>
+          <h3>What else waits for this target</h3>
+          <ChangeNames of={live} />
         </>
       )}
       {others.length > 0 && (
         <details>
           <summary>Other changes on this target</summary>
-          <ul class="plain">
-            {others.map((one) => (
-              <li key={one.change_id}>
-                <a href={changeHref(one.change_id)}>
-                  <Sentence parts={shortly(one)} />
-                </a>{" "}
-                <Mark of={statusMark(one)} />
-              </li>
-            ))}
-          </ul>
+          <ChangeNames of={others} />
         </details>
       )}
     </Panel>
+  );
+}
+
+/** What the change sets, against what the service itself set there before. */
+const OnRecord = ({ change, before }: { change: ChangeDetail; before: ReturnType<typeof setBefore> }) => (
+  <>
+    <p class="quiet">
+      {before ? (
+        <>
+          Against what <a href={changeHref(before.by)}>the change before it</a> set:
+        </>
+      ) : (
+        <>
+          Nothing was set at <Given text={change.target} code /> through this service before; the change sets:
+        </>
+      )}
+    </p>
+    <Diff label="Before and after" before={before && pretty(before.value)} after={pretty(change.value)} />
+  </>
+);
+
+/** Why, as somebody said after it was decided. */
+function LateRationale({ change: { late_notes = [] } }: { change: ChangeDetail }) {
+  const late = late_notes.find(({ item }) => item === "rationale");
+  if (!late) return null;
+  return (
+    <>
+      <p class="quiet">
+        Said late, by <Given text={late.actor ?? "somebody"} />, <Moment at={late.at} />:
+      </p>
+      <Prose text={late.note} />
+    </>
   );
 }
 
@@ -124,7 +164,7 @@ export const BlastRadius = ({ change }: { change: ChangeDetail }) => (
             <li key={gate}>
               <Mark of={isAwaited(gate, change) ? WAITS : GATE[state]} />
               <span>
-                <strong>{titled(gate)}</strong> <Given text={readable(message)} />
+                <strong>{titled(gate)}</strong> <Named text={message} related={change.related} />
               </span>
             </li>
           ))}

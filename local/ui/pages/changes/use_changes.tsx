@@ -2,14 +2,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry, AuditPage, ChangeDetail } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { onNews } from "../../core/live.ts";
-import { type Filter, type Listed, readPage, withPage } from "../../domain/change_list.ts";
+import { type Filter, isSearch, type Listed, readPage, withPage } from "../../domain/change_list.ts";
 
 /** Milliseconds that typing rests before the service is asked. */
 const TYPING_MS = 200;
+/** A search is counted again so long after something was proposed: it looks through all changes. */
+const COUNTED_MS = 2000;
 /** Entries that are looked at after a pause. */
 const CAUGHT_UP = 1000;
 
-/** The list as far as it was read. Rows that are shown follow the news; newer changes are counted and wait to be shown. */
+/**
+ * The list as far as it was read. Rows that are shown follow the news; newer changes are counted and wait to be shown, those of
+ * a search by asking how many fit now.
+ */
 export function useChanges(filter: Filter) {
   const [listed, setListed] = useState<Listed | undefined>();
   const [error, setError] = useState<unknown>();
@@ -25,7 +30,7 @@ export function useChanges(filter: Filter) {
     own.busy = true;
     setLoading(true);
     try {
-      const page = await readPage(filter, own.listed?.next ?? undefined, own.signal);
+      const page = await readPage(filter, { before: own.listed?.next ?? undefined, signal: own.signal });
       if (own !== state.current) return;
       own.listed = withPage(own.listed, page);
       setListed(own.listed);
@@ -51,10 +56,18 @@ export function useChanges(filter: Filter) {
       if (!own?.listed || news.length === 0) return;
       own.listed = { ...own.listed, heard: news.at(-1)!.id };
       const begun = news.filter(({ event_type, tenant }) => event_type === "change_proposed" && fits(tenant));
-      if (begun.length > 0) setFresh((count) => count + begun.length);
+      if (begun.length > 0 && isSearch(filter)) counting ??= setTimeout(() => void countAgain(), COUNTED_MS);
+      else if (begun.length > 0) setFresh((count) => count + begun.length);
       for (const id of new Set(news.map(({ change_id }) => change_id))) void follow(id);
     };
     const fits = (tenant: string) => filter.tenant_id === "" || filter.tenant_id === tenant;
+    let counting: ReturnType<typeof setTimeout> | undefined;
+    const countAgain = async () => {
+      counting = undefined;
+      const own = state.current;
+      const page = await readPage(filter, { limit: 1, signal: gone.signal }).catch(() => undefined);
+      if (page && own?.listed && own === state.current) setFresh(Math.max(0, page.total - own.listed.total));
+    };
     /** What happened since, as the log has it; news may have been missed. */
     const catchUp = async () => {
       const own = state.current;
@@ -84,9 +97,10 @@ export function useChanges(filter: Filter) {
     return () => {
       gone.abort();
       clearTimeout(timer);
+      clearTimeout(counting);
       off();
     };
-  }, [filter.status, filter.tenant_id, round]);
+  }, [JSON.stringify(filter), round]);
 
   return { listed, error, fresh, loading, readMore: () => void readMore(), again: () => setRound(round + 1) };
 }

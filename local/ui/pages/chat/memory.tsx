@@ -6,7 +6,7 @@ import { changeHref } from "../../core/router.tsx";
 import { Line } from "../../parts/field.tsx";
 import { Pending } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Prose } from "../../parts/text.tsx";
+import { Given, Prose } from "../../parts/text.tsx";
 import { Age } from "../../parts/time.tsx";
 
 /** Looks something up in what the service remembers. */
@@ -18,7 +18,7 @@ export function Memory() {
   );
   return (
     <Panel title="Memory">
-      <p class="quiet">Decisions, outcomes, ratings, KPIs, and what was said here.</p>
+      <p class="quiet">Proposals, decisions, outcomes, verdicts, ratings, KPIs, and what was said in chat.</p>
       <form
         class="filters"
         role="search"
@@ -47,11 +47,16 @@ export function Memory() {
 /** Memories, each with its kind and what it is about. */
 export const Recollections = ({ of }: { of: readonly Recalled[] }) => (
   <ul class="plain recollections">
-    {of.map(({ id, kind, text, at, ref }) => (
+    {of.map(({ id, kind, basis, author, text, at, ref }) => (
       <li key={id}>
         <Prose text={text} />
         <p class="row-meta quiet">
-          <span>{kind}</span>
+          <span>{basis === "said" ? `${kind}, unverified` : kind}</span>
+          {author !== null && (
+            <span>
+              by <Given text={author} />
+            </span>
+          )}
           <Age at={at} />
           {ref?.startsWith("chg_") && <a href={changeHref(ref)}>the change</a>}
         </p>

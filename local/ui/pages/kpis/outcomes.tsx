@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import type { ChangeDetail, Outcome } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
-import { briefId, signed } from "../../core/format.ts";
+import { signed } from "../../core/format.ts";
 import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { shortly } from "../../domain/sentences.ts";
-import { titled, VERDICT } from "../../domain/statuses.ts";
-import { Mark } from "../../parts/mark.tsx";
-import { Sentence } from "../../parts/text.tsx";
+import { titled } from "../../domain/statuses.ts";
+import { Sentence, ShortId } from "../../parts/text.tsx";
 import { Moment } from "../../parts/time.tsx";
+import { Verdict } from "../../parts/verdict.tsx";
 
 /** Rows at a time: each asks for its change's name. */
 const STEP = 20;
@@ -49,7 +49,8 @@ export function OutcomeTable({ outcomes, more }: { outcomes: readonly Outcome[];
       )}
       <p class="quiet">
         {more && "Only the newest 200 are shown. "}Realised is what the KPI did since the apply, up being good. It is a
-        correlation.
+        correlation: where other changes were in force too, the movement is theirs as well, so these figures do not add
+        up.
       </p>
     </>
   );
@@ -64,7 +65,7 @@ function Row({ outcome: one }: { outcome: Outcome }) {
     <tr>
       <td>
         <a data-row href={changeHref(one.change_id)}>
-          {change ? <Sentence parts={shortly(change)} /> : briefId(one.change_id)}
+          {change ? <Sentence parts={shortly(change)} /> : <ShortId of={one.change_id} />}
         </a>
       </td>
       <td data-label="Applied">
@@ -78,7 +79,7 @@ function Row({ outcome: one }: { outcome: Outcome }) {
         {one.realised_delta === null ? "–" : signed(one.realised_delta)}
       </td>
       <td data-label="Verdict">
-        <Mark of={VERDICT[one.verdict]} />
+        <Verdict of={one} />
       </td>
       <td data-label="State">
         {one.state === "open" ? "open" : `final, ${one.closed_by === "rollback" ? "rolled back" : "30 days over"}`}

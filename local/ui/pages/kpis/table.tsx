@@ -7,7 +7,8 @@ import { Age } from "../../parts/time.tsx";
 
 const GOAL: Readonly<Record<State["goals"][number]["status"], MarkOf>> = {
   no_data: { word: "No data", shape: "dash", tone: "quiet" },
-  behind: { word: "Behind its baseline", shape: "bang", tone: "bad" },
+  stale: { word: "Not fed for a week", shape: "dash", tone: "warn" },
+  behind: { word: "Behind", shape: "bang", tone: "bad" },
   on_track: { word: "On its way", shape: "half", tone: "wait" },
   met: { word: "Target met", shape: "check", tone: "good" },
 };

@@ -1,23 +1,27 @@
 import type { ComponentChildren } from "preact";
-import type { Approvals, IntentView } from "../../core/api_types.ts";
+import type { IntentView, RuntimePage } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { counted } from "../../core/format.ts";
+import { useRested } from "../../core/hooks.tsx";
 import { useResource } from "../../core/resource.tsx";
-import { changeHref } from "../../core/router.tsx";
 import { decidersOf, foretell, type Stated } from "../../domain/policy_answer.ts";
+import { ChangeNames } from "../../parts/change_name.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Given } from "../../parts/text.tsx";
-import type { Draft } from "./form.tsx";
+import { type Draft, statedOf } from "../../domain/draft.ts";
 
 /** What the intent's rules will say, before anything is sent; below it stands what sends. */
 export function Foretelling({
   draft,
   intent,
+  except,
   children,
 }: {
   draft: Draft;
   intent: IntentView;
+  /** The change whose place it takes. */
+  except: string | undefined;
   children: ComponentChildren;
 }) {
   const { policy } = intent;
@@ -33,7 +37,12 @@ export function Foretelling({
           </p>
         )}
       </div>
-      <Conflicts target={draft.target.trim()} blocks={policy?.on_conflict === "block"} />
+      <Conflicts
+        tenant={draft.tenant_id.trim()}
+        target={draft.target.trim()}
+        except={except}
+        blocks={policy?.on_conflict === "block"}
+      />
       {children}
     </Panel>
   );
@@ -74,43 +83,43 @@ function Told({ stated, policy }: { stated: Stated; policy: NonNullable<IntentVi
   );
 }
 
-/** Other changes on the target that are under way; the service compares the tenant too. */
-function Conflicts({ target, blocks }: { target: string; blocks: boolean }) {
-  const { data } = useResource("approvals", (signal) =>
-    get<Approvals>("api/product/approvals", { limit: 200 }, signal),
-  );
-  const same = [...(data?.pending ?? []), ...(data?.approved ?? [])].filter(
-    (one) => target !== "" && one.target.toLowerCase() === target.toLowerCase(),
-  );
-  if (same.length === 0) return null;
+const LIVE = ["pending_consent", "approved"] as const;
+const TOLD = 5;
+
+/** Other changes on the tenant's target that are under way. */
+function Conflicts({
+  tenant,
+  target,
+  except,
+  blocks,
+}: {
+  tenant: string;
+  target: string;
+  except: string | undefined;
+  blocks: boolean;
+}) {
+  const place = useRested(JSON.stringify([tenant, target]));
+  const [tenant_id = "", on = ""] = JSON.parse(place) as string[];
+  const isPlace = tenant_id !== "" && on !== "" && !on.includes("*");
+  const { data } = useResource(isPlace ? `live on ${place}` : null, async (signal) => {
+    const query = { tenant_id, target: on, limit: TOLD, entries: 0 };
+    const read = (status: string) => get<RuntimePage>("api/product/runtime", { ...query, status }, signal);
+    const pages = await Promise.all(LIVE.map(read));
+    return {
+      total: pages.reduce((sum, { total }) => sum + total, 0),
+      changes: pages.flatMap(({ changes }) => changes),
+    };
+  });
+  const others = (data?.changes ?? []).filter(({ change_id }) => change_id !== except);
+  const total = data ? data.total - (data.changes.length - others.length) : 0;
+  if (total === 0) return null;
   return (
     <Notice tone="warn">
       <p>
-        {counted(same.length, "change", "changes")} on this target {same.length === 1 ? "is" : "are"} under way
-        {blocks ? "; of the same tenant, they block yours" : ""}:
+        {counted(total, "change", "changes")} on this target {total === 1 ? "is" : "are"} under way for this tenant
+        {blocks ? "; the intent lets no other in beside them" : ""}:
       </p>
-      <ul>
-        {same.slice(0, 5).map(({ change_id, summary }) => (
-          <li key={change_id}>
-            <a href={changeHref(change_id)}>
-              <Given text={summary} />
-            </a>
-          </li>
-        ))}
-      </ul>
+      <ChangeNames of={others.slice(0, TOLD)} />
     </Notice>
   );
-}
-
-function statedOf({ kind, target, proposer, affected_users, reversible, risk, tier }: Draft): Stated {
-  const users = affected_users.trim();
-  return {
-    kind,
-    target: target.trim(),
-    proposer: proposer.trim() || undefined,
-    affected_users: users === "" || !Number.isFinite(Number(users)) ? undefined : Number(users),
-    reversible: reversible === "" ? undefined : reversible === "true",
-    risk: risk || undefined,
-    tier: tier || undefined,
-  };
 }

@@ -1,24 +1,8 @@
-import type { Kind, Risk, Tier } from "../../core/api_types.ts";
-import { KINDS, type ValueDraft } from "../../domain/kinds.ts";
+import type { Kind } from "../../core/api_types.ts";
+import type { Draft } from "../../domain/draft.ts";
+import { formOf, KINDS, type ValueDraft } from "../../domain/kinds.ts";
 import { words } from "../../domain/statuses.ts";
 import { Choice, Line, Lines } from "../../parts/field.tsx";
-
-/** What was typed; empty is "not stated". */
-export interface Draft {
-  kind: Kind;
-  tenant_id: string;
-  target: string;
-  summary: string;
-  rationale: string;
-  kpi: string;
-  expected_delta_k: string;
-  affected_users: string;
-  reversible: string;
-  risk: Risk | "";
-  tier: Tier | "";
-  proposer: string;
-  value: ValueDraft;
-}
 
 /** The form's name, for the button that stands outside it: below what the policy will say. */
 export const PROPOSAL_FORM = "proposal";
@@ -147,7 +131,8 @@ function ValueField({
   onDraft: (draft: Draft) => void;
   fault: string | undefined;
 }) {
-  const { value: form, hint } = KINDS[draft.kind];
+  const form = formOf(draft.kind, draft.value);
+  const { hint } = KINDS[draft.value.as_json ? "config" : draft.kind];
   const set = (value: Partial<ValueDraft>) => onDraft({ ...draft, value: { ...draft.value, ...value } });
   switch (form) {
     case "switch":

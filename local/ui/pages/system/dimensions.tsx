@@ -1,22 +1,23 @@
 import type { ComponentChildren } from "preact";
 import type { State } from "../../core/api_types.ts";
-import { briefId, counted, figure, percent } from "../../core/format.ts";
+import { counted, figure, percent } from "../../core/format.ts";
 import { changeHref, href } from "../../core/router.tsx";
 import { titled, words } from "../../domain/statuses.ts";
+import { ShortId } from "../../parts/text.tsx";
 
 /** E, M, R and N, each with its reasons. */
 export const Dimensions = ({ state }: { state: State }) => (
   <div class="dimensions">
-    <Dimension letter="E" name="Effect" value={state.E} good="up">
+    <Dimension letter="E" name="Effect" meaning="How far the KPIs are on their way." value={state.E} good="up">
       <Effect state={state} />
     </Dimension>
-    <Dimension letter="M" name="Memory" value={state.M} good="up">
+    <Dimension letter="M" name="Memory" meaning="What should be on record, and is." value={state.M} good="up">
       <Memory state={state} />
     </Dimension>
-    <Dimension letter="R" name="Reliability" value={state.R} good="up">
+    <Dimension letter="R" name="Reliability" meaning="Applies that held." value={state.R} good="up">
       <Reliability state={state} />
     </Dimension>
-    <Dimension letter="N" name="Need" value={state.N} good="down">
+    <Dimension letter="N" name="Need" meaning="What is overdue: the less, the better." value={state.N} good="down">
       <Need state={state} />
     </Dimension>
   </div>
@@ -25,12 +26,15 @@ export const Dimensions = ({ state }: { state: State }) => (
 function Dimension({
   letter,
   name,
+  meaning,
   value,
   good,
   children,
 }: {
   letter: string;
   name: string;
+  /** What the value says, for whoever meets it first. */
+  meaning: string;
   value: number | null;
   good: "up" | "down";
   children: ComponentChildren;
@@ -43,6 +47,7 @@ function Dimension({
         </span>
         {name}
       </h2>
+      <p class="quiet">{meaning}</p>
       <p class="value">{percent(value)}</p>
       {value === null ? (
         <div class="meter" />
@@ -85,7 +90,7 @@ function Memory({ state: { dimensions } }: { state: State }) {
         {gaps.slice(0, GAPS).map(({ change_id, missing: items }) => (
           <li key={change_id}>
             <a href={changeHref(change_id)} title={change_id}>
-              {briefId(change_id)}
+              <ShortId of={change_id} />
             </a>{" "}
             has no {items.join(" and no ")}
           </li>

@@ -1,0 +1,24 @@
+/** The reader's own way of writing figures and days. The words are English; what stands in them is as their browser writes it. */
+
+/** The first of the browser's languages in which anything can be written; some hosts name ones that are none, as `en-US@posix`. */
+export function usableLocale(named: readonly string[]): string {
+  const usable = named.find((one) => {
+    try {
+      return Intl.NumberFormat.supportedLocalesOf(one).length > 0;
+    } catch {
+      return false;
+    }
+  });
+  return usable ?? "en-GB";
+}
+
+const browser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
+
+/** The reader's locale. */
+export const LOCALE = usableLocale(browser?.languages ?? []);
+
+/** Lets a library that takes `navigator.language` as it is take one that is a language. */
+export function mendLanguage(): void {
+  if (usableLocale([navigator.language]) !== navigator.language)
+    Object.defineProperty(navigator, "language", { value: LOCALE, configurable: true });
+}

@@ -1,0 +1,60 @@
+/** The ways from a change to another in its place, and what a change tells of those. */
+import { samePlace } from "../../../lib/governance/rules/names.ts";
+import { isLive } from "../../../lib/governance/rules/in_force.ts";
+import { whyNotSuperseding } from "../../../lib/governance/rules/supersede.ts";
+import type { AuditEntry, ChangeDetail, Related } from "../core/api_types.ts";
+import type { Draft } from "./draft.ts";
+
+/** What may be proposed in its place; `take` says whose value it begins with. */
+export interface Way {
+  label: "Revise" | "Propose again" | "Put back" | "Propose what the host holds";
+  take?: "held";
+}
+
+/** The ways that a change leaves; none where its content is gone. */
+export function waysOn({ status, drift, erased }: ChangeDetail): Way[] {
+  if (erased) return [];
+  if (isLive(status)) return [{ label: "Revise" }];
+  if (status === "denied" || status === "rolled_back") return [{ label: "Propose again" }];
+  if (!drift) return [];
+  const holdsNothing = drift.held_digest === null;
+  const back: Way = { label: "Put back" };
+  return holdsNothing ? [back] : [back, { label: "Propose what the host holds", take: "held" }];
+}
+
+/** What a new proposal does to the change whose place it takes. */
+export function intentionOf({ status, drift }: ChangeDetail, take: Way["take"]): string {
+  if (isLive(status)) return "Revises";
+  if (status !== "applied" || !drift) return "Proposes again";
+  return take === "held" ? "Keeps what the host product holds instead of" : "Puts back";
+}
+
+/** Why what is typed would not take its place. */
+export const whyApart = (of: ChangeDetail, { tenant_id, target }: Draft): string | undefined =>
+  whyNotSuperseding(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+
+/** Whether it stands in the way of what is typed, where the intent lets a target have one live change. */
+export const isInTheWay = (of: ChangeDetail, { tenant_id, target }: Draft): boolean =>
+  isLive(of.status) && samePlace(of, { tenant_id: tenant_id.trim(), target: target.trim() });
+
+/** Those of the related changes that stand in a relation. */
+export const inRelation = ({ related }: ChangeDetail, relation: Related["relations"][number]): Related[] =>
+  related.filter(({ relations }) => relations.includes(relation));
+
+/** Whether a change that still waits has another in its place, which waits too or is applied. */
+export const isLeftOpen = (change: ChangeDetail): boolean =>
+  isLive(change.status) &&
+  inRelation(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
+
+/** Whether an entry of the log may be news of a change: of itself, of those beside it, or of a proposal for its target. */
+export function isAbout(
+  { change_id, detail, tenant, event_type }: AuditEntry,
+  id: string,
+  shown?: ChangeDetail,
+): boolean {
+  if (change_id === id || change_id === "" || detail.includes(id)) return true;
+  if (shown?.related.some((one) => one.change_id === change_id)) return true;
+  return (
+    event_type === "change_proposed" && tenant === shown?.tenant_id && detail.includes(JSON.stringify(shown.target))
+  );
+}

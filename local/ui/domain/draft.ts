@@ -1,0 +1,97 @@
+/** A proposal as it is typed: empty, given with the address, or made of a change whose place it takes. */
+import type { Change, ChangeDetail, Kind, Risk, Tier } from "../core/api_types.ts";
+import type { Fields } from "../core/api.ts";
+import { EMPTY_VALUE, KINDS, type ValueDraft, valueDraftOf } from "./kinds.ts";
+import type { Stated } from "./policy_answer.ts";
+
+/** What was typed; empty is "not stated". */
+export interface Draft {
+  kind: Kind;
+  tenant_id: string;
+  target: string;
+  summary: string;
+  rationale: string;
+  kpi: string;
+  expected_delta_k: string;
+  affected_users: string;
+  reversible: string;
+  risk: Risk | "";
+  tier: Tier | "";
+  proposer: string;
+  value: ValueDraft;
+}
+
+/** A proposal may come with the address, for example from a draft in the chat. */
+export function draftFrom(query: URLSearchParams, name: string): Draft {
+  const given = (field: string): string => query.get(field) ?? "";
+  const kind = (given("kind") in KINDS ? given("kind") : "config") as Kind;
+  return {
+    kind,
+    tenant_id: given("tenant_id"),
+    target: given("target"),
+    summary: given("summary"),
+    rationale: given("rationale"),
+    kpi: given("kpi"),
+    expected_delta_k: given("expected_delta_k"),
+    affected_users: given("affected_users"),
+    reversible: given("reversible"),
+    risk: given("risk") as Risk | "",
+    tier: given("tier") as Tier | "",
+    proposer: given("proposer") || name,
+    value: { ...EMPTY_VALUE, text: KINDS[kind].value === "json" ? given("value") : "" },
+  };
+}
+
+/** The content of a change, to be proposed again by somebody. */
+export function draftAgain(change: Change, name: string): Draft {
+  const { kind, tier } = change;
+  return {
+    kind,
+    tenant_id: change.tenant_id,
+    target: change.target,
+    summary: change.summary,
+    rationale: change.rationale,
+    kpi: change.kpi ?? "",
+    expected_delta_k: stated(change.expected_delta_k),
+    affected_users: stated(change.affected_users),
+    reversible: String(change.reversible),
+    risk: change.risk,
+    tier: tier === "standard" ? "" : tier,
+    proposer: name,
+    value: valueDraftOf(KINDS[kind].value, change.value),
+  };
+}
+
+/** That the target shall hold what the host product holds; what was expected of the change before is not expected of this one. */
+export function draftOfHeld(change: ChangeDetail, held: { value: unknown } | null | undefined, name: string): Draft {
+  return {
+    ...draftAgain(change, name),
+    summary: `Keep what the host product holds at ${change.target}`,
+    rationale: "",
+    expected_delta_k: "",
+    value: valueDraftOf(KINDS[change.kind].value, held?.value),
+  };
+}
+
+const stated = (figure: number | null): string => (figure === null ? "" : String(figure));
+
+/** The form's fields; what was left empty is not stated. */
+export function fieldsOf(draft: Draft, value: string | undefined): Fields {
+  const { value: _typed, ...given } = draft;
+  const filled = Object.entries(given).map(([field, text]) => [field, text.trim() === "" ? undefined : text.trim()]);
+  return { ...Object.fromEntries(filled), value };
+}
+
+/** What the policy judges of it. */
+export function statedOf({ kind, target, proposer, affected_users, reversible, risk, tier }: Draft): Stated {
+  const users = affected_users.trim();
+  return {
+    kind,
+    target: target.trim(),
+    proposer: proposer.trim() || undefined,
+    affected_users: users === "" || !Number.isFinite(Number(users)) ? undefined : Number(users),
+    reversible: reversible === "" ? undefined : reversible === "true",
+    risk: risk || undefined,
+    tier: tier || undefined,
+  };
+}

@@ -1,0 +1,19 @@
+/** Messages of the service name changes by their ids, for programs; people are told them otherwise. */
+import type { Gate } from "../core/api_types.ts";
+import { counted, readable } from "../core/format.ts";
+
+const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
+
+/** A message in pieces: text, and between the pieces ids of changes. */
+export const piecesOf = (message: string): { text: string; id?: string }[] =>
+  message
+    .split(ID)
+    .map((piece, index) => (index % 2 === 0 ? { text: piece } : { text: "another change", id: piece }))
+    .filter(({ text }) => text !== "");
+
+/** A gate's message without ids, for where nothing can be a link. */
+export function unnamed({ gate, message }: Pick<Gate, "gate" | "message">): string {
+  const named = message.match(ID)?.length ?? 0;
+  if (gate === "target_conflict" && named > 0) return `${counted(named, "other live change")} on this target`;
+  return readable(message.replaceAll(ID, "another change"));
+}

@@ -1,0 +1,52 @@
+/** Which change takes whose place, as both pages say it. */
+import { isLive } from "../../../../lib/governance/rules/in_force.ts";
+import type { ChangeDetail, Related } from "../../core/api_types.ts";
+import { inRelation, isLeftOpen } from "../../domain/again.ts";
+import { ChangeMark, ChangeName } from "../../parts/change_name.tsx";
+import { Notice } from "../../parts/notice.tsx";
+
+/** What came before and after; `onWithdraw` where the change may be withdrawn. */
+export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWithdraw: (() => void) | undefined }) {
+  const [before] = inRelation(change, "supersedes");
+  const after = inRelation(change, "superseded_by");
+  const [owner] = inRelation(change, "holds");
+  const taken = change.status === "applied" && owner !== undefined && !after.includes(owner);
+  return (
+    <>
+      {before && (
+        <p>
+          Proposed in place of <ChangeName of={before} />. <ChangeMark of={before} />
+        </p>
+      )}
+      {after.map((one) => (
+        <p key={one.change_id}>
+          {saidOf(one)} <ChangeName of={one} />. <ChangeMark of={one} />
+        </p>
+      ))}
+      {taken && (
+        <p>
+          Its target is now what <ChangeName of={owner} /> made it.
+        </p>
+      )}
+      {isLeftOpen(change) && (
+        <Notice tone="warn">
+          <p>
+            <strong>This one is still open</strong>, and can be decided as before.{" "}
+            {onWithdraw ? (
+              <button type="button" class="link" onClick={onWithdraw}>
+                Withdraw it…
+              </button>
+            ) : change.status === "approved" ? (
+              "Whoever approved it may take their consent back."
+            ) : (
+              "Its proposer may withdraw it."
+            )}
+          </p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+const saidOf = ({ status }: Related): string =>
+  status === "applied" ? "Superseded by" : isLive(status) ? "To be superseded by" : "Was to be superseded by";

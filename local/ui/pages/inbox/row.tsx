@@ -1,0 +1,58 @@
+import type { ComponentChildren } from "preact";
+import type { InboxItem } from "../../core/api_types.ts";
+import { people } from "../../core/format.ts";
+import { useNow } from "../../core/hooks.tsx";
+import { changeHref } from "../../core/router.tsx";
+import { unnamed } from "../../domain/named.ts";
+import { timeLeft } from "../../domain/expiry.ts";
+import { requestOf } from "../../domain/sentences.ts";
+import { ConsentCount } from "../../parts/consent_count.tsx";
+import { Sign } from "../../parts/mark.tsx";
+import { Given, Sentence } from "../../parts/text.tsx";
+import { Age } from "../../parts/time.tsx";
+
+/** More people than this make a mark of their own. */
+const MANY = 1000;
+
+/** A change that waits: its title, what weighs, what is asked, and what is in the way. The whole row leads to it. */
+export function InboxRow({ item }: { item: InboxItem }) {
+  const now = useNow();
+  const expiry = item.expires_at === null ? undefined : timeLeft(item.status, Date.parse(item.expires_at), now);
+  const inTheWay = item.gates.filter(({ gate }) => gate !== "consent" && gate !== "reversible");
+  return (
+    <article class="row">
+      <p class="row-title">
+        <a data-row href={changeHref(item.change_id)}>
+          <Given text={item.title || `${item.kind} of ${item.target}`} />
+        </a>
+      </p>
+      <p class="row-words">
+        <Sentence parts={requestOf(item)} />
+      </p>
+      <p class="row-meta">
+        {item.risk === "high" && <Weighs>High risk</Weighs>}
+        {!item.reversible && <Weighs>Cannot be undone</Weighs>}
+        {(item.affected_users ?? 0) > MANY && <Weighs>{people(item.affected_users!)}</Weighs>}
+        <ConsentCount change={item} />
+        <span>
+          {item.tier}
+          {item.risk !== "high" && `, ${item.risk} risk`}
+        </span>
+        <Age at={item.since} />
+        {expiry && (expiry.soon ? <Weighs>{expiry.text}</Weighs> : <span>{expiry.text}</span>)}
+        {inTheWay.map((gate) => (
+          <Weighs key={gate.gate + gate.message}>
+            <Given text={unnamed(gate)} />
+          </Weighs>
+        ))}
+      </p>
+    </article>
+  );
+}
+
+const Weighs = ({ children }: { children: ComponentChildren }) => (
+  <span class="mark warn">
+    <Sign shape="bang" />
+    {children}
+  </span>
+);

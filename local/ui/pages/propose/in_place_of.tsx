@@ -1,0 +1,101 @@
+/** A proposal that takes the place of a change: what it begins with, and what it does to the other. */
+import { useEffect, useState } from "preact/hooks";
+import type { ChangeDetail, Operation } from "../../core/api_types.ts";
+import { get, post } from "../../core/api.ts";
+import { useResource } from "../../core/resource.tsx";
+import { intentionOf, isInTheWay, type Way } from "../../domain/again.ts";
+import type { Draft } from "../../domain/draft.ts";
+import { heldIn } from "../../domain/held.ts";
+import { statusMark } from "../../domain/statuses.ts";
+import { ChangeName } from "../../parts/change_name.tsx";
+import { Mark } from "../../parts/mark.tsx";
+import { Failure, Notice, Pending } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/panel.tsx";
+import { Given } from "../../parts/text.tsx";
+import type { ComponentChildren } from "preact";
+
+/** What the host product holds; undefined where nobody says it. */
+type Held = { value: unknown } | null | undefined;
+
+/** Whose place is taken, and whose value the proposal begins with. */
+export interface Instead {
+  of: ChangeDetail;
+  take: Way["take"];
+  held: Held;
+}
+
+/** Reads the change, and asks the host product where its value is wanted, before the form is shown. */
+export function InPlaceOf({
+  id,
+  take,
+  children,
+}: {
+  id: string;
+  take: Way["take"];
+  children: (of: ChangeDetail, held: Held) => ComponentChildren;
+}) {
+  const path = `api/product/changes/${encodeURIComponent(id)}`;
+  const { data: read, error } = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
+  // What is typed was begun from the change as it was then.
+  const [of, begin] = useState<ChangeDetail | undefined>();
+  const [held, setHeld] = useState<{ held: Held; error?: unknown } | undefined>(take ? undefined : { held: undefined });
+  useEffect(() => {
+    if (read && !of) begin(read);
+  }, [read]);
+  useEffect(() => {
+    if (of && take) void askHeld(of).then(setHeld, (failure: unknown) => setHeld({ held: undefined, error: failure }));
+  }, [of]);
+  if (of && held)
+    return (
+      <>
+        <Failure error={held.error} />
+        {children(of, held.held)}
+      </>
+    );
+  return (
+    <>
+      <PageHead title="Propose a change" />
+      <Pending error={of ? undefined : error} what={of ? "what the host product holds" : "the change"} />
+    </>
+  );
+}
+
+async function askHeld({ change_id, revision }: ChangeDetail): Promise<{ held: Held }> {
+  const fields = { change_id, dry_run: "true" };
+  return { held: heldIn(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
+}
+
+/** What will come of the change whose place is taken. */
+export function Intention({
+  of,
+  take,
+  held,
+  draft,
+  apart,
+  blocks,
+}: Instead & { draft: Draft; apart: string | undefined; blocks: boolean }) {
+  const inTheWay = blocks && isInTheWay(of, draft);
+  return (
+    <Notice tone={apart !== undefined || inTheWay ? "warn" : "wait"}>
+      <p>
+        {intentionOf(of, take)} <ChangeName of={of} />. <Mark of={statusMark(of)} />
+      </p>
+      {take && !held && (
+        <p>
+          {held === null
+            ? "The host product holds nothing there now, so there is no value to propose."
+            : "The host product does not say what it holds: state the value yourself."}
+        </p>
+      )}
+      {apart !== undefined && (
+        <p>
+          As it stands this is a proposal of its own, since the other <Given text={apart.replace(/^names a/, "is a")} />
+          .
+        </p>
+      )}
+      {inTheWay && (
+        <p>The intent lets a target have one live change: the other has to be withdrawn or decided first.</p>
+      )}
+    </Notice>
+  );
+}

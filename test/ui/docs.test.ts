@@ -1,0 +1,39 @@
+/** The page of the API in a browser: it fits a desk and a phone, and breaks no word that has room. */
+import { describe, expect, test } from "vitest";
+import { intentOf } from "../support/intents.ts";
+import { pageOf } from "../../lib/openapi/page.ts";
+import { documentUnder } from "../lib/openapi/document_under.ts";
+import { startBrowser } from "./browser.ts";
+
+const browser = await startBrowser();
+const PAGE = pageOf(documentUnder({ product: { ...intentOf(), identity: {} as never } }));
+
+/** Runs in the page: how far it reaches to the right, and the words outside the examples that stand on two lines. */
+function look(): { beyond: number; broken: string[] } {
+  const broken: string[] = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (text.parentElement!.closest("pre")) continue;
+    for (const { 0: word, index } of text.textContent!.matchAll(/\w{2,}/g)) {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
+    }
+  }
+  return { beyond: document.documentElement.scrollWidth - innerWidth, broken };
+}
+
+describe.skipIf(!browser)("the page of the API", () => {
+  test.each([1280, 390])("at %i px", async (width) => {
+    const page = await browser!.newPage({ viewport: { width, height: 900 } });
+    try {
+      await page.setContent(PAGE);
+      expect(await page.evaluate(look)).toEqual({ beyond: 0, broken: [] });
+      await page.addStyleTag({ content: "td, p { overflow-wrap: anywhere; max-width: 3rem }" });
+      expect((await page.evaluate(look)).broken, "a broken word would be seen").not.toEqual([]);
+    } finally {
+      await page.close();
+    }
+  });
+});

@@ -1,0 +1,269 @@
+/** What people stumbled over once, each as it was met: at the widths, with the values and among the changes it took. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { violationsOn } from "./axe.ts";
+import { PAGES, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const ANA = { name: "ana", token: TOKEN };
+const WIDTHS = [1280, 1440, 1920];
+/** Approved ones are older, and more than a page of the list shows. */
+const APPROVED = 41;
+
+const browser = await startBrowser();
+let service: Service;
+let long: string;
+
+describe.skipIf(!browser)("what was stumbled over", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+    long = await fill(service);
+  });
+
+  test("three irreversible changes that wait are on the first page, however many approved ones are older", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "");
+    const waits = page.getByRole("region", { name: "Waits for you" });
+    expect(await waits.getByRole("link").allInnerTexts()).toEqual(
+      expect.arrayContaining(["Delete one", "Delete two", "Delete three"]),
+    );
+    expect(await page.locator(".lead").innerText()).toMatch(/^4 changes wait for your consent; 41 are approved/);
+    const first = waits.getByRole("listitem").first();
+    expect(await first.locator(".mark.warn").allInnerTexts()).toEqual([
+      "High risk",
+      "Cannot be undone",
+      "90,000 people",
+    ]);
+  });
+
+  test("a value of 6.5 KB stands in a box of its own and does not stretch the page", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, `changes/${long}`);
+    await page.locator(".diff .line").first().waitFor();
+    const {
+      lines,
+      page: whole,
+      content,
+    } = await page.evaluate(() => ({
+      lines: document.querySelectorAll(".diff .line").length,
+      page: document.documentElement.scrollHeight,
+      content: document.querySelector("#app")!.getBoundingClientRect().height,
+    }));
+    expect(lines).toBeGreaterThan(200);
+    expect(whole, "nothing reaches below what is shown").toBeLessThanOrEqual(Math.ceil(content));
+    expect(whole).toBeLessThan(4000);
+  });
+
+  test.each(WIDTHS)("at %i px no word of ours is broken in the tables", async (width) => {
+    const page = await open({ ...ANA, viewport: { width, height: 900 } });
+    for (const place of ["audit", `changes/${long}`, "kpis"]) {
+      await visit(page, service.url, place);
+      expect(await page.evaluate(brokenInTables), `${place} at ${width}`).toEqual([]);
+    }
+    await page.evaluate(() => {
+      const narrow = new CSSStyleSheet();
+      narrow.replaceSync(
+        "table { table-layout: fixed; width: 10rem } td * { white-space: normal; overflow-wrap: anywhere }",
+      );
+      document.adoptedStyleSheets = [narrow];
+    });
+    expect(await page.evaluate(brokenInTables), "a broken word would be seen").not.toEqual([]);
+  });
+
+  test.each(WIDTHS)("at %i px an id stays on one line while its change's name is on its way", async (width) => {
+    const page = await open({ ...ANA, viewport: { width, height: 900 } });
+    await page.route("**/api/product/changes/chg_*", () => undefined);
+    await visit(page, service.url, "kpis");
+    await page.getByRole("link", { name: "chg_…" }).first().waitFor();
+    expect(await page.evaluate(brokenInTables)).toEqual([]);
+  });
+
+  test("the focus in a filter frames one field, and is seen in both themes", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await open({ ...ANA, colorScheme });
+      await visit(page, service.url, "changes");
+      for (const label of ["Search", "Status", "Tenant"]) {
+        await page.getByLabel(label).focus();
+        expect(await page.evaluate(framed), `${label}, ${colorScheme}`).toEqual([label]);
+      }
+      await page.getByRole("link", { name: "Propose a change" }).focus();
+      await page.keyboard.press("Shift+Tab");
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate(framed), "a button is framed too").toEqual(["Propose a change"]);
+    }
+  });
+
+  test("each landmark has a name of its own", async () => {
+    const page = await open(ANA);
+    const found: string[] = [];
+    for (const place of PAGES) {
+      await visit(page, service.url, place);
+      found.push(...(await violationsOn(page, place, ["landmark-unique"])).map(({ said }) => said));
+    }
+    expect(found).toEqual([]);
+  });
+
+  test("what waits stands after three questions, however many changes there are; the rest comes behind it", async () => {
+    const page = await open(ANA);
+    const asked = questionsOf(page);
+    let first: string[] = [];
+    await page.exposeFunction("rowsStand", () => (first = [...asked]));
+    await page.addInitScript(() => {
+      const { rowsStand } = globalThis as unknown as { rowsStand: () => void };
+      const seen = new MutationObserver(() => {
+        if (!document.querySelector("article.row")) return;
+        seen.disconnect();
+        rowsStand();
+      });
+      seen.observe(document, { subtree: true, childList: true });
+    });
+    await visit(page, service.url, "");
+    await page.getByRole("region", { name: "Outcome open" }).waitFor();
+    // The frame names the product when it can; nothing waits for that.
+    const waitedFor = first.filter((path) => path !== "product/intent");
+    expect(waitedFor.toSorted()).toEqual(["inbox", "state", "whoami"]);
+    expect([...new Set(asked)].toSorted()).toEqual([
+      "capabilities",
+      "inbox",
+      "product/intent",
+      "product/outcomes",
+      "product/runtime",
+      "state",
+      "whoami",
+    ]);
+  });
+
+  test("whoever proposes is warned of what is under way for the same tenant, and of nobody else's", async () => {
+    await service.propose({ tenant_id: "t9", target: "limits.shared", summary: "Somebody else's" });
+    const page = await open(ANA);
+    await visit(page, service.url, "propose");
+    await page.getByLabel("Target").fill("limits.shared");
+    await page.getByLabel("Tenant").fill("t1");
+    const asked = page.waitForResponse((response) => response.url().includes("tenant_id=t9"));
+    expect(await page.getByText(/on this target/).count()).toBe(0);
+    await page.getByLabel("Tenant").fill("t9");
+    await asked;
+    await page.getByText("1 change on this target is under way for this tenant:").waitFor();
+    await page.getByRole("link", { name: "Somebody else's" }).waitFor();
+    await page.getByLabel("Tenant").fill("t1");
+    await page.getByText(/on this target/).waitFor({ state: "detached" });
+  });
+
+  test("whoever is new is told what a value says and what a field takes", async () => {
+    const page = await open(ANA);
+    await visit(page, service.url, "system");
+    const need = page.getByRole("region", { name: "Need" });
+    await need.getByText("What is overdue: the less, the better.").waitFor();
+    await page.getByLabel("Theme").waitFor();
+    await visit(page, service.url, "changes");
+    expect(await page.getByLabel("Search").getAttribute("placeholder")).toContain("words of title");
+    expect(await page.getByLabel("Tenant").getAttribute("placeholder")).toBe("its whole name");
+  });
+
+  test("figures and days are written as the reader's browser writes them, and a language that is none stops nothing", async () => {
+    const page = await open({ ...ANA, locale: "de-DE" });
+    await visit(page, service.url, "kpis");
+    expect(await page.getByRole("region", { name: "KPIs", exact: true }).innerText()).toContain("1,01");
+    const nowhere = await open(ANA);
+    await nowhere.addInitScript(() => {
+      Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true });
+      Object.defineProperty(navigator, "languages", { value: ["en-US@posix"] });
+    });
+    await visit(nowhere, service.url, "kpis");
+    await nowhere.locator(".plot canvas").waitFor();
+    expect(await nowhere.getByText("The chart could not be loaded").count()).toBe(0);
+  });
+
+  test("on paper a change's page has what was decided and its proof, whole, and nothing to click", async () => {
+    const page = await open({ ...ANA, colorScheme: "dark" });
+    await visit(page, service.url, `changes/${long}`);
+    await page.getByText("the entry fits its content").waitFor();
+    await page.emulateMedia({ media: "print" });
+    for (const shown of [
+      "What will be different?",
+      "Whom does it reach?",
+      "What happened so far?",
+      "Can you believe this page?",
+    ])
+      expect(await page.getByRole("heading", { name: shown }).isVisible(), shown).toBe(true);
+    expect(await page.locator("button:visible, nav:visible").count()).toBe(0);
+    const { diff, ground } = await page.evaluate(() => {
+      const box = document.querySelector(".diff")!;
+      return { diff: [box.clientHeight, box.scrollHeight], ground: getComputedStyle(document.body).backgroundColor };
+    });
+    expect(diff[0], "no line is cut off").toBe(diff[1]);
+    expect(ground).toBe("rgb(255, 255, 255)");
+  });
+
+  test("with a reader's own colours the page that is open and what is chosen are still told apart", async () => {
+    const page = await open({ ...ANA, forcedColors: "active" });
+    await visit(page, service.url, "kpis");
+    for (const chosen of ['.side nav [aria-current="page"]', 'tr[aria-current="true"]'])
+      expect(await page.locator(chosen).evaluate((one) => getComputedStyle(one).outlineStyle), chosen).toBe("solid");
+  });
+});
+
+/** Many that are approved and not applied, some that weigh, one with a long value, and one that was applied. */
+async function fill({ post, propose }: Service): Promise<string> {
+  await post("api/product/kpi", { nrr_quarterly: "1.02", incident_rate: "0.04" });
+  const approve = (change_id: string) => post("api/product/approve", { change_id, approver: "bo" });
+  for (let index = 0; index < APPROVED; index++)
+    await approve(await propose({ target: `limits.old_${index}`, summary: `Old ${index}` }));
+  const applied = { kpi: "nrr_quarterly", expected_delta_k: "0.02", summary: "Applied" };
+  for (const target of ["onboarding.short_form", "limits.flow"]) {
+    const change_id = await propose({ ...applied, target });
+    await approve(change_id);
+    await post("api/product/apply", { change_id });
+  }
+  await post("api/product/kpi", { nrr_quarterly: "1.01", incident_rate: "0.05" });
+  for (const which of ["one", "two", "three"])
+    await propose({
+      target: `data.${which}`,
+      summary: `Delete ${which}`,
+      risk: "high",
+      reversible: "false",
+      affected_users: "90000",
+    });
+  const entries = Object.fromEntries(Array.from({ length: 260 }, (_, index) => [`setting_${index}`, index]));
+  return propose({ target: "limits.long", summary: "Many settings", value: JSON.stringify(entries) });
+}
+
+/** What a page asks the API from now on, by its path; the stream of events is no question. */
+function questionsOf(page: Page): string[] {
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const path = new URL(request.url()).pathname.replace(/^\/api\//, "");
+    if (!path.startsWith("/") && path !== "events") asked.push(path);
+  });
+  return asked;
+}
+
+/** Words of ours in tables that stand on two lines. In the page. */
+function brokenInTables(): string[] {
+  const broken: string[] = [];
+  for (const table of document.querySelectorAll("table")) {
+    const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      if (text.parentElement!.closest("pre, bdi, code")) continue;
+      for (const { 0: word, index } of text.textContent!.matchAll(/[^\s–-]{2,}/g)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
+      }
+    }
+  }
+  return broken;
+}
+
+/** What wears a frame because of the focus: an outline or a shadow, on the element that has it or around it. In the page. */
+function framed(): string[] {
+  const found: string[] = [];
+  for (let one: Element | null = document.activeElement; one && one !== document.body; one = one.parentElement) {
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
+    const isFramed = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) || /0px 0px 0px \d/.test(boxShadow);
+    if (isFramed) found.push((one as HTMLInputElement).labels?.[0]?.textContent ?? one.textContent);
+  }
+  return found;
+}

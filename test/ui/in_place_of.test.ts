@@ -1,0 +1,176 @@
+/** Proposals in a change's place, as the console makes them up, and changes as it names them. */
+import { describe, expect, test } from "vitest";
+import { canonicalJson } from "../../lib/kit/canonical_json.ts";
+import type { AuditEntry, Change, ChangeDetail, Operation, Related } from "../../local/ui/core/api_types.ts";
+import { intentionOf, isAbout, isInTheWay, isLeftOpen, waysOn, whyApart } from "../../local/ui/domain/again.ts";
+import { draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../../local/ui/domain/draft.ts";
+import { nothingFits } from "../../local/ui/domain/change_list.ts";
+import { figure } from "../../local/ui/core/format.ts";
+import { heldIn, sidesOf } from "../../local/ui/domain/held.ts";
+import { formOf, KINDS, valueDraftOf, valueOf } from "../../local/ui/domain/kinds.ts";
+import { piecesOf, unnamed } from "../../local/ui/domain/named.ts";
+import { statusMark } from "../../local/ui/domain/statuses.ts";
+import { formOf as formBody } from "../../local/ui/core/api.ts";
+import { core } from "../support/core.ts";
+import { INTENT } from "./service.ts";
+
+const [A, B] = ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1", "chg_019a8f3e-5a00-7c10-8f21-0d9b3c5e7a42"];
+const EPISODE = { change_id: A, target: "t", tenant_id: "t1", state: "drifted", host: "unknown", since: "" } as const;
+const AT = { tenant_id: "t1", target: "limits.uploads" };
+const change = (over: object): ChangeDetail =>
+  ({ ...AT, status: "applied", drift: null, related: [], ...over }) as never;
+
+test.each<[string, object, string[]]>([
+  ["waits", { status: "pending_consent" }, ["Revise"]],
+  ["is approved", { status: "approved" }, ["Revise"]],
+  ["was denied", { status: "denied" }, ["Propose again"]],
+  ["was rolled back", { status: "rolled_back" }, ["Propose again"]],
+  ["is applied", {}, []],
+  ["drifted", { drift: EPISODE }, ["Put back", "Propose what the host holds"]],
+  ["is gone from the host", { drift: { ...EPISODE, held_digest: null } }, ["Put back"]],
+  ["was erased", { status: "denied", erased: { at: "" } }, []],
+])("a change that %s leaves its ways", (_, over, labels) => {
+  expect(waysOn(change(over)).map(({ label }) => label)).toEqual(labels);
+});
+
+test("what a proposal does to the other is said by where that stands", () => {
+  expect(intentionOf(change({ status: "approved" }), undefined)).toBe("Revises");
+  expect(intentionOf(change({ status: "denied" }), undefined)).toBe("Proposes again");
+  expect(intentionOf(change({ drift: EPISODE }), undefined)).toBe("Puts back");
+  expect(intentionOf(change({ drift: EPISODE }), "held")).toBe("Keeps what the host product holds instead of");
+});
+
+test("a change is left open beside any that takes its place, whatever came of later ones", () => {
+  const after = (...statuses: string[]) =>
+    statuses.map((status) => ({ change_id: B, status, relations: ["superseded_by"] }));
+  expect(isLeftOpen(change({ status: "approved", related: after("denied", "applied") }))).toBe(true);
+  expect(isLeftOpen(change({ status: "pending_consent", related: after("pending_consent") }))).toBe(true);
+  expect(isLeftOpen(change({ status: "approved", related: after("denied", "rolled_back") }))).toBe(false);
+  expect(isLeftOpen(change({ status: "denied", related: after("applied") }))).toBe(false);
+});
+
+test("a search that found nothing says how far it looked", () => {
+  expect(nothingFits({ lookedAt: undefined })).toBe("Nothing fits.");
+  expect(nothingFits({ lookedAt: 20_000 })).toBe(`Nothing fits among the newest ${figure(20_000)} changes.`);
+});
+
+describe("the content of a change, proposed again", () => {
+  test.each([
+    [{ value: "25" }],
+    [{ value: '{"b": [1, null], "a": "x"}', risk: "high", affected_users: 40, expected_delta_k: 0.25, kpi: "csat" }],
+    [{ kind: "feature_flag", value: "true" }],
+    [{ kind: "feature_flag", value: '{"enabled":true,"to":5}' }],
+    [{ kind: "code_patch", value: '{"patch":"@@ -1 +1 @@\\n-a\\n+b\\n"}' }],
+    [{ kind: "code_patch", value: '{"patch":"a","file":"b"}' }],
+    [{ kind: "experiment", value: '{"variants":{"control":80,"treatment":20}}' }],
+    [{ kind: "experiment", value: '{"variants":{"a":1}}' }],
+    [{ kind: "workflow", reversible: false, rationale: "Line one.\nLine two." }],
+    [{ value: "null" }],
+  ])("is the same: %j", async (fields) => {
+    const api = await core({ intent: INTENT as never });
+    const old: Change = await api.propose({ target: "limits.uploads", proposer: "pat", ...fields } as never);
+    const draft = draftAgain(old, "pat");
+    const { json } = valueOf(formOf(draft.kind, draft.value), draft.value);
+    const sent = Object.fromEntries(formBody({ ...fieldsOf(draft, json), supersedes: old.change_id }));
+    const again = await api.propose(sent);
+    expect(again.digest).toBe(old.digest);
+    expect(again.supersedes).toBe(old.change_id);
+  });
+});
+
+test("a value that its kind has no field for is typed as JSON", () => {
+  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[])
+    for (const value of [null, 0, "", [], {}, "x", { patch: 1 }, { variants: { control: 99.5, treatment: 0.5 } }]) {
+      const draft = valueDraftOf(KINDS[kind].value, value);
+      const { json, fault } = valueOf(formOf(kind, draft), draft);
+      expect(fault).toBeUndefined();
+      expect(canonicalJson(JSON.parse(json!))).toBe(canonicalJson(value));
+    }
+});
+
+test("what the host holds is proposed without what was expected of the other", () => {
+  const of = change({
+    kind: "config",
+    summary: "Ten",
+    rationale: "Because",
+    expected_delta_k: 3,
+    affected_users: null,
+    kpi: "csat",
+    risk: "low",
+    tier: "major",
+    reversible: true,
+    value: 10,
+  });
+  expect(draftOfHeld(of, { value: 99 }, "ana")).toEqual({
+    ...draftFrom(new URLSearchParams({ ...AT, kpi: "csat", risk: "low", tier: "major", reversible: "true" }), "ana"),
+    summary: "Keep what the host product holds at limits.uploads",
+    value: { text: "99", enabled: "", percent: "" },
+  });
+  for (const nothing of [null, undefined]) expect(draftOfHeld(of, nothing, "").value.text).toBe("");
+});
+
+test("of another tenant it is a proposal of its own; what is on the same target stands in the way", () => {
+  const typed = (over: object) => ({ ...draftFrom(new URLSearchParams(AT), ""), ...over });
+  const waiting = change({ status: "pending_consent" });
+  expect(whyApart(waiting, typed({}))).toBeUndefined();
+  expect(whyApart(waiting, typed({ target: "limits.seats" }))).toBeUndefined();
+  expect(whyApart(change({}), typed({ target: "limits.seats" }))).toContain("applied to limits.uploads");
+  expect(whyApart(waiting, typed({ tenant_id: "t2" }))).toContain("another tenant");
+  expect(isInTheWay(waiting, typed({ target: " LIMITS.uploads " }))).toBe(true);
+  expect(isInTheWay(waiting, typed({ tenant_id: "t2" }))).toBe(false);
+  expect(isInTheWay(change({}), typed({}))).toBe(false);
+});
+
+test("an entry is news of a change where it tells of it, of one beside it, or of a proposal for its target", () => {
+  const shown = change({ related: [{ change_id: B } as Related] });
+  const entry = (over: Partial<AuditEntry>): AuditEntry =>
+    ({ change_id: "chg_x", tenant: "t1", event_type: "consent_decision", detail: "{}", ...over }) as AuditEntry;
+  const proposed = { event_type: "change_proposed", detail: JSON.stringify({ target: "limits.uploads" }) } as const;
+  const told = (over: Partial<AuditEntry>) => isAbout(entry(over), A, shown);
+  expect(
+    [{ change_id: A }, { change_id: "" }, { change_id: B }, { detail: `{"supersedes":"${A}"}` }, proposed].map(told),
+  ).toEqual(Array(5).fill(true));
+  expect(
+    [{}, { ...proposed, tenant: "t2" }, { ...proposed, event_type: "consent_decision" as const }].map(told),
+  ).toEqual(Array(3).fill(false));
+  expect(isAbout(entry(proposed), A, undefined)).toBe(false);
+});
+
+test("changes in a message are told apart from its text, and left out where nothing can be a link", () => {
+  expect(piecesOf(`other live changes on this target: ${A}, ${B}`)).toEqual([
+    { text: "other live changes on this target: " },
+    { text: "another change", id: A },
+    { text: ", " },
+    { text: "another change", id: B },
+  ]);
+  expect(piecesOf("0 of 1 consent")).toEqual([{ text: "0 of 1 consent" }]);
+  expect(unnamed({ gate: "target_conflict", message: `other live changes on this target: ${A}, ${B}` })).toBe(
+    "2 other live changes on this target",
+  );
+  expect(unnamed({ gate: "target_moved", message: `the target holds ${A} now` })).toBe(
+    "the target holds another change now",
+  );
+});
+
+test("the host's side of a look is what it holds, by the adapter's word or its preview", () => {
+  const answer = (adapter: object | null): Operation => ({ adapter }) as Operation;
+  const sets = { value: 2 } as Change;
+  expect(sidesOf(answer({ holds: { value: 1 }, preview: { before: 3, after: 2 } }), sets)).toEqual({
+    before: { value: 1 },
+    after: { value: 2 },
+  });
+  expect(sidesOf(answer({ preview: { before: 3, after: 2 } }), sets)?.before).toEqual({ value: 3 });
+  expect(sidesOf(answer({ preview: { before: null, after: 2, present_before: false } }), sets)?.before).toBeNull();
+  expect(sidesOf(answer({ holds: null }), {} as Change)).toEqual({ before: null, after: null });
+  for (const silent of [null, {}, { preview: null }, { preview: { would: "change" } }])
+    expect(heldIn(answer(silent))).toBeUndefined();
+});
+
+test("an applied change that drifted does not look applied, and nothing else is drifted", () => {
+  expect(statusMark({ status: "applied", resolution: null, drift: EPISODE })).toMatchObject({
+    word: "Applied, drifted",
+    tone: "bad",
+  });
+  expect(statusMark({ status: "applied", resolution: null }).word).toBe("Applied");
+  expect(statusMark({ status: "rolled_back", resolution: null, drift: EPISODE }).word).toBe("Rolled back");
+});

@@ -1,0 +1,234 @@
+/** Shown before consent, and undone: what will really change, what drifted and the ways out, and proposals in another's place. */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { seriousOn } from "./axe.ts";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { PROPOSAL, type Service, startService, TOKEN } from "./service.ts";
+
+const browser = await startBrowser();
+let service: Service;
+
+describe.skipIf(!browser)("before and after", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  const place = (id: string): string => `changes/${id}`;
+  const diff = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+  const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true });
+  const status = (page: Page) => page.locator(".change-head .mark").first();
+  const lengthOf = async (): Promise<number> => (await service.get("api/product/audit?limit=1")).length;
+  const applied = async (fields: Record<string, string>): Promise<string> => {
+    const change_id = await service.propose(fields);
+    await service.post("api/product/approve", { change_id, approver: "ana" });
+    await service.post("api/product/apply", { change_id });
+    return change_id;
+  };
+  /** What the host product holds, by another hand. */
+  const setByHand = (target: string, value: unknown): void => {
+    const config = JSON.parse(readFileSync(service.config, "utf8"));
+    config.values.t1[target] = value;
+    writeFileSync(service.config, JSON.stringify(config));
+  };
+  const checkDrift = () => service.post("api/action/run-now", { action: "check_drift" });
+
+  test("before anybody consents, the page shows what the host product holds now, and how old that look is", async () => {
+    await applied({ target: "limits.a", value: "10" });
+    setByHand("limits.a", 17);
+    const id = await service.propose({ target: "limits.a", summary: "Twenty-five", value: "25" });
+    const length = await lengthOf();
+    const ana = await open({ name: "ana", token: TOKEN });
+    const kept: string[] = [];
+    ana.on("request", (request) => {
+      const key = request.headers()["idempotency-key"];
+      if (request.method() === "POST" && key) kept.push(request.url());
+    });
+    await visit(ana, service.url, place(id));
+    const shown = diff(ana, "What the host product holds, and would hold");
+    await shown.waitFor();
+    expect(await shown.innerText()).toMatch(/17[\s\S]*25/);
+    await ana.getByText("The host product was asked just now, and nothing was changed.").waitFor();
+    await ana.getByText("somebody changed it elsewhere").waitFor();
+    await ana.getByText(/The host product was asked \d+ s ago/).waitFor();
+    setByHand("limits.a", 25);
+    await button(ana, "Ask again").click();
+    await ana.getByText("holds this already").waitFor();
+    expect(await lengthOf(), "looking writes no entry").toBe(length);
+    expect(kept, "and no answer").toEqual([]);
+    expect(await seriousOn(ana, "change")).toEqual([]);
+  });
+
+  test("whoever may not apply is told so, and still sees what the service set there before", async () => {
+    await applied({ target: "limits.b", value: "10" });
+    const id = await service.propose({ target: "limits.b", value: "25" });
+    const guest = await open({ name: "ana" });
+    await visit(guest, service.url, place(id));
+    await guest.getByText("What the host product holds is shown to those who may apply.").waitFor();
+    expect(await diff(guest, "Before and after").innerText()).toMatch(/10[\s\S]*25/);
+    await button(guest, "Ask the host product").click();
+    await guest.getByText("Give the token under “You” and try again.").waitFor();
+    await guest.getByRole("button", { name: "You ana" }).click();
+    await guest.getByLabel("Admin token").fill(TOKEN);
+    await button(guest, "Keep").click();
+    await diff(guest, "What the host product holds, and would hold").waitFor();
+    await guest.getByText("Give the token").waitFor({ state: "detached" });
+  });
+
+  test("a host product that does not answer blocks nothing", async () => {
+    const id = await service.propose({ target: "limits.c", value: "25" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await ana.route("**/api/product/apply", () => {});
+    await ana.goto(new URL(`/#/${place(id)}`, service.url).href);
+    await ana.getByText("Asking the host product…").waitFor();
+    await diff(ana, "Before and after").waitFor();
+    await button(ana, "Approve…").click();
+    await button(ana, "Approve as ana").click();
+    await status(ana).getByText("Approved, not applied").waitFor();
+  });
+
+  test("what else waits for the target is told by title and person, nowhere by an id", async () => {
+    await service.propose({ target: "limits.d", summary: "The other one", proposer: "pia" });
+    await service.propose({ target: "limits.d", tenant_id: "t2", summary: "Another tenant's" });
+    const id = await service.propose({ target: "limits.d", summary: "This one" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, place(id));
+    const gate = ana.locator(".gates li").filter({ hasText: "Target conflict" });
+    await gate.getByRole("link", { name: "The other one" }).waitFor();
+    expect(await gate.innerText()).toContain("by pia");
+    expect(await ana.locator(".gates, .panel ul").allInnerTexts()).not.toContainEqual(expect.stringContaining("chg_"));
+    await visit(ana, service.url, "");
+    await ana.getByText("1 other live change on this target").first().waitFor();
+    expect(await ana.locator("main").innerText()).not.toContain("chg_");
+
+    await visit(ana, service.url, "propose");
+    await ana.getByLabel("Target").fill("LIMITS.d");
+    await ana.getByLabel("Tenant").fill("t2");
+    await link(ana, "Another tenant's").waitFor();
+    expect(await link(ana, "The other one").count()).toBe(0);
+    await ana.getByLabel("Tenant").fill("t3");
+    await link(ana, "Another tenant's").waitFor({ state: "detached" });
+  });
+
+  test("a host product that drifted: the picture, what it holds proposed, and put back with consent", async () => {
+    const id = await applied({ target: "limits.e", summary: "Ten uploads", value: '{"max":10}' });
+    setByHand("limits.e", { max: 99 });
+    await checkDrift();
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, "changes");
+    await ana.locator(".change-row").filter({ hasText: "Ten uploads" }).getByText("Applied, drifted").waitFor();
+    await visit(ana, service.url, place(id));
+    await status(ana).getByText("Applied, drifted").waitFor();
+    const shown = diff(ana, "What was consented to, and what the host product holds");
+    await shown.waitFor();
+    expect(await shown.innerText()).toMatch(/10[\s\S]*99/);
+    expect(await seriousOn(ana, "change")).toEqual([]);
+
+    await link(ana, "Propose what the host holds…").click();
+    await ana.getByText("Keeps what the host product holds instead of").waitFor();
+    expect(JSON.parse(await ana.getByLabel("New value").inputValue())).toEqual({ max: 99 });
+    expect(await ana.getByLabel("Summary").inputValue()).toBe("Keep what the host product holds at limits.e");
+
+    await visit(ana, service.url, place(id));
+    await link(ana, "Put back…").click();
+    await ana.getByText("Puts back").waitFor();
+    expect(JSON.parse(await ana.getByLabel("New value").inputValue())).toEqual({ max: 10 });
+    await ana.getByLabel("Proposer").fill("pat");
+    await button(ana, "Propose").click();
+    await link(ana, "Open the change").click();
+    await ana.getByText("Proposed in place of").getByText("Applied, drifted").waitFor();
+    await status(ana).getByText("Waits for consent").waitFor();
+    const shownBefore = diff(ana, "What the host product holds, and would hold");
+    await shownBefore.waitFor();
+    expect(await shownBefore.innerText()).toMatch(/99[\s\S]*10/);
+    const back = decodeURIComponent(ana.url().split("/changes/")[1]!);
+    expect((await service.get(`api/product/changes/${back}`)).supersedes).toBe(id);
+    await service.post("api/product/approve", { change_id: back, approver: "bo" });
+    await service.post("api/product/apply", { change_id: back });
+    expect(JSON.parse(readFileSync(service.config, "utf8")).values.t1["limits.e"]).toEqual({ max: 10 });
+
+    await visit(ana, service.url, place(id));
+    await ana.getByText("Superseded by").waitFor();
+    await status(ana).getByText("Applied", { exact: true }).waitFor();
+    expect(await link(ana, "Put back…").count()).toBe(0);
+  });
+
+  test("without the token a drifted change says by its digest whose value the host product holds", async () => {
+    await applied({ target: "limits.f", summary: "The first", value: "1" });
+    const id = await applied({ target: "limits.f", summary: "The second", value: "2" });
+    setByHand("limits.f", 1);
+    await checkDrift();
+    const guest = await open({ name: "ana" });
+    await visit(guest, service.url, place(id));
+    await guest.getByText("It held what").getByRole("link", { name: "The first" }).waitFor();
+  });
+
+  test("a change is revised: the new one names it, it says that it is still open, and its proposer withdraws it", async () => {
+    const id = await service.propose({
+      kind: "feature_flag",
+      target: "ui.new",
+      summary: "Switch it on",
+      value: '{"enabled":true,"to":5}',
+    });
+    const pat = await open({ name: "pat", token: TOKEN });
+    await visit(pat, service.url, place(id));
+    await link(pat, "Revise…").click();
+    await pat.getByText("Revises").waitFor();
+    expect(await pat.getByLabel("Rationale").inputValue()).toBe(PROPOSAL.rationale);
+    expect(JSON.parse(await pat.getByLabel("New value").inputValue())).toEqual({ enabled: true, to: 5 });
+    await pat.getByLabel("Tenant").fill("t9");
+    await pat.getByText("As it stands this is a proposal of its own").waitFor();
+    await pat.getByLabel("Tenant").fill("t1");
+    await pat.getByLabel("New value").fill('{"enabled": true, "to": 10}');
+    await pat.getByLabel("Summary").fill("Switch it on for ten");
+    await button(pat, "Propose").click();
+    await pat.getByText("is still open: its proposer may withdraw it there.").waitFor();
+    await link(pat, "Open the change").click();
+    await pat.getByText("Proposed in place of").getByRole("link", { name: "Switch it on" }).click();
+    await pat.getByText("To be superseded by").getByRole("link", { name: "Switch it on for ten" }).waitFor();
+    await button(pat, "Withdraw it…").click();
+    await button(pat, "Withdraw as pat").click();
+    await status(pat).getByText("Withdrawn").waitFor();
+    await link(pat, "Propose again…").click();
+    await pat.getByText("Proposes again").waitFor();
+    await button(pat, "Propose").click();
+    await link(pat, "Open the change").waitFor();
+  });
+
+  test("a page that is open hears of the proposal in its change's place", async () => {
+    const id = await service.propose({ target: "limits.g", summary: "As it was" });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, service.url, place(id));
+    await service.propose({ target: "limits.g", summary: "As it should be", supersedes: id });
+    await ana.getByText("To be superseded by").getByRole("link", { name: "As it should be" }).waitFor();
+    await ana.getByText("This one is still open").waitFor();
+  });
+
+  test("a clock that is far behind the log is told of as soon as something is refused for it, and accepted there", async () => {
+    const DAY = 24 * 3600 * 1000;
+    const past = {
+      NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
+      CLOCK_OFFSET_MS: String(-3 * DAY),
+    };
+    const ahead = await startService();
+    const id = await ahead.propose();
+    const gone = new Promise((resolve) => ahead.server.child.once("close", resolve));
+    ahead.server.child.kill();
+    await gone;
+    const behind = await startService({ before: ahead, env: past });
+    const ana = await open({ name: "ana", token: TOKEN });
+    await visit(ana, behind.url, place(id));
+    await ana.getByText("far behind its log").waitFor();
+    await button(ana, "Accept the clock…").click();
+    await ana.getByLabel("Note").fill("It ran three days ahead.");
+    await button(ana, "Accept the clock now").click();
+    await button(ana, "Accept the clock…").waitFor({ state: "detached" });
+    const { entries } = await behind.get("api/product/audit?event_type=clock_accepted");
+    expect(entries).toHaveLength(1);
+    expect(JSON.parse(entries[0].detail)).toMatchObject({ actor: "ana", note: "It ran three days ahead." });
+    await button(ana, "Approve…").click();
+    await button(ana, "Approve as ana").click();
+    await status(ana).getByText("Approved, not applied").waitFor();
+  });
+});
