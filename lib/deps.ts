@@ -8,6 +8,7 @@ import { createKeyedMutex } from "./kit/keyed_mutex.ts";
 import { risingIds } from "./kit/ids.ts";
 import { consoleWarnings, fastestSha256, systemClock } from "./kit/platform.ts";
 import type { LinkDeps } from "./link/deps.ts";
+import { boundedLlm } from "./llm/bounds.ts";
 
 /** Everything any handler is given. Nothing is read from the environment behind its back. */
 export interface Deps extends LinkDeps {}
@@ -36,6 +37,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
     owner: crypto.randomUUID(),
     ...given,
   };
+  deps.llm &&= boundedLlm(deps.llm, { clock: deps.clock, callsPerHour: deps.llmCallsPerHour });
   if (intent === undefined) return deps;
   const manifest = loadIntent(typeof intent === "string" ? intent : JSON.stringify(intent), deps.sha256);
   const identity = identityOf(manifest.intent.product_id, node_id, instance_id);

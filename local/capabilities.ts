@@ -1,4 +1,5 @@
 /** What this program can do as it was started, and what would switch the rest on. */
+import { isBaseUrl, isNamedProvider } from "../lib/llm/provider.ts";
 import type { Capability } from "../lib/pulse/capability.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
@@ -63,7 +64,7 @@ const linkIsAskedFor = ({ crossLinkPort, crossLinkPeers }: Options): boolean =>
 /** Why no language model can be asked as the options stand, or null. */
 export function llmProblem({ llm, llmModel, llmKeyEnv, llmKey }: Options): string | null {
   if (!llm) return "not configured; the built-in responder answers";
-  if (!["openai", "anthropic"].includes(llm) && !/^https?:\/\/[^/]/.test(llm))
+  if (!isNamedProvider(llm) && !isBaseUrl(llm))
     return "--llm names no known provider: openai, anthropic or a base URL is expected";
   if (!llmModel) return "--llm-model is missing";
   if (llmKeyEnv && !llmKey) return `the environment variable ${llmKeyEnv} is unset or empty`;

@@ -81,7 +81,7 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
 
 /** What the service names its files; others in the folder are shown, and left alone. */
 function kindOf(name: string): EvolvedFile["kind"] {
-  const kind = /^(retrospective|report|lessons)-.+\.md$/.exec(name)?.[1];
+  const kind = /^(retrospective|report|lessons)-.+\.(?:md|svg)$/.exec(name)?.[1];
   return (kind as EvolvedFile["kind"] | undefined) ?? "other";
 }
 

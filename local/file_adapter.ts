@@ -121,8 +121,14 @@ export function fileAdapter(options: FileAdapterOptions): ProductAdapter {
 
     verify: (change, signal) => inTurn(signal, async () => verify(ours(await look()), change, history)),
 
-    rollback: (change, signal, replaced) =>
-      write((config, one, at) => rollback(config, one, at, history, replaced), change, signal),
+    held: (change, signal) =>
+      inTurn(signal, async () => {
+        const { present, value } = held(ours(await look()), change);
+        return present ? { value: structuredClone(value) } : null;
+      }),
+
+    rollback: (change, signal, told) =>
+      write((config, one, at) => rollback(config, one, at, history, told), change, signal),
 
     forget: (change, signal) =>
       inTurn(signal, async () => {

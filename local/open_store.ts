@@ -28,9 +28,16 @@ export async function openFile(state: string, log: Log): Promise<Store> {
 
 async function openDatabase(url: string, log: Log): Promise<Store> {
   hideArgument(url);
-  // Its driver is loaded by those who use it only.
-  const { postgresStore } = await import("../lib/store/postgres/store.ts");
+  const { postgresStore } = await import("../lib/store/postgres/store.ts").catch(withoutDriver);
   return about("--state", postgresStore({ url, log }));
+}
+
+/** Its driver is installed and loaded by those who use it only. */
+function withoutDriver(error: NodeJS.ErrnoException): never {
+  if (error.code !== "ERR_MODULE_NOT_FOUND" || !error.message.includes("'pg'")) throw error;
+  throw new Error("--state postgres://… needs the driver of Postgres beside this package: npm install pg", {
+    cause: error,
+  });
 }
 
 /** The process list shows arguments to everybody on the machine; setting the title replaces them all. */

@@ -1,6 +1,7 @@
 /** How the text of an option is read. Each reader throws an Error whose message is the rule: "must be …". */
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { COSIGNATURE, parseVerifierKey, type VerifierKey } from "../lib/audit/note.ts";
+import { BASE_URL_RULE, isBaseUrl } from "../lib/llm/provider.ts";
 import { sha256 } from "./node_ports.ts";
 
 /** A peer of the cross-host link. */
@@ -58,6 +59,21 @@ export function address(value: string): string {
   const { search, hash, origin, pathname } = new URL(url(value));
   if (search !== "" || hash !== "") throw new Error("must be an address without ? and #");
   return `${origin}${pathname}`.replace(/\/+$/, "");
+}
+
+/** What the paths of a language model's provider follow. */
+export function llmBaseUrl(value: string): string {
+  if (isBaseUrl(value)) return value;
+  throw new Error(BASE_URL_RULE);
+}
+
+/** One of these words. */
+export function oneOf<T extends string>(words: readonly T[]): (value: string) => T {
+  return (value) => {
+    const word = words.find((one) => one === value);
+    if (word !== undefined) return word;
+    throw new Error(`must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`);
+  };
 }
 
 /** Items between commas, each read by `item`; none may be empty. */

@@ -1,14 +1,15 @@
 /** What `ui_server` is told at start: the command line, and the environment behind it. */
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
 import { version } from "../lib/kit/version.ts";
+import { isNamedProvider } from "../lib/llm/provider.ts";
+import { checkNotify } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
+import { contentOf, type Environment, OptionError, secretIn } from "./secrets.ts";
 import { helpText, TABLE, variableOf, type Given, type Option } from "./options_table.ts";
 
-/** The environment of a process. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export { type Environment, OptionError } from "./secrets.ts";
 
 /** All options with their defaults in place. Paths are as given, relative to the working directory. */
 export interface Options extends Given {
@@ -30,17 +31,6 @@ export interface Options extends Given {
   readToken: string | undefined;
   /** What is allowed but worth a warning in the log. */
   warnings: string[];
-}
-
-/** A refusal to start: one line for people, and the exit code. 2: unknown or malformed; 1: not allowed like this. */
-export class OptionError extends Error {
-  override readonly name = "OptionError";
-  constructor(
-    message: string,
-    readonly exitCode: 1 | 2,
-  ) {
-    super(message);
-  }
 }
 
 /** What the program is asked to do. */
@@ -84,7 +74,8 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
 const malformed = (message: string) => new OptionError(message, 2);
 
 function valueOf(spec: Option, flag: string | undefined, env: Environment): unknown {
-  const given = flag ?? env[variableOf(spec.flag)];
+  const variable = variableOf(spec.flag);
+  const given = flag ?? (spec.fromFile ? secretIn(env, variable) : env[variable]);
   if (given === undefined || given === "") return spec.fallback;
   try {
     return spec.parse(given);
@@ -92,23 +83,6 @@ function valueOf(spec: Option, flag: string | undefined, env: Environment): unkn
     const name = flag === undefined ? variableOf(spec.flag) : `--${spec.flag}`;
     const shown = spec.secret ? "" : `, not ${JSON.stringify(given)}`;
     throw malformed(`${name} ${(error as Error).message}${shown}`);
-  }
-}
-
-/** The value of a variable, or what the file holds that the variable of its name and `_FILE` names. */
-function secretIn(env: Environment, name: string): string | undefined {
-  const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
-  if (path === undefined) return value;
-  if (value !== undefined) throw new OptionError(`${name} and ${name}_FILE exclude each other`, 1);
-  return contentOf(path, `${name}_FILE`);
-}
-
-/** A file's text without the line end that editors leave. */
-function contentOf(path: string, name: string): string {
-  try {
-    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
-  } catch (error) {
-    throw new OptionError(`${name} ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, 1);
   }
 }
 
@@ -159,9 +133,10 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   checkReads(options);
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
-  if (options.notifyUrl && !options.notifySecret)
-    throw new OptionError("--notify-url needs SVC_NOTIFY_SECRET, which signs what is sent", 1);
+  checkNotify(options, flags);
   checkAdapter(options);
+  if (options.llmBaseUrl && !isNamedProvider(options.llm))
+    throw new OptionError("--llm-base-url goes with --llm openai or --llm anthropic", 1);
   checkLink(options);
   checkWitnesses(options);
   return options;

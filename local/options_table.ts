@@ -1,5 +1,7 @@
 /** Every option of `ui_server`: parsing, environment names and the help text all come from this table. */
 import { checkWebhookUrl } from "../lib/governance/adapters/webhook.ts";
+import { NOTIFY_FORMATS } from "../lib/pulse/notify/format.ts";
+import { CALLS_PER_HOUR, MOST_CALLS_PER_HOUR } from "../lib/llm/bounds.ts";
 import * as read from "./option_values.ts";
 
 /** One option; `fallback` is its value when it is not given. */
@@ -12,6 +14,8 @@ export interface Option<T = unknown> {
   help: string;
   /** Its value is never repeated in a message. */
   secret?: boolean;
+  /** Its variable may name a file instead, under its name and `_FILE`. */
+  fromFile?: boolean;
 }
 
 function option<T, F extends T | undefined>(
@@ -127,16 +131,46 @@ export const TABLE = {
     undefined,
     "openai, anthropic, or the base URL of an OpenAI-compatible server",
   ),
+  llmBaseUrl: hidden(
+    option(
+      "llm-base-url URL",
+      read.llmBaseUrl,
+      undefined,
+      "where openai or anthropic is asked instead of at its own address: a gateway that speaks as it does",
+    ),
+  ),
   llmModel: option("llm-model MODEL", read.text, undefined, "model of the provider"),
   llmKeyEnv: hidden(
     option("llm-key-env NAME", read.variableName, undefined, "environment variable that holds the provider's key"),
   ),
-  notifyUrl: option("notify-url URL", read.url, undefined, "signed webhooks go there; needs SVC_NOTIFY_SECRET"),
+  llmCallsPerHour: option(
+    "llm-calls-per-hour COUNT",
+    read.wholeNumber(1, MOST_CALLS_PER_HOUR),
+    CALLS_PER_HOUR,
+    "calls to the model in an hour at most; then the built-in responder answers",
+  ),
+  notifyUrl: {
+    ...hidden(
+      option(
+        "notify-url URL",
+        read.url,
+        undefined,
+        "tell people there what waits and what happens to changes; SVC_NOTIFY_URL_FILE names a file that holds it",
+      ),
+    ),
+    fromFile: true,
+  },
+  notifyFormat: option(
+    "notify-format FORMAT",
+    read.oneOf(NOTIFY_FORMATS),
+    "json",
+    "json: signed webhooks, needs SVC_NOTIFY_SECRET; slack, teams: their messages, whose address is the secret",
+  ),
   publicUrl: option(
     "public-url URL",
     read.address,
     undefined,
-    "the console as people reach it, https://gov.acme.example: notifications lead there",
+    "the console as people reach it, https://gov.acme.example: notifications and agents lead there",
   ),
   cycleInterval: option("cycle-interval SECONDS", read.seconds, 60, "time between cycles; 0: only on demand"),
 };
@@ -173,7 +207,7 @@ export function helpText(): string {
     "  SVC_ADAPTER_SECRET",
     "      signs the requests of --product-adapter; 16 characters or more, or whsec_ and base64",
     "  SVC_NOTIFY_SECRET",
-    "      signs the webhooks of --notify-url; 16 characters or more, or whsec_ and base64",
+    "      signs the webhooks of --notify-url in the format json; 16 characters or more, or whsec_ and base64",
     "  SVC_PROTECT_ALL",
     "      1: chat, tasks and feedback need the token too; the default beyond loopback",
     "  SVC_PROTECT_READS",

@@ -24,7 +24,7 @@ import { watchOf, witnessesOf } from "./watch.ts";
 /** What handlers are given beside the store and the product. */
 export async function openParts(options: Options, log: Log) {
   const metrics = processMetrics(version);
-  const { llm, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
+  const { llm, llmBaseUrl, llmModel, llmKey, auditKey, auditAnchor, evolvedDir } = options;
   return {
     metrics,
     measured: metrics.measured,
@@ -32,8 +32,9 @@ export async function openParts(options: Options, log: Log) {
     evolved: evolvedFiles(evolvedDir),
     llm:
       llm && llmModel && llmProblem(options) === null
-        ? await openLlm({ provider: llm, model: llmModel, key: llmKey })
+        ? await openLlm({ provider: llm, model: llmModel, key: llmKey, baseUrl: llmBaseUrl })
         : undefined,
+    llmCallsPerHour: options.llmCallsPerHour,
     checkpointSigner: auditKey === undefined ? undefined : loadAuditKey(auditKey, log.warn),
     witnesses: witnessesOf(options),
     watch: watchOf(options, log.warn),
@@ -67,8 +68,9 @@ export async function startParts(deps: Deps, options: Options, fetch: Handler): 
       await keeping;
     });
   }
-  if (options.notifyUrl && options.notifySecret) {
-    const notifier = startNotifier(deps, { url: options.notifyUrl, secret: options.notifySecret });
+  const { notifyUrl, notifyFormat, notifySecret } = options;
+  if (notifyUrl) {
+    const notifier = startNotifier(deps, { url: notifyUrl, format: notifyFormat, secret: notifySecret });
     deps.notifier = notifier;
     undo.push(notifier.stop);
   }

@@ -25,6 +25,8 @@ const ROOMS = [
   "lib/chat",
   "lib/link",
   "lib/openapi",
+  "lib/client",
+  "lib/mcp",
   "lib/deps.ts",
   "lib/service.ts",
   "lib/hosts",
@@ -164,8 +166,15 @@ test.each(files("lib").filter((file) => file.startsWith(RULES)))(
   },
 );
 
+test("the client takes types from the service, and no code", () => {
+  const wrong = within("lib/client").filter(
+    ({ to, typeOnly }) => !typeOnly && !to.startsWith("lib/client/") && to !== "openapi-fetch",
+  );
+  expect(told(wrong)).toEqual([]);
+});
+
 test("every package that is imported is declared as a dependency", () => {
-  const declared = Object.keys(packageJson.dependencies);
+  const declared = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
   const wrong = all.filter((one) => !isOurs(one) && !isBuiltin(one) && !one.to.startsWith("cloudflare:"));
   expect(told(wrong.filter((one) => !declared.includes(packageOf(one)) && !one.typeOnly))).toEqual([]);
 });

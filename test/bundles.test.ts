@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test, vi } from "vitest";
@@ -98,8 +99,24 @@ describe("large parts that few handlers need are in those alone", () => {
   const WHOLE = ["docs", "openapi"];
   const IN_LAMBDA = [...WHOLE, "functions/docs"];
   test("the description of the API", () => {
-    expect(holding(named(edge, "edge"), /^lib\/openapi\//)).toEqual(WHOLE);
-    expect(holding(named(lambda, "lambda"), /^lib\/openapi\//)).toEqual(IN_LAMBDA.sort());
+    const described = /^lib\/openapi\/document\.ts/;
+    expect(holding(named(edge, "edge"), described)).toEqual(WHOLE);
+    expect(holding(named(lambda, "lambda"), described)).toEqual(IN_LAMBDA.sort());
+  });
+
+  test("the descriptions of fields", async () => {
+    const described = async (bundles: Metafile, host: string) => {
+      const found = [];
+      for (const name of named(bundles, host).keys())
+        if (
+          /\.(?:describe|meta)\("|description:"[^"]*",examples:/.test(await readFile(join(folder, host, name), "utf8"))
+        )
+          found.push(name.replace(/(?:\/index)?\.m?js$/, ""));
+      return found.sort();
+    };
+    // MCP tells agents what its tools take.
+    expect(await described(edge, "edge")).toEqual([...WHOLE, "mcp"].sort());
+    expect(await described(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/product", "mcp"].sort());
   });
 
   test("the chat's rules, tools and prompts", () => {

@@ -52,8 +52,8 @@ const routes: Route[] = functions.flatMap(([, { Properties }]) =>
 );
 
 /** API Gateway's choice: a route of the method, else one of any. */
-function routeOf({ method, path }: Declaration): Route | undefined {
-  const pathOfGateway = path.replace(/:([a-z_]+)/g, "{$1}");
+function routeOf({ method, path, rest }: Declaration): Route | undefined {
+  const pathOfGateway = path.replace(/:([a-z_]+)/g, rest ? "{$1+}" : "{$1}");
   const here = routes.filter((route) => route.path === pathOfGateway);
   return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");
 }

@@ -8,16 +8,17 @@ import { Watchdog } from "./support/watchdog.ts";
 
 const IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
-const LONG_IN_A_BROWSER = "test/ui/{audit,away,certificate,dev,emergency,everybody,load,mistakes,protected}.test.ts";
+const LONG_IN_A_BROWSER =
+  "test/ui/{agent,audit,away,certificate,dev,docs,emergency,everybody,faults,load,mistakes,on_record,protected,told,undo}.test.ts";
 /** These have both lengths. */
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE =
-  "test/{bundles,docs/code,e2e/{clock,two_processes,witnesses},lib/chat/memory_speed,lib/openapi/lint,lib/store/contract,local/example_host,support/watchdog}.test.ts";
+  "test/{bundles,package,docs/{claims,code,harness},e2e/{clock,mcp,two_processes,witnesses},lib/{audit/damage,chat/{memory_speed,questions/questions},client/platforms,follow/history,governance/{patrol,proof/verify},mcp/{conformance,tasks},memory/queries,openapi/lint,pulse/no_record,store/{contract,postgres/store}},local/{certificate,example_host},support/{questions,watchdog}}.test.ts";
 
 /** Has a short form too, but one that starts a host of its own: `npm run test:long` runs both. */
 const HOSTS =
-  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{postgres,process,link},lib/{hosts/{edge,edge_reset,lambda_functions},openapi/contract,store/{durable_object,dynamodb_faults,postgres_faults,dynamodb/store}},local/{file_adapter/model,link/siege},tamper/table}.test.ts";
+  "test/{contract/{http_edge,http_express,http_hono,http_lambda},e2e/{tampering,openfeature,postgres,process,refused_start,link},lib/{follow/follow,hosts/{edge,edge_reset,lambda_functions},openapi/contract,store/{durable_object,dynamodb_faults,postgres_faults,shared_service,dynamodb/store}},local/{verify,verify_proofs,file_adapter/model,link/siege},tamper/{damage,table}}.test.ts";
 
 /** The other test files that import what tells the two lengths apart. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
@@ -36,9 +37,15 @@ const always: Plugin = {
 
 /** What tests write goes where temporary files go for them, and with the run. */
 const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
+/** What is long takes its time, on a slow machine three times as much. */
+const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
 const root = join(import.meta.dirname, "..");
-const project = (name: string, include: string[], over: { exclude?: string[]; env?: Record<string, string> } = {}) => ({
+const project = (
+  name: string,
+  include: string[],
+  over: { exclude?: string[]; env?: Record<string, string>; testTimeout?: number } = {},
+) => ({
   root,
   plugins: [always],
   test: {
@@ -59,10 +66,10 @@ export default defineConfig({
   test: {
     projects: [
       project("console", [IN_A_BROWSER]),
-      project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG }),
+      project("console-long", [LONG_IN_A_BROWSER, BOTH_IN_A_BROWSER], { env: LONG, testTimeout: PATIENT_MS }),
       project("service", ["test/**/*.test.ts"], { exclude: [IN_A_BROWSER, LONG_IN_A_BROWSER, LONG_ALONE, HOSTS] }),
-      project("hosts", [HOSTS]),
-      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG }),
+      project("hosts", [HOSTS], { testTimeout: PATIENT_MS }),
+      project("long", [...OF_BOTH_LENGTHS, LONG_ALONE], { env: LONG, testTimeout: PATIENT_MS }),
     ],
   },
 });

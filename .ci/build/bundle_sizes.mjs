@@ -4,15 +4,19 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 /** The handlers that show figures can fold what the log says beyond them, which is some 6 kB of their bundles; the pack makes a page. */
-const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime)\\b";
+const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime|values)\\b";
 
-/** The largest gzipped size of what a host loads, in bytes. */
+/**
+ * The largest gzipped size of what a host loads, in bytes. The Worker serves the document of the API, so the descriptions of
+ * its fields are in it, some 15 kB; they are taken out of the bundles of single handlers. MCP, with what it explains and
+ * describes, is 8 kB of it; with the official SDK it would be 58. What chat can be asked in two languages, and what a model is held to, is some 45.
+ */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 163_000 },
-  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 60_500 },
-  { of: /^edge\/product\//, bytes: 66_500 },
-  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 96_500 },
-  { of: /^lambda\/product\//, bytes: 101_000 },
+  { of: /^edge\/worker\.js$/, bytes: 263_000 },
+  { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 65_000 },
+  { of: /^edge\/product\//, bytes: 73_000 },
+  { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 101_000 },
+  { of: /^lambda\/product\//, bytes: 108_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */

@@ -1,10 +1,29 @@
 /** Bundles for hosts that load one file: each by itself, with every package it needs inside. */
 import * as esbuild from "esbuild";
+import { ALL_ENDPOINTS } from "./handler_files.mjs";
 import { root } from "./root.mjs";
+import { UNDESCRIBED } from "./undescribed.mjs";
 
 /** Bundles those of `entries`, texts by their name, that are wanted. Resolves with esbuild's metafile. */
 export async function bundles(entries, wanted, { plugins = [], ...options }) {
   const names = Object.keys(entries).filter(wanted);
+  // MCP tells agents what its tools take and answer.
+  const describes = (name) => entries[name].includes(ALL_ENDPOINTS) || entries[name].includes('"./handlers/mcp.ts"');
+  const built = await Promise.all([
+    bundled(entries, names.filter(describes), { plugins, ...options }),
+    bundled(
+      entries,
+      names.filter((name) => !describes(name)),
+      { plugins: [...plugins, UNDESCRIBED], ...options },
+    ),
+  ]);
+  return {
+    inputs: Object.assign({}, ...built.map(({ inputs }) => inputs)),
+    outputs: Object.assign({}, ...built.map(({ outputs }) => outputs)),
+  };
+}
+
+async function bundled(entries, names, { plugins, ...options }) {
   const { metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: names.map((name) => ({ in: `entry:${name}`, out: name })),

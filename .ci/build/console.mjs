@@ -3,7 +3,7 @@ import * as esbuild from "esbuild";
 import { root } from "./root.mjs";
 
 /** The oldest browsers it runs in; README names them. */
-const BROWSERS = ["chrome116", "firefox124", "safari17.4"];
+const BROWSERS = ["chrome123", "firefox124", "safari17.5"];
 
 /** How the console is built. */
 export const CONSOLE = {

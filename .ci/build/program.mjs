@@ -14,13 +14,11 @@ export const NODE = {
   format: "esm",
   platform: "node",
   target: "node20.19",
-  sourcemap: true,
   logLevel: "warning",
 };
 
 /** The sources of what the package exports and of its programs, a `*` for every file in a folder. */
-async function entryPoints() {
-  const { bin, exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+function entryPoints({ bin, exports }) {
   const exported = Object.values(exports).flatMap((target) => target.default ?? []);
   return [...exported, ...Object.values(bin)].map((path) =>
     path
@@ -32,15 +30,16 @@ async function entryPoints() {
 
 /** Builds into a folder, which is emptied first. Modules that several entries share are chunks. */
 export async function build(outdir = join(root, "dist")) {
+  const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   await rm(outdir, { recursive: true, force: true });
   await esbuild.build({
     ...NODE,
-    entryPoints: await entryPoints(),
+    entryPoints: entryPoints(manifest),
     outdir,
     chunkNames: "chunks/[hash]",
     splitting: true,
   });
-  for (const program of ["local/ui_server.js", "local/verify/main.js"]) await chmod(join(outdir, program), 0o755);
+  for (const program of Object.values(manifest.bin)) await chmod(join(outdir, program.replace(/^dist\//, "")), 0o755);
   await cp(join(root, "local/example"), join(outdir, "local/example"), { recursive: true });
   await buildConsole(join(outdir, "local/ui"));
 }

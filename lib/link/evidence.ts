@@ -2,24 +2,28 @@
 import * as z from "zod";
 import type { Change } from "../governance/rules/change.ts";
 import { sameTarget } from "../governance/rules/names.ts";
-import { type Verdict, VERDICTS } from "../governance/rules/outcome.ts";
+import { TOLD_VERDICTS } from "../governance/rules/outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
 import { listInsights } from "./registry.ts";
 
-export const evidenceSchema = z.object({
-  kpi: z.string(),
-  /** `target`: insights on the same target; `prefix`: there are none, so those beside it, under the same parent. */
-  match: z.enum(["target", "prefix"]),
-  n: z.number().int(),
-  /** (Σw)² ÷ Σw²: how many insights of equal trust would weigh as much. */
-  effective_n: z.number(),
-  /** Σw·δ ÷ Σw, δ being the realised delta with up as good. */
-  mean_delta: z.number(),
-  verdicts: z.record(z.enum(VERDICTS), z.number().int()),
-  insight_ids: z.array(z.string()),
-  basis: z.literal("correlation"),
-});
+export const evidenceSchema = z
+  .object({
+    kpi: z.string().meta({ description: "The KPI it is about.", examples: ["nrr_quarterly"] }),
+    match: z
+      .enum(["target", "prefix"])
+      .describe("target: insights on the same target; prefix: only beside it, under the same parent."),
+    n: z.number().int().describe("How many insights."),
+    shared: z.number().int().describe("How many of these share their movement."),
+    effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
+    mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
+    verdicts: z
+      .record(z.enum(TOLD_VERDICTS), z.number().int().describe("How many insights have this verdict."))
+      .describe("How often each verdict came."),
+    insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
+    basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+  })
+  .describe("What peers saw after similar changes.");
 export type Evidence = z.infer<typeof evidenceSchema>;
 
 /** What peers saw after changes like this one, or `null`. */
@@ -46,6 +50,7 @@ export function evidenceOf(
     kpi,
     match: exact.length > 0 ? "target" : "prefix",
     n: found.length,
+    shared: found.filter(({ shared_count = 0 }) => shared_count > 0).length,
     effective_n: rounded(weights ** 2 / sum(({ trust }) => trust ** 2)),
     mean_delta: rounded(sum(({ trust, realised_delta }) => trust * realised_delta!) / weights),
     verdicts: countVerdicts(found),
@@ -60,8 +65,8 @@ const isBeside = (a: string, b: string): boolean => parentOf(a) !== "" && parent
 /** The target up to and with its last separator; empty when it has none. */
 const parentOf = (target: string): string => /^.*[.:/]/.exec(target)?.[0] ?? "";
 
-function countVerdicts(insights: readonly Insight[]): Record<Verdict, number> {
-  const counts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
+function countVerdicts(insights: readonly Insight[]): Record<Insight["verdict"], number> {
+  const counts = Object.fromEntries(TOLD_VERDICTS.map((verdict) => [verdict, 0])) as Record<Insight["verdict"], number>;
   for (const { verdict } of insights) counts[verdict]++;
   return counts;
 }

@@ -2,7 +2,8 @@
 import * as z from "zod";
 import { line, target } from "../http/form.ts";
 import { type Change, KINDS } from "../governance/rules/change.ts";
-import { type Outcome, VERDICTS } from "../governance/rules/outcome.ts";
+import { type Outcome, TOLD_VERDICTS } from "../governance/rules/outcome.ts";
+import { sharedWords } from "../governance/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
 const time = z.iso.datetime();
@@ -10,48 +11,72 @@ const time = z.iso.datetime();
 const delta = z.number().min(-1e12).max(1e12).nullable();
 
 /** What leaves a node. Whatever else a message carries is dropped. */
-export const sharedInsightSchema = z.object({
-  insight_id: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/),
-  origin_instance_id: line(200),
-  product_id: line(200),
-  product_type: line(200).nullable(),
-  kind: z.enum(KINDS),
-  target,
-  /** The KPI that both deltas are about. */
-  kpi: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
-  summary: z.string().max(500),
-  expected_delta_k: delta,
-  /** Its sign turned so that up is good. */
-  realised_delta: delta,
-  verdict: z.enum(VERDICTS),
-  /** When the KPI was last looked at. */
-  observed_at: time,
-  basis: z.literal("correlation"),
-});
+export const sharedInsightSchema = z
+  .object({
+    insight_id: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,100}$/)
+      .meta({ description: "Its id, made by the node where the change was applied.", examples: ["ins_7"] }),
+    origin_instance_id: line(200).meta({ description: "The instance where it was applied.", examples: ["eu-1"] }),
+    product_id: line(200).meta({ description: "The product that was changed.", examples: ["acme-crm"] }),
+    product_type: line(200)
+      .nullable()
+      .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+    kind: z.enum(KINDS).describe("What sort of thing was changed."),
+    target: target.meta({ description: "What was changed.", examples: ["limits.seats"] }),
+    kpi: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]{0,63}$/)
+      .meta({ description: "The KPI that both deltas are about.", examples: ["nrr_quarterly"] }),
+    summary: z
+      .string()
+      .max(500)
+      .meta({
+        description: "The same in a sentence made of these fields.",
+        examples: ["config on limits.seats: expected +0.05, realised +0.03 on nrr_quarterly (missed)"],
+      }),
+    expected_delta_k: delta.describe("Gain that was expected; null when not stated."),
+    realised_delta: delta.describe("Gain that was seen, its sign turned so that up is good; null when not measured."),
+    shared_count: z
+      .int()
+      .min(0)
+      .max(1e9)
+      .optional()
+      .describe("How many other changes share the movement; absent: not told."),
+    verdict: z.enum(TOLD_VERDICTS).describe("How the two compare."),
+    observed_at: time.describe("When the KPI was last looked at."),
+    basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+  })
+  .describe("What a change achieved, without anything that names a tenant or a person.");
 export type SharedInsight = z.infer<typeof sharedInsightSchema>;
 
 /** What is kept of a peer's insight; `trust` and `received_at` are the receiver's own. */
-export const insightSchema = sharedInsightSchema.extend({
-  received_at: time,
-  trust: z.number(),
-  /** The node that sent it; instance ids may be equal by default. */
-  peer_id: z.string(),
-});
+export const insightSchema = sharedInsightSchema
+  .extend({
+    received_at: time.describe("When it came."),
+    trust: z.number().describe("Its weight here: 1 of the same product, 0.55 of the same product type."),
+    peer_id: z.string().meta({ description: "The node that sent it.", examples: ["eu-1@acme"] }),
+  })
+  .describe("What a change achieved at a peer, as it was received here.");
 export type Insight = z.infer<typeof insightSchema>;
 
-type Facts = Pick<SharedInsight, "kind" | "target" | "kpi" | "expected_delta_k" | "realised_delta" | "verdict">;
+type Facts = Pick<
+  SharedInsight,
+  "kind" | "target" | "kpi" | "expected_delta_k" | "realised_delta" | "shared_count" | "verdict"
+>;
 
 /** The only text of an insight: made of its own fields, at both ends, so that nobody's words travel. */
-export function summaryOf({ kind, target, kpi, expected_delta_k, realised_delta, verdict }: Facts): string {
+export function summaryOf(facts: Facts): string {
+  const { kind, target, kpi, expected_delta_k, realised_delta, shared_count = 0, verdict } = facts;
   const figures = `expected ${signed(expected_delta_k)}, realised ${signed(realised_delta)} on ${kpi}`;
-  return `${kind} on ${target}: ${figures} (${verdict})`;
+  return `${kind} on ${target}: ${figures} (${[verdict, sharedWords({ shared_count })].filter(Boolean).join(", ")})`;
 }
 
 const signed = (delta: number | null): string =>
   delta === null ? "nothing stated" : delta > 0 ? `+${delta}` : `${delta}`;
 
 /**
- * The insight that an outcome gives, or undefined while nothing was measured. Also an outcome without an expectation is
+ * The insight that an outcome gives, or undefined while nothing was measured or it is too early to judge. Also an outcome without an expectation is
  * shared once it is measured: sharing only its regressions would bias what peers learn.
  */
 export function insightOf(
@@ -59,9 +84,10 @@ export function insightOf(
   change: Pick<Change, "kind" | "target">,
   { self, insightId, observedAt }: { self: PeerIdentity; insightId: string; observedAt: string },
 ): SharedInsight | undefined {
-  const { kpi, expected_delta_k, realised_delta, verdict } = outcome;
-  if (kpi === null || realised_delta === null || self.product_id === null) return undefined;
-  const facts = { kind: change.kind, target: change.target, kpi, expected_delta_k, realised_delta, verdict };
+  const { kpi, expected_delta_k, realised_delta, shared_count, verdict } = outcome;
+  if (kpi === null || realised_delta === null || verdict === "too_early" || self.product_id === null) return undefined;
+  const { kind, target } = change;
+  const facts = { kind, target, kpi, expected_delta_k, realised_delta, shared_count, verdict };
   return {
     insight_id: insightId,
     origin_instance_id: self.instance_id,

@@ -1,5 +1,4 @@
 /** This node's own insights: made of the outcomes of applied changes, numbered in the order in which they changed. */
-import { readHead } from "../audit/chain.ts";
 import type { FollowDeps } from "../follow/follower.ts";
 import { outcomes } from "../follow/outcomes.ts";
 import { type Reading, reading } from "../follow/reading.ts";
@@ -9,6 +8,7 @@ import type { Sha256 } from "../kit/platform.ts";
 import type { Reads, Store, Stored } from "../store/store.ts";
 import type { PeerIdentity } from "./handshake.ts";
 import { insightOf, type SharedInsight } from "./insight.ts";
+import { readRecords } from "../governance/records.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -67,18 +67,20 @@ export const spokenBy = (
 
 /**
  * Makes the function that brings the own insights up to date and returns those that changed. Outcomes only move with an
- * audit entry, so nothing is read while the chain has not grown.
+ * audit entry or when time does something to one, so nothing is read while neither has come.
  */
 export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
-  let looked: number | undefined;
+  let looked = "";
   return async () => {
     const { store } = deps;
-    const length = (await readHead(store))?.length ?? 0;
-    if (!deps.product || length === looked) return [];
-    const changed = await changedInsights(deps, self, await reading(deps, outcomes));
+    if (!deps.product) return [];
+    const read = await reading(deps, outcomes);
+    const newest = `${read.as_of + read.behind} ${read.state.due}`;
+    if (newest === looked) return [];
+    const changed = await changedInsights(deps, self, read);
     for (let start = 0; start < changed.length; start += SLICE)
       await keepSlice(store, changed.slice(start, start + SLICE));
-    looked = length;
+    looked = newest;
     return changed.map(({ record }) => record.insight);
   };
 }
@@ -92,7 +94,7 @@ interface Changed {
 async function changedInsights(
   { store, sha256, product, clock }: FollowDeps,
   self: PeerIdentity,
-  { getMany, list, state: { kpis } }: Reading<(typeof outcomes)["start"]>,
+  { getMany, list, state: { kpis, windows } }: Reading<(typeof outcomes)["start"]>,
 ): Promise<Changed[]> {
   const at = new Date(clock.now()).toISOString();
   const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
@@ -106,15 +108,15 @@ async function changedInsights(
   );
   const measured = [...newest, ...older]
     .flatMap((stored) => (stored && !byChange.get(stored.id)?.value.final ? [stored.value] : []))
-    .map((record) => ({ final: record.final, ...outcomeOf(record, kpis, product!.intent, at) }))
-    .filter(({ realised_delta }) => realised_delta !== null);
-  const changes = await store.getMany(
-    "changes",
+    .map((record) => ({ final: record.final, ...outcomeOf(record, { kpis, windows, intent: product!.intent }, at) }))
+    .filter(({ realised_delta, verdict }) => realised_delta !== null && verdict !== "too_early");
+  const changes = await readRecords(
+    store,
     measured.map(({ change_id }) => change_id),
   );
   return measured.flatMap((outcome, index): Changed[] => {
     const { change_id, kpi } = outcome;
-    const change = changes[index]?.value.change;
+    const change = changes[index]?.change;
     const before = byChange.get(change_id);
     const final = outcome.final !== null;
     const insight =

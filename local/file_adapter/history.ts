@@ -52,12 +52,6 @@ export interface Application {
 /** A record to be made durable before the file is written: its id in the collection, and its value. */
 export type HistoryRecord = { [I in keyof AdapterRecords]: [id: I, value: AdapterRecords[I]] }[keyof AdapterRecords];
 
-/** What was before a change, and which change found it: undefined where that was an earlier apply of one. */
-export interface Found {
-  previous: Previous;
-  by: string | undefined;
-}
-
 /** Reads and writes the adapter's records. */
 export interface History {
   application(change_id: string): Promise<Application | undefined>;
@@ -65,8 +59,8 @@ export interface History {
   entry(config: Config, change_id: string): Promise<Entry | undefined>;
   /** The change that owns the target of `change`, other than `change` itself. */
   owner(config: Config, change: Change): Promise<string | undefined>;
-  /** What the target goes back to: `found`, past every owner that was itself rolled back meanwhile. Errors: `ConfigBroken`. */
-  resolve(config: Config, found: Found): Promise<Found>;
+  /** What the target goes back to: what was found, past every owner that was itself rolled back meanwhile. Errors: `ConfigBroken`. */
+  resolve(config: Config, found: Previous): Promise<Previous>;
   /** Whether the tenant's object in the file is the adapter's own making. */
   madeTenant(tenant_id: string): Promise<boolean>;
   keep(records: readonly HistoryRecord[]): Promise<void>;
@@ -132,7 +126,7 @@ export function storedHistory(store: Store): History {
     },
 
     async resolve(config, found) {
-      let { previous: before, by } = found;
+      let before = found;
       while (before.owner !== undefined) {
         const { change_id, n } = before.owner;
         const latest = await history.application(change_id);
@@ -140,13 +134,12 @@ export function storedHistory(store: Store): History {
         const entry = await history.entry(config, change_id);
         // It may have been rolled back or not: both leave another value to go back to.
         if (!entry) throw new ConfigBroken(`shows nothing of ${change_id}, which held the target before`, BY_HAND);
-        if (current && entry.state === "applied") return { previous: before, by };
+        if (current && entry.state === "applied") return before;
         const application = current ? latest : await get(earlierId(change_id, n));
         const { owner: _, ...held } = before;
-        if (application) by = current ? change_id : undefined;
         before = application?.previous ?? held;
       }
-      return { previous: before, by };
+      return before;
     },
 
     madeTenant: async (tenant_id) => (await get(tenantId(tenant_id)))?.made ?? false,

@@ -1,12 +1,11 @@
 /** The adapter's operations on the file's content. They alter the content given, and say what must be kept first. */
-import type { HostState, ReplacedDigest } from "../../lib/governance/adapters/port.ts";
+import type { HostState, RollbackTold, ToldRollback } from "../../lib/governance/adapters/port.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import type { Change } from "../../lib/governance/rules/change.ts";
 import { sameTarget } from "../../lib/governance/rules/names.ts";
 import { type Config, ConfigBroken, type Entry } from "./config_file.ts";
 import {
   applicationRecords,
-  type Found,
   BY_HAND,
   type History,
   type HistoryRecord,
@@ -64,13 +63,13 @@ export async function apply(config: Config, change: Change, at: string, history:
   const shown = await shownEntry(config, change, history);
   if (shown?.state === "applied") {
     const application = setsValue(change) ? await history.application(id) : undefined;
-    const done = { result: "applied", ...(application && told(application.previous)) } as const;
+    const done = { result: "applied", ...(application && previousOf(application.previous)) } as const;
     if (!isOwner(shown) || holdsValue(config, change)) return { ...done, records: [] };
     show(config, change, { state: "applied", at });
     return { ...done, state: "applied", records: await setTarget(config, change, history) };
   }
 
-  const before = told(held(config, change));
+  const before = previousOf(held(config, change));
   const { key, ...previous }: Held & Previous = setsValue(change) ? held(config, change) : nothing(change);
   const owner = await history.owner(config, change);
   if (owner !== undefined) {
@@ -84,7 +83,7 @@ export async function apply(config: Config, change: Change, at: string, history:
 }
 
 /** What is on record of a target, as an adapter says it. A value is taken as it was: the file's content is altered. */
-const told = ({ present, value }: Omit<Previous, "owner">): Pick<Outcome, "previous"> => ({
+const previousOf = ({ present, value }: Omit<Previous, "owner">): Pick<Outcome, "previous"> => ({
   previous: present ? { value: structuredClone(value) } : null,
 });
 
@@ -98,7 +97,7 @@ export async function rollback(
   change: Change,
   at: string,
   history: History,
-  replaced?: ReplacedDigest,
+  told?: RollbackTold,
 ): Promise<Outcome> {
   const id = change.change_id;
   const shown = await shownEntry(config, change, history);
@@ -113,20 +112,28 @@ export async function rollback(
   if (application === undefined)
     throw new ConfigBroken(`shows ${shown ? `${id} as applied` : `nothing of ${id}`}, but ${UNRECORDED}`, BY_HAND);
 
-  const found = (): Promise<Found> => history.resolve(config, { previous: application.previous, by: id });
-  const owner = own(config.changes, id)?.superseded_by ?? (await history.owner(config, change));
+  const found = (): Promise<Previous> => history.resolve(config, application.previous);
+  const named = own(config.changes, id)?.superseded_by;
+  // One that was rolled back holds nothing, whatever still names it.
+  const holds = named !== undefined && (await history.entry(config, named))?.state === "applied";
+  const owner = holds ? named : await history.owner(config, change);
   // In a file that lost the change, its owner may be the one from before it.
-  const later = shown || owner === undefined || owner !== (await found()).previous.owner?.change_id ? owner : undefined;
+  const seen = shown || owner === undefined || owner !== (await found()).owner?.change_id ? owner : undefined;
+  const toldOf = setsValue(change) ? await told?.(id) : undefined;
+  // One that the log does not have yet may be on its way; one that it has and does not tell of here is not over this one.
+  const isPast = seen !== undefined && toldOf?.superseded === false && (await toldOf.isApplied(seen));
+  const later = isPast ? undefined : seen;
+  if (toldOf?.superseded && later === undefined)
+    throw new ConfigBroken(`has ${id} hold its target, and the audit log a later change`, BY_HAND);
   if (later !== undefined) {
     for (const entry of Object.values(config.changes)) if (entry.superseded_by === id) entry.superseded_by = later;
     show(config, change, { state: "rolled_back", at, superseded_by: later });
     return { result: "superseded", state: "rolled_back", records: [] };
   }
 
-  const last = await found();
-  const before = last.previous;
-  if (application.sets) await requireTold(last, replaced);
-  if (application.sets && (shown !== undefined || !isBack(config, change, before)))
+  const before = await found();
+  if (toldOf) requireReplaced(id, before, toldOf);
+  if (setsValue(change) && (shown !== undefined || !isBack(config, change, before)))
     await restore(config, change, application.key, before, history);
   if (before.owner !== undefined) {
     const { superseded_by: _, ...entry } = (await history.entry(config, before.owner.change_id))!;
@@ -137,13 +144,12 @@ export async function rollback(
 }
 
 /** What is put back must be what the log says was replaced; where it does not say, it is taken as it was kept. */
-async function requireTold({ previous, by }: Found, replaced: ReplacedDigest | undefined): Promise<void> {
-  const told = by === undefined ? undefined : await replaced?.(by);
-  if (told === undefined) return;
+function requireReplaced(id: string, previous: Previous, { digest }: ToldRollback): void {
+  if (digest === undefined) return;
   const kept = previous.present ? sha256(canonicalJson(previous.value ?? null)) : null;
-  if (kept === told) return;
+  if (kept === digest) return;
   throw new ConfigBroken(
-    `would get back what is not what ${by} replaced, by the audit log: the adapter's record of it was edited`,
+    `would get back what ${id} did not replace, by the audit log: the adapter's record of it was edited`,
     BY_HAND,
   );
 }

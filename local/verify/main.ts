@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** `countersign-verify`: checks an export of the audit log, or the certificate of a change, offline and with code of its own. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { verifyCertificate } from "./certificate.ts";
 import { certificateText } from "./certificate_text.ts";
@@ -71,7 +72,7 @@ const CERTIFICATE_OPTIONS = {
 } as const;
 
 /** Runs the program and resolves to its exit code. */
-async function main(argv: string[]): Promise<number> {
+export async function main(argv: string[]): Promise<number> {
   try {
     return argv[0] === "certificate" ? certificate(argv.slice(1)) : await exported(argv);
   } catch (error) {
@@ -176,4 +177,5 @@ function readReceipt({ "expected-length": length, "expected-head": head }: Given
   return [{ length: Number(length), head: head!, what: `the receipt of entry ${length}` }];
 }
 
-process.exitCode = await main(process.argv.slice(2));
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  process.exitCode = await main(process.argv.slice(2));

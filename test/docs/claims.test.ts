@@ -5,6 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { type ErrorCode, statusOf } from "../../lib/kit/errors.ts";
 import type { OpenApi } from "../../lib/openapi/document.ts";
+import { programOf as commandLine } from "../../local/command_line/program.ts";
 import { TABLE, variableOf } from "../../local/options_table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { opened } from "../support/deps.ts";
@@ -71,7 +72,11 @@ test("a code span ends on its line", () => {
 const scripts: Record<string, string> = packageJson.scripts;
 
 test("npm scripts", () => {
-  allHold(named(/\bnpm (?:run )?([a-z][\w:]*)/g), ({ parts: [name] }) => name === "ci" || name! in scripts, 10);
+  allHold(
+    named(/\bnpm (?:run )?([a-z][\w:]*)/g),
+    ({ parts: [name] }) => ["ci", "install"].includes(name!) || name! in scripts,
+    10,
+  );
 });
 
 /** The source of a script's or a bin's program. */
@@ -80,10 +85,18 @@ const programs = Object.fromEntries([
   ...Object.entries(packageJson.bin).map(([name, file]) => [name, file.replace(/^dist\//, "").replace(/\.js$/, ".ts")]),
 ]) as Record<string, string | undefined>;
 
+/** The options of every verb of the command line. */
+const ofVerbs = commandLine(async () => {}, { out: () => {}, err: () => {} })
+  .commands.flatMap((command) => [command, ...command.commands])
+  .flatMap(({ options }) => options.map(({ long }) => long))
+  .concat("--help", "--version");
+
 /** Whether a program of ours takes an option: as its source says, in its help or to `parseArgs`. */
 function takes(program: string, option: string): boolean {
   if (["ui_server", "npm start", "npm dev"].includes(program))
     return ["help", "version", "check-intent", ...Object.values(TABLE).map(({ flag }) => flag)].includes(option);
+  if (program === "countersign")
+    return ofVerbs.includes(`--${option}`) || ["ui_server", "countersign-verify"].some((other) => takes(other, option));
   const source = programs[program] ?? (existsSync(join(ROOT, program)) ? program : undefined);
   return source !== undefined && new RegExp(`--${option}\\b|^ +"?${option}"?:`, "m").test(text(source));
 }
@@ -134,9 +147,9 @@ beforeAll(async () => {
   openapi = await (await app(await opened())(get("/openapi.json"))).json();
 });
 
-/** The operations of a path as documents write it: `/api/product/changes/<id>`. */
+/** The operations of a path as documents write it: `/api/product/changes/<id>`, `…/{change_id}`, `…/$change_id`. */
 const operationsAt = (path: string) => {
-  const pattern = new RegExp(`^${path.replaceAll(/<\w+>|:\w+|chg_\w+/g, "\\{\\w+\\}")}$`);
+  const pattern = new RegExp(`^${path.replaceAll(/<\w+>|:\w+|chg_\w+|\{\w+\}|\$\w+/g, "\\{\\w+\\}")}$`);
   return Object.entries(openapi.paths).flatMap(([template, operations]) =>
     pattern.test(template) ? [operations] : [],
   );
@@ -144,7 +157,7 @@ const operationsAt = (path: string) => {
 
 test("endpoints", () => {
   const claims = named(
-    /(?:\b(GET|POST) )?(\/api\/[\w/<>:-]*\w>?|\/(?:livez|readyz|openapi\.json)\b)(?!.*(?<=\bapi=\S*)$)/g,
+    /(?:\b(GET|POST) )?(\/api\/[\w/<>:{}$-]*[\w}]>?|\/(?:livez|readyz|openapi\.json)\b)(?!.*(?<=\bapi=\S*)$)/g,
   );
   allHold(
     claims,
@@ -229,4 +242,14 @@ test("links", () => {
     },
     30,
   );
+});
+
+test("README's client over MCP is the one that docs/agents.md runs", () => {
+  const clientIn = (path: string): string[] =>
+    all
+      .filter((document) => document.path === path)
+      .flatMap(({ blocks }) => blocks.map((block) => block.text))
+      .filter((code) => code.startsWith("// agent.mjs"));
+  expect(clientIn("README.md")).toHaveLength(1);
+  expect(clientIn("README.md")).toEqual(clientIn("docs/agents.md"));
 });

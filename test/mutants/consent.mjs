@@ -16,6 +16,28 @@ const machine = "lib/governance/rules/state_machine.ts";
 
 export const consent = [
   {
+    name: "a change waits for whoever proposed it",
+    file: "lib/governance/rules/awaits.ts",
+    find: "isDecider(change, name, intent) && !approvesOwn(change, name, policy) &&",
+    replace: "isDecider(change, name, intent) &&",
+    tests: ["test/lib/governance/rules/consent_model.test.ts"],
+  },
+  {
+    name: "a change waits on for whoever has consented",
+    file: "lib/governance/rules/awaits.ts",
+    find: "    !has &&\n",
+    replace: "",
+    tests: ["test/lib/governance/rules/consent_model.test.ts"],
+  },
+  {
+    name: "what is approved hides what waits for consent",
+    file: "lib/pulse/inbox.ts",
+    find: "pending: { total: totals.pending, items: await items(pressing) },",
+    replace:
+      'pending: { total: totals.pending, items: await items([...approved, ...pressing].filter(({ change }, at) => at < limit && change.status === "pending_consent")) },',
+    tests: ["test/handlers/inbox.test.ts"],
+  },
+  {
     name: "an ordinary consent approves for the emergency's sake",
     file: machine,
     find: "const missing = missingOrdinary(after, intent);",
@@ -267,16 +289,16 @@ export const consent = [
   },
   {
     name: "an old consent carries for ever",
-    file: "lib/governance/rules/overdue.ts",
-    find: 'isOver(change.decided_at!, approval_ttl_hours)) return "lapse";',
-    replace: 'false) return "lapse";',
+    file: "lib/governance/rules/in_force.ts",
+    find: 'status === "approved" ? approval_ttl_hours : consent_ttl_hours;',
+    replace: 'status === "approved" ? undefined : consent_ttl_hours;',
     tests: REVOKE,
   },
   {
     name: "no cycle looks for what has lapsed",
     file: "lib/pulse/change_views.ts",
-    find: "return expireDue(deps, [...expired, ...lapsed]);",
-    replace: "return expireDue(deps, lapsed.length < 0 ? lapsed : expired);",
+    find: "const ids = [...expired, ...lapsed].map(",
+    replace: "const ids = [...expired, ...lapsed.slice(0, 0)].map(",
     tests: REVOKE,
   },
   {

@@ -12,8 +12,79 @@ const walk = {
 const dialog = { file: "local/ui/pages/change/decide.tsx", tests: ["test/ui/decisions.test.ts"] };
 const sending = { ...dialog, file: "local/ui/pages/change/use_decision.tsx" };
 const CONSENT = ["test/ui/consent.test.ts"];
+const FAULTS = ["test/ui/faults.test.ts"];
+
+const UNDO = ["test/ui/undo.test.ts"];
+const PLACE = ["test/ui/in_place_of.test.ts"];
 
 export const console = [
+  {
+    file: "local/ui/pages/inbox.tsx",
+    name: "the inbox asks for what comes behind before what waits stands",
+    find: "const map = useCapabilities(stands);",
+    replace: "const map = useCapabilities();",
+    tests: FAULTS,
+    only: "three questions",
+  },
+  {
+    file: "local/ui/core/locale.ts",
+    name: "a browser's language that is none is taken",
+    find: "return Intl.NumberFormat.supportedLocalesOf(one).length > 0;",
+    replace: "return true;",
+    tests: FAULTS,
+    only: "a language that is none",
+  },
+  {
+    file: "local/ui/pages/propose/foretelling.tsx",
+    name: "a proposal is warned of other tenants' changes",
+    find: "const query = { tenant_id, target: on,",
+    replace: "const query = { target: on,",
+    tests: FAULTS,
+    only: "same tenant",
+  },
+  {
+    name: "the console asks for a late note that was given",
+    file: "lib/governance/rules/late_items.ts",
+    find: "isDecided(change) && !lateItems(change).includes(item) &&",
+    replace: "isDecided(change) &&",
+    tests: ["test/ui/on_record.test.ts"],
+  },
+  {
+    name: "a picture of a report is not shown in the console",
+    file: "local/ui/domain/report.ts",
+    find: "return file === undefined ? undefined :",
+    replace: "return file !== undefined ? undefined :",
+    tests: ["test/ui/on_record.test.ts"],
+  },
+  {
+    name: "an applied change that drifted looks applied",
+    file: "local/ui/domain/statuses.ts",
+    find: 'if (status === "applied" && drift) return DRIFTED;',
+    replace: "",
+    tests: PLACE,
+  },
+  {
+    name: "a look at the host is kept under a key, which is a write",
+    file: "local/ui/pages/change/use_rehearsal.tsx",
+    find: "{ revision, key: null }",
+    replace: "{ revision }",
+    tests: UNDO,
+    only: "before anybody consents",
+  },
+  {
+    name: "a proposal is made of a value that its kind's field cannot hold",
+    file: "local/ui/domain/kinds.ts",
+    find: "return isSame ? typed :",
+    replace: "return true ? typed :",
+    tests: PLACE,
+  },
+  {
+    name: "a page hears nothing of the proposal in its change's place",
+    file: "local/ui/domain/again.ts",
+    find: "|| detail.includes(id)",
+    replace: "",
+    tests: PLACE,
+  },
   {
     ...check,
     name: "the browser takes an altered entry for sound",
@@ -53,7 +124,7 @@ export const console = [
   {
     ...offers,
     name: "the console offers proposers their own change to approve",
-    find: "if (own && policy?.self_approval === false) return",
+    find: "if (named && isOwn(change, name) && policy?.self_approval === false) return",
     replace: "if (false) return",
   },
   {
@@ -114,5 +185,13 @@ export const console = [
     find: 'headers = { accept: "text/event-stream", ...tokens() }',
     replace: 'headers = { accept: "text/event-stream" }',
     only: "the read token",
+  },
+  {
+    name: "the window's title counts for everybody what waits for anybody",
+    file: "local/ui/parts/title_count.tsx",
+    find: "(own.data?.waiting_for_you ?? own.data?.pending)",
+    replace: "own.data?.pending",
+    tests: ["test/ui/told.test.ts"],
+    only: "the title counts",
   },
 ];

@@ -75,9 +75,16 @@ export const erasure = [
   },
   {
     name: "retrospectives keep what was erased",
-    file: "lib/pulse/erasures.ts",
+    file: "lib/pulse/erased_files.ts",
     find: "if (!evolved || newest <= seen) return;",
     replace: "if (!evolved || newest >= seen) return;",
+    tests: GONE,
+  },
+  {
+    name: "a week's report goes on quoting what was erased",
+    file: "lib/pulse/erased_files.ts",
+    find: "if (erased.length > 0) await evolved.write",
+    replace: "if (erased.length > 1) await evolved.write",
     tests: GONE,
   },
   {

@@ -175,7 +175,7 @@ export const fileAdapter = [
   {
     ...operations,
     name: "in a file that lost a change, the one from before it passes for a later one",
-    find: "owner !== (await found()).previous.owner?.change_id ? owner",
+    find: "owner !== (await found()).owner?.change_id ? owner",
     replace: "owner !== undefined ? owner",
   },
   {

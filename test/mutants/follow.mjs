@@ -5,6 +5,7 @@ const HTTP = ["test/contract/http.test.ts"];
 const catchUp = { file: "lib/follow/catch_up.ts", tests: FOLLOW };
 const fold = { file: "lib/follow/fold.ts", tests: FOLLOW };
 const outcomes = { file: "lib/follow/outcomes.ts" };
+const judging = { file: "lib/follow/outcomes/judging.ts" };
 
 export const follow = [
   {
@@ -77,24 +78,38 @@ export const follow = [
   {
     name: "a change loses its place among those that wait when it is decided",
     file: "lib/follow/waiting.ts",
-    find: "if (isWaiting(to)) on.tx.put(",
-    replace: 'if (to === "pending_consent") on.tx.put(',
+    find: "if (isLive(to)) {",
+    replace: 'if (to === "pending_consent") {',
     tests: HTTP,
     only: "bare handlers views",
   },
   {
     ...outcomes,
     name: "a rollback leaves the outcome open",
-    find: 'if (record && !record.final) return close(on, record, "rollback", timestamp);',
-    replace: "void [record, timestamp];",
+    find: "if (record && !record.final) return close(on, record, by, timestamp);",
+    replace: "void [record, by, timestamp];",
     tests: HTTP,
     only: "bare handlers outcomes",
   },
   {
-    ...outcomes,
+    ...judging,
     name: "each verdict that a feed changes is a row of its own",
     find: "if (was.realised_delta === null)",
     replace: "if (was)",
+    tests: FOLLOW,
+  },
+  {
+    ...judging,
+    name: "a first verdict is told before the horizon is over",
+    find: "judged_from! < at",
+    replace: "judged_from !== at",
+    tests: FOLLOW,
+  },
+  {
+    ...judging,
+    name: "no verdict is told when a horizon ends without a feed",
+    find: "if (isJudged(outcome)) await tellFirst(on, record, outcome, at);",
+    replace: "void [isJudged, outcome];",
     tests: FOLLOW,
   },
   {
@@ -105,7 +120,7 @@ export const follow = [
     tests: FOLLOW,
   },
   {
-    ...outcomes,
+    ...judging,
     name: "a verdict is told again with every feed",
     find: 'outcome.verdict !== "inconclusive" && outcome.verdict !== was.verdict',
     replace: 'outcome.verdict !== "inconclusive"',

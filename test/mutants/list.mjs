@@ -14,6 +14,7 @@
  */
 import { audit } from "./audit.mjs";
 import { consent } from "./consent.mjs";
+import { callers } from "./callers.mjs";
 import { clock } from "./clock.mjs";
 import { console } from "./console.mjs";
 import { erasure } from "./erasure.mjs";
@@ -21,17 +22,24 @@ import { evidence } from "./evidence.mjs";
 import { fileAdapter } from "./file_adapter.mjs";
 import { follow } from "./follow.mjs";
 import { http } from "./http.mjs";
+import { learning } from "./learning.mjs";
 import { link } from "./link.mjs";
+import { model } from "./model.mjs";
+import { mcp } from "./mcp.mjs";
+import { memory } from "./memory.mjs";
+import { notifications } from "./notifications.mjs";
 import { operations } from "./operations.mjs";
 import { outcomes } from "./outcomes.mjs";
 import { policy } from "./policy.mjs";
 import { principals } from "./principals.mjs";
 import { program } from "./program.mjs";
+import { query } from "./query.mjs";
 import { recovery } from "./recovery.mjs";
 import { proof } from "./proof.mjs";
 import { sharedStores } from "./shared_stores.mjs";
 import { stateMachine } from "./state_machine.mjs";
 import { store } from "./store.mjs";
+import { values } from "./values.mjs";
 import { verified } from "./verified.mjs";
 import { verifier } from "./verifier.mjs";
 import { watching } from "./watching.mjs";
@@ -43,6 +51,7 @@ const ROOMS = {
   erasure,
   evidence,
   verified,
+  values,
   state_machine: stateMachine,
   consent,
   proof,
@@ -51,15 +60,22 @@ const ROOMS = {
   operations,
   watching,
   outcomes,
+  query,
+  notifications,
   follow,
+  learning,
   http,
+  model,
   store,
   recovery,
   shared_stores: sharedStores,
   link,
+  mcp,
+  memory,
   file_adapter: fileAdapter,
   verifier,
   program,
+  callers,
   console,
 };
 

@@ -18,7 +18,45 @@ const open = { file: "lib/governance/open.ts", tests: ["test/lib/governance/open
 
 const SLOW = ["test/lib/governance/operation/slow_host.test.ts"];
 
+const PUT_BACK = ["test/lib/governance/put_back.test.ts"];
+
 export const operations = [
+  {
+    name: "a dry run touches the host",
+    file: "lib/governance/operation/rehearse.ts",
+    find: "  const [host = null, holds]",
+    replace: "  await adapter.apply(change, new AbortController().signal);\n  const [host = null, holds]",
+    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+    grave: true,
+  },
+  {
+    ...begin,
+    name: "a dry run takes a lease",
+    find: "  if (input.dry_run) {\n",
+    replace: "  if (input.dry_run) {\n    takeLease(transaction, change, { ...asked, owner });\n",
+    tests: ["test/lib/governance/operation/looking_on.test.ts"],
+  },
+  {
+    name: "drift goes on when another change is applied in its place",
+    file: "lib/governance/operation/record_result.ts",
+    find: 'if (target_held !== null) await drop(tx, ["drift"], target_held);',
+    replace: "",
+    tests: PUT_BACK,
+  },
+  {
+    name: "what a host showed before another change was applied begins an episode",
+    file: "lib/governance/drift.ts",
+    find: "if ((await ownerOf(tx, current.change)) !== changeId) return;",
+    replace: "void ownerOf;",
+    tests: PUT_BACK,
+  },
+  {
+    name: "an episode keeps what the target held when it began",
+    file: "lib/governance/drift.ts",
+    find: "state === seen?.state && held?.held_digest === seen?.held_digest",
+    replace: "state === seen?.state",
+    tests: PUT_BACK,
+  },
   {
     ...operate,
     name: "the lease on a change that the host may hold is dropped",
@@ -280,7 +318,7 @@ export const operations = [
   {
     ...open,
     name: "a broken tail is served",
-    find: "  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectOf });\n",
+    find: "  if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });\n",
     replace: "",
     tests: ["test/lib/audit/damage.test.ts"],
   },
@@ -338,8 +376,8 @@ export const operations = [
   {
     file: "lib/governance/operation/begin.ts",
     name: "a superseded change that the host no longer shows is never rolled back",
-    find: "(await ownerOf(tx, change)) !== change.change_id ? {",
-    replace: "(await ownerOf(tx, change)) === undefined ? {",
+    find: "(await ownerTold(transaction, change)) !== change.change_id ? {",
+    replace: "(await ownerTold(transaction, change)) === undefined ? {",
     tests: SLOW,
   },
   {

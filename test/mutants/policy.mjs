@@ -7,6 +7,8 @@ const today = { file: "lib/governance/rules/policy.ts", tests: ["test/lib/govern
 const names = { file: "lib/governance/rules/names.ts" };
 const intent = { file: "lib/governance/rules/intent.ts", tests: ["test/lib/governance/rules/intent.test.ts"] };
 
+const PUT_BACK = ["test/lib/governance/put_back.test.ts"];
+
 export const policy = [
   {
     ...intent,
@@ -68,10 +70,10 @@ export const policy = [
   },
   {
     ...rules,
-    file: "lib/governance/rules/overdue.ts",
+    file: "lib/governance/rules/in_force.ts",
     name: "a change that waited too long may still be approved",
-    find: 'isOver(change.created_at, consent_ttl_hours)) return "expire";',
-    replace: 'false) return "expire";',
+    find: 'status === "approved" ? approval_ttl_hours : consent_ttl_hours;',
+    replace: 'status === "approved" ? approval_ttl_hours : undefined;',
     tests: HTTP,
     only: "bare handlers consent",
   },
@@ -171,26 +173,25 @@ export const policy = [
   {
     ...names,
     name: "a pattern of targets does not know capital letters",
-    find: '.join("|")})$`, "i")',
-    replace: '.join("|")})$`)',
+    find: "const text = sameTarget(target);",
+    replace: "const text = target;",
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
     ...names,
     name: "a pattern of targets also covers what merely contains it",
-    find: '.join("|")})$`, "i")',
-    replace: '.join("|")})`, "i")',
+    find: "return text === begin;",
+    replace: "return text.includes(begin);",
     tests: HTTP,
     only: "bare handlers (tiers|consent|conflicts)",
   },
   {
     ...names,
-    name: "the dot of a pattern stands for any character",
-    find: '.map((part) => part.replace(/[\\\\^$.*+?()[\\]{}|/-]/g, "\\\\$&"))',
-    replace: "",
-    tests: HTTP,
-    only: "bare handlers (tiers|consent|conflicts)",
+    name: "what a pattern begins with may be what it ends with too",
+    find: "return from + end.length <= text.length;",
+    replace: "return true;",
+    tests: ["test/lib/governance/rules/names.test.ts"],
   },
   {
     name: "a proposal without a proposer is taken where self-approval is forbidden",
@@ -225,9 +226,38 @@ export const policy = [
   {
     name: "a proposal may put in force again what never was",
     file: "lib/governance/submit_proposal.ts",
-    find: 'if (input.supersedes !== undefined && !(await tx.get("changes", input.supersedes)))',
-    replace: "if (false)",
+    find: 'const refused = of ? whyNotSuperseding(of, input) : "names no change";',
+    replace: "const refused = of && whyNotSuperseding(of, input);",
     tests: ["test/lib/governance/entry_facts.test.ts"],
+  },
+  {
+    name: "a proposal takes the place of another tenant's change",
+    file: "lib/governance/rules/supersede.ts",
+    find: "if (of.tenant_id !== by.tenant_id)",
+    replace: "if (false)",
+    tests: PUT_BACK,
+  },
+  {
+    name: "a proposal takes the place of what is applied to another target",
+    file: "lib/governance/rules/supersede.ts",
+    find: 'of.status === "applied" && ',
+    replace: "false && ",
+    tests: PUT_BACK,
+  },
+  {
+    name: "whose place a proposal takes is consented to",
+    file: "lib/governance/rules/content.ts",
+    find: '  "proposer",\n] as const;',
+    replace: '  "proposer",\n  "supersedes",\n] as const;',
+    tests: PUT_BACK,
+  },
+  {
+    name: "what puts another change back needs no consent",
+    file: "lib/governance/rules/propose.ts",
+    find: 'const minor = tier === "minor";',
+    replace: 'const minor = tier === "minor" || input.supersedes !== undefined;',
+    tests: PUT_BACK,
+    grave: true,
   },
   {
     name: "a target is live for ever once a change was on it",
@@ -240,13 +270,13 @@ export const policy = [
   {
     ...intent,
     name: "an epoch of 0 is taken",
-    find: '.positive("must be a whole number above 0"),\n  kpis',
-    replace: ".min(0),\n  kpis",
+    find: '    .positive("must be a whole number above 0")\n    .describe("Raise',
+    replace: '    .min(0)\n    .describe("Raise',
   },
   {
     ...intent,
     name: "an intent may be approved by nobody",
-    find: "  approved_by: filled,",
+    find: '  approved_by: filled.describe("Who puts it in force."),',
     replace: "  approved_by: z.string(),",
   },
   {

@@ -8,8 +8,8 @@ export const watching = [
   {
     ...drift,
     name: "a host that cannot be asked counts as drifted",
-    find: "    return undefined;\n  });\n\n/** The episodes",
-    replace: '    return "unknown" as const;\n  });\n\n/** The episodes',
+    find: "    return undefined;\n  });\n\n/** What the target holds",
+    replace: '    return "unknown" as const;\n  });\n\n/** What the target holds',
   },
   {
     ...drift,

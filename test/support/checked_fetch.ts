@@ -49,6 +49,8 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
+    else if (status >= 400 && endpoint?.refusals) checkRefusal(text, status, endpoint);
+    else if (endpoint?.also?.includes(status) && text.startsWith('{"jsonrpc"')) checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);
     else if (headers.get("content-type") === "application/json") checkSuccess(text, status, endpoint!);
     return response;
@@ -71,9 +73,18 @@ function checkError(text: string, status: number, headers: Headers, endpoint: De
   if (endpoint) expect([...COMMON, ...(endpoint.errors ?? [])], "a code the endpoint declares").toContain(body.code);
 }
 
+/** A protocol of others says what an error looks like, and that some have no body. */
+function checkRefusal(text: string, status: number, { path, refusals }: Declaration): void {
+  const body = refusals!.bodies[status];
+  expect(body, `${status} of ${path} is declared`).toBeDefined();
+  expect(text).not.toMatch(LEAK);
+  if (body) expect(body.parse(JSON.parse(text))).toEqual(JSON.parse(text));
+  else expect(text).toBe("");
+}
+
 /** A success parses as the declared output, and no field is lost on the way. */
 function checkSuccess(text: string, status: number, endpoint: Declaration): void {
-  expect(status).toBe(isReadiness(endpoint) ? status : (endpoint.success ?? 200));
+  if (!isReadiness(endpoint)) expect([endpoint.success ?? 200, ...(endpoint.also ?? [])]).toContain(status);
   const body = JSON.parse(text);
   expect(endpoint.output.parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }
@@ -81,8 +92,10 @@ function checkSuccess(text: string, status: number, endpoint: Declaration): void
 /** The declaration that a request meets. */
 export function endpointOf(method: string, pathname: string): Declaration | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
-  return endpoints.find(({ method: declared, path }) => declared === wanted && patternOf(path).test(pathname));
+  return endpoints.find(
+    ({ method: declared, path, rest }) => declared === wanted && patternOf(path, rest).test(pathname),
+  );
 }
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, "[^/]+")}/*$`);
+const patternOf = (path: string, rest = false): RegExp =>
+  new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, rest ? ".+" : "[^/]+")}/*$`);

@@ -9,6 +9,7 @@ import { drift } from "../../handlers/product/drift.ts";
 import { erase } from "../../handlers/product/erase.ts";
 import { freeze } from "../../handlers/product/freeze.ts";
 import { kpi } from "../../handlers/product/kpi.ts";
+import { note } from "../../handlers/product/note.ts";
 import { propose } from "../../handlers/product/propose.ts";
 import { proposeCrmFollowup } from "../../handlers/product/propose_crm_followup.ts";
 import { review } from "../../handlers/product/review.ts";
@@ -39,6 +40,7 @@ const ENDPOINTS = [
   freeze,
   unfreeze,
   erase,
+  note,
   apply,
   rollback,
   kpi,

@@ -47,6 +47,7 @@ const COLLECTIONS = [
   "kpi_applied",
   "leases",
   "live_by_target",
+  "llm_drafted",
   "llm_drafts",
   "manifests",
   "meta",

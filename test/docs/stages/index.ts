@@ -1,12 +1,14 @@
 /** What the stories of the documents stand on beside a checkout, by document. */
 import type { Stage, Story } from "../story.ts";
+import { clientManual } from "./client.ts";
+import { agents } from "./agents.ts";
 import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { principals } from "./principals.ts";
 import { stores } from "./stores.ts";
 import { webhookAdapter } from "./webhook_adapter.ts";
-import { webhooks } from "./webhooks.ts";
+import { notifications } from "./notifications.ts";
 import { workers } from "./workers.ts";
 
 /** A document's own. */
@@ -22,14 +24,18 @@ export interface Own {
 }
 
 export const stages: Record<string, Own> = {
+  "docs/cli.md": { needs: ["curl", "ssh-keygen"], long: true },
+  "docs/client.md": { ...clientManual, long: true },
   "docs/consent.md": { needs: ["curl", "ssh-keygen"] },
-  "docs/principals.md": principals,
-  "docs/evidence.md": { needs: ["curl", "openssl", "python3"] },
-  "docs/lambda.md": lambda,
-  "docs/link.md": link,
+  "docs/agents.md": { ...agents, long: true },
+  "docs/principals.md": { ...principals, long: true },
+  "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
+  "docs/lambda.md": { ...lambda, long: true },
+  "docs/link.md": { ...link, long: true },
+  "docs/values.md": { long: true },
   "docs/mounting.md": { ...mounting, long: true },
   "docs/stores.md": { ...stores, long: true },
   "docs/webhook_adapter.md": { ...webhookAdapter, long: true },
-  "docs/webhooks.md": { ...webhooks, long: true },
+  "docs/notifications.md": { ...notifications, long: true },
   "docs/workers.md": { ...workers, long: true },
 };

@@ -82,7 +82,7 @@ export const mounting: Own = {
         const { paths, servers } = (await get("/openapi.json")).body;
         expect(servers).toEqual([{ url: "/governance" }]);
         expect(Object.keys(paths)).toContain("/api/product/approve");
-        expect((await get("/docs")).text).toContain("POST /governance/api/product/approve");
+        expect((await get("/docs")).text).toContain("POST /<wbr>governance/<wbr>api/<wbr>product/<wbr>approve");
         expect(await get("/api/none")).toMatchObject({ status: 404, body: { code: "not_found" } });
         const outside = await send(new Request(`${origin}/api/state`));
         expect([outside.status, outside.headers.get("x-request-id")]).toEqual([404, null]);

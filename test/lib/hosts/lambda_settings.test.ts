@@ -29,10 +29,12 @@ describe("settings", () => {
         SVC_READ_TOKEN: "a-token-to-read-with",
         SVC_IDENTITY_HEADER: "X-Person",
         SVC_ALLOWED_HOSTS: " A.example , b.example,,",
+        SVC_PUBLIC_URL: "https://gov.acme.example/console/",
         SVC_PRODUCT_ADAPTER: "https://host.example/hook",
         SVC_ADAPTER_SECRET: "secret",
       }),
     ).toEqual({
+      publicUrl: "https://gov.acme.example/console",
       intent: INTENT,
       node_id: "agent",
       instance_id: "instance",
@@ -74,6 +76,15 @@ describe("settings", () => {
     expect(reading).toThrow(new SettingRefused("SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN: who may read could write"));
   });
 
+  test.each([
+    "gov.acme.example",
+    "ftp://gov.acme.example",
+    "https://a:b@gov.acme.example",
+    "https://gov.acme.example/#/x",
+  ])("the console is at no such place as %s", (SVC_PUBLIC_URL) =>
+    expect(() => readSettings({ SVC_PUBLIC_URL })).toThrow(/^SVC_PUBLIC_URL must be an http or https address/),
+  );
+
   test.each(["yes", "2", "TRUE"])("a switch that is %j is refused by name", (value) => {
     const reading = () => readSettings({ SVC_ALLOW_ANONYMOUS_WRITES: value });
     expect(reading).toThrow(new SettingRefused("SVC_ALLOW_ANONYMOUS_WRITES must be 1 or 0"));
@@ -103,6 +114,13 @@ describe("what handlers are given", () => {
       node_id: "stack",
     });
     expect(product!.adapter).toBeUndefined();
+  });
+
+  test.each(["0", "-1", "1e3", "many", "100001"])("%j calls to a model in an hour are refused", (told) => {
+    expect(() => readSettings({ SVC_LLM_CALLS_PER_HOUR: told })).toThrow(
+      "SVC_LLM_CALLS_PER_HOUR must be a whole number from 1 to 100000",
+    );
+    expect(readSettings({ SVC_LLM_CALLS_PER_HOUR: "20" }).llmCallsPerHour).toBe(20);
   });
 
   test("an adapter that is handed over goes before the webhook", () => {
@@ -146,6 +164,9 @@ describe("the capabilities of a function", () => {
     ["llm", { SVC_LLM: "openai" }, "disabled"],
     ["llm", { SVC_LLM: "nobody", SVC_LLM_MODEL: "m" }, "disabled"],
     ["llm", { SVC_LLM: "https://llm.example/v1", SVC_LLM_MODEL: "m" }, "available"],
+    ["llm", { SVC_LLM: "anthropic", SVC_LLM_MODEL: "m", SVC_LLM_BASE_URL: "https://llm.example" }, "available"],
+    ["llm", { SVC_LLM: "anthropic", SVC_LLM_MODEL: "m", SVC_LLM_BASE_URL: "llm.example" }, "disabled"],
+    ["llm", { SVC_LLM: "https://a.example", SVC_LLM_MODEL: "m", SVC_LLM_BASE_URL: "https://llm.example" }, "disabled"],
     ["proxy_identity", { SVC_IDENTITY_HEADER: "x-person" }, "available"],
     ["audit_key", { SVC_AUDIT_KEY_PEM: "…" }, "available"],
     ["event_stream", {}, "disabled"],

@@ -7,7 +7,7 @@ import { acceptInsights, listInsights } from "../../../lib/link/registry.ts";
 import { insightMaker } from "../../../lib/link/shared.ts";
 import { syncWith } from "../../../lib/link/sync.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { testClock } from "../../support/clock.ts";
+import { DAY, testClock } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import type { PeerIdentity } from "../../../lib/link/handshake.ts";
 import { identity } from "./ends.ts";
@@ -37,6 +37,7 @@ const answer = (message: string, body: unknown, from: PeerIdentity = peer) => an
 async function insights(...targets: string[]): Promise<void> {
   await svc.post("kpi", { csat: 4 });
   for (const target of targets) await svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, target });
+  svc.deps.clock.advance(7 * DAY);
   await svc.post("kpi", { csat: 4.3 });
   await insightMaker(svc.deps, self)();
 }
@@ -124,6 +125,7 @@ describe("a sync", () => {
     expect(log).toEqual(["query_product_evolution", "query_product_evolution", "get_checkpoint"]);
     expect(await syncWith(own, self, asking())).toEqual({ kept: 0, updated: 0 });
     await svc.bring("applied", { kpi: "csat", target: "ui.late" });
+    svc.deps.clock.advance(7 * DAY);
     await svc.post("kpi", { csat: 4.4 });
     await insightMaker(svc.deps, self)();
     expect(await syncWith(own, self, asking())).toEqual({ kept: 1, updated: 60 });

@@ -5,10 +5,11 @@
 import { expect, test } from "vitest";
 import { PROVEN_LIMIT, UNPROVEN_LIMIT } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
+import { LONG } from "../../support/length.ts";
 import { end, shake } from "./ends.ts";
 import { mutator, randomFrom } from "./mutations.ts";
 
-const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 5_000);
+const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? (LONG ? 5_000 : 1_000));
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 
 const random = randomFrom(SEED);

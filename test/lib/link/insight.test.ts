@@ -82,6 +82,13 @@ describe("an insight", () => {
     baseline: 4,
     current: 4.2,
     realised_delta: 0.2,
+    scope: "product" as const,
+    baseline_age_hours: 2,
+    trend_before: null,
+    trend_days: null,
+    shared_with: ["chg_2"],
+    shared_count: 1,
+    judged_from: "2026-01-08T00:00:00.000Z",
     verdict: "missed" as const,
     state: "open" as const,
     closed_by: null,
@@ -100,9 +107,10 @@ describe("an insight", () => {
       kind: "config",
       target: "ui.banner",
       kpi: "csat",
-      summary: "config on ui.banner: expected +0.5, realised +0.2 on csat (missed)",
+      summary: "config on ui.banner: expected +0.5, realised +0.2 on csat (missed, shared with 1 other)",
       expected_delta_k: 0.5,
       realised_delta: 0.2,
+      shared_count: 1,
       verdict: "missed",
       observed_at: "2026-01-02T00:00:00.000Z",
       basis: "correlation",
@@ -111,6 +119,7 @@ describe("an insight", () => {
 
   test("is made once something was measured, and not before", () => {
     expect(insightOf({ ...outcome, realised_delta: null }, change, made)).toBeUndefined();
+    expect(insightOf({ ...outcome, verdict: "too_early" }, change, made)).toBeUndefined();
     expect(insightOf({ ...outcome, kpi: null }, change, made)).toBeUndefined();
     expect(insightOf(outcome, change, { ...made, self: { ...identity("a"), product_id: null } })).toBeUndefined();
     expect(insightOf({ ...outcome, expected_delta_k: null }, change, made)?.summary).toMatch(/expected nothing stated/);
@@ -135,6 +144,7 @@ describe("evidence", () => {
       kpi: "csat",
       match: "target",
       n: 2,
+      shared: 0,
       effective_n: Number((1.55 ** 2 / (1 + 0.55 ** 2)).toPrecision(12)),
       mean_delta: Number(((2 - 0.55) / 1.55).toPrecision(12)),
       verdicts: { met: 1, missed: 0, regressed: 1, inconclusive: 0 },

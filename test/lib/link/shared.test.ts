@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
 import { followAll } from "../../../lib/follow/follow.ts";
+import { runCycle } from "../../../lib/pulse/cycle.ts";
 import { DAY, pass } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { identity } from "./ends.ts";
@@ -17,12 +18,15 @@ beforeEach(async () => {
 
 const applied = (over = {}) => svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
 const feed = (csat: number) => svc.post("kpi", { csat });
+/** Ends the horizon of what was applied. */
+const horizon = () => svc.deps.clock.advance(7 * DAY);
 
 describe("an own insight", () => {
   test("is made at the first verdict and updated under its id", async () => {
     await feed(4);
     await applied();
     expect(await make()).toEqual([]);
+    horizon();
     await feed(4.1);
     const [first] = await make();
     expect(first).toMatchObject({
@@ -41,6 +45,7 @@ describe("an own insight", () => {
   test("is not made anew while nothing changed, also after a restart", async () => {
     await feed(4);
     await applied();
+    horizon();
     await feed(4.1);
     expect(await make()).toHaveLength(1);
     expect(await make()).toEqual([]);
@@ -52,6 +57,7 @@ describe("an own insight", () => {
     await feed(4);
     const id = await applied();
     await feed(3.5);
+    horizon();
     await make();
     await svc.must("rollback", id);
     await feed(4.5);
@@ -60,13 +66,29 @@ describe("an own insight", () => {
     expect(await make()).toEqual([]);
   });
 
-  test("is made of a change that was rolled back before anybody looked, as guardrails do", async () => {
+  test("is made of a change that a guardrail took back early, and not of one that a person did", async () => {
+    const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
+    svc = await service({ intent: { ...intent, policy: { guardrails } } });
+    make = insightMaker(svc.deps, self);
     await feed(4);
     await make();
+    await svc.must("rollback", await applied({ target: "ui.person" }));
     const id = await applied();
     await feed(3.5);
-    await svc.must("rollback", id);
-    expect(await make()).toMatchObject([{ realised_delta: -0.5, verdict: "regressed" }]);
+    await runCycle(svc.deps);
+    expect((await svc.change(id)).outcome).toMatchObject({ verdict: "regressed", closed_by: "rollback" });
+    expect(await make()).toMatchObject([{ target: "ui.banner", realised_delta: -0.5, verdict: "regressed" }]);
+  });
+
+  test("is made when the horizon is over, also where nothing is written", async () => {
+    await feed(4);
+    await applied();
+    await feed(4.1);
+    await followAll(svc.deps);
+    expect(await make()).toEqual([]);
+    await pass(svc.deps, 7 * DAY + 1);
+    await followAll(svc.deps);
+    expect(await make()).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
   test("is made of what was finished before the link was switched on", async () => {
@@ -81,6 +103,7 @@ describe("an own insight", () => {
   test("is made of an outcome that nothing was expected of, so that not only regressions are told", async () => {
     await feed(4);
     await svc.bring("applied", { kpi: "csat" });
+    horizon();
     await feed(4.4);
     expect(await make()).toMatchObject([{ expected_delta_k: null, realised_delta: 0.4, verdict: "inconclusive" }]);
   });
@@ -102,14 +125,18 @@ describe("an own insight", () => {
       proposer: "pat-proposer",
     };
     await applied(words);
+    horizon();
     await feed(4.4);
-    const text = JSON.stringify(await make());
+    const told = await make();
+    expect(told).toHaveLength(1);
+    const text = JSON.stringify(told);
     for (const word of [...Object.values(words), "chg_"]) expect(text).not.toContain(word);
   });
 
   test("speaks under today's names after a restart under others", async () => {
     await feed(4);
     await applied();
+    horizon();
     await feed(4.4);
     await make();
     const renamed = { ...self, instance_id: "acme-crm@elsewhere" };
@@ -123,12 +150,14 @@ test("pages follow the order of change: an update comes again, what was read doe
   await feed(4);
   await applied();
   await applied({ target: "ui.second", kpi: "nrr_quarterly" });
+  horizon();
   await svc.post("kpi", { csat: 4.1, nrr_quarterly: 1 });
   await make();
   const store = svc.deps.store;
   const all = await sharedAfter(store, self, 0, 50);
   expect(all).toMatchObject({ next: 1, last: 1, insights: [{ target: "ui.banner" }] });
   await applied({ target: "ui.third" });
+  horizon();
   await svc.post("kpi", { csat: 4.2 });
   await make();
   const rest = await sharedAfter(store, self, all.next, 50);

@@ -1,10 +1,10 @@
-/** docs/webhooks.md: its code checks what the service signs, and its table names what the service sends. */
+/** docs/notifications.md: its code checks what the service signs, and its table names what the service sends. */
 import { expect, test } from "vitest";
-import { NOTIFICATION_TYPES } from "../../lib/pulse/notifications.ts";
+import { NOTIFICATION_TYPES } from "../../lib/pulse/notify/notification.ts";
 import { keyOf, signatureOf } from "../../lib/kit/webhook_signature.ts";
 import { documents } from "./markdown.ts";
 
-const page = documents().find(({ path }) => path === "docs/webhooks.md")!;
+const page = documents().find(({ path }) => path === "docs/notifications.md")!;
 
 type ReadWebhook = (secret: string, headers: Record<string, string>, body: string, now: number) => unknown;
 async function readWebhook(): Promise<ReadWebhook> {

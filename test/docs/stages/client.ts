@@ -1,0 +1,83 @@
+/** A model that is asked for the client's manual: it proposes, tries to approve, and waits for a person, who is this stage. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { client } from "../../support/client.ts";
+import type { Story } from "../story.ts";
+import type { Own } from "./index.ts";
+
+interface Message {
+  role: string;
+  content?: string;
+}
+
+const PROPOSAL = { tenant_id: "t1", kind: "config", target: "price.list", summary: "Raise the list price", value: 103 };
+const conversation: Message[] = [];
+let offered: string[] = [];
+let story: () => Story;
+
+/** What the model says after so many results of tools. */
+async function said(results: string[]): Promise<object> {
+  const [proposed] = results;
+  const { change_id } = JSON.parse(proposed ?? "{}") as { change_id?: string };
+  const calling = (name: string, given: object) => ({
+    role: "assistant",
+    tool_calls: [
+      { id: `call_${results.length}`, type: "function", function: { name, arguments: JSON.stringify(given) } },
+    ],
+  });
+  switch (results.length) {
+    case 0:
+      return calling("propose_change", PROPOSAL);
+    case 1:
+      return calling("approve_change", { change_id, approver: "ana" });
+    case 2:
+      await client(fetch, story().url(8420)).must("approve", change_id!);
+      return calling("wait_for_decision", { change_id });
+    default:
+      return { role: "assistant", content: `Ana consented: ${change_id} is ${JSON.parse(results.at(-1)!).status}.` };
+  }
+}
+
+export const clientManual: Own = {
+  needs: ["openssl"],
+  async stage() {
+    const model = createServer(async (request, response) => {
+      const { messages, tools } = (await json(request)) as {
+        messages: Message[];
+        tools: { function: { name: string } }[];
+      };
+      conversation.splice(0, Infinity, ...messages);
+      offered = tools.map(({ function: { name } }) => name);
+      const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content!);
+      response.end(JSON.stringify({ choices: [{ message: await said(results) }] }));
+    }).listen(0, "127.0.0.1");
+    await once(model, "listening");
+    const { port } = model.address() as AddressInfo;
+    return {
+      stands: { "https://llm.example/v1": `http://127.0.0.1:${port}/v1` },
+      async close() {
+        model.close();
+        model.closeAllConnections();
+      },
+    };
+  },
+  afterwards(told) {
+    story = told;
+    test("the model was offered nothing that decides, and what it invented was not called", async () => {
+      expect(offered).toEqual(["propose_change", "get_change", "wait_for_decision"]);
+      const results = conversation.filter(({ role }) => role === "tool").map(({ content }) => JSON.parse(content!));
+      expect(results[1]).toEqual({ error: "there is no tool approve_change" });
+      const change = await client(fetch, told().url(8420)).change(results[0].change_id);
+      expect(change).toMatchObject({
+        proposer: "agent:pricing",
+        proposer_kind: "agent",
+        value: 103,
+        status: "approved",
+      });
+      expect(change.approvals).toMatchObject([{ approver: "ana" }]);
+    });
+  },
+};

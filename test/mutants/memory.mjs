@@ -1,0 +1,128 @@
+/** Memory and conversations: whose each is, what it rests on, and what displaces what. */
+
+const ATTACKS = ["test/lib/memory/attacks.test.ts"];
+const FOUND = ["test/lib/memory/queries.test.ts"];
+const HISTORY = ["test/handlers/chat_history.test.ts"];
+const MODEL = ["test/lib/chat/model_chat.test.ts"];
+const quote = { file: "lib/kit/quote.ts", tests: ["test/lib/kit/quote.test.ts"] };
+const index = { file: "lib/memory/memory_index.ts", tests: ATTACKS };
+const prompt = { file: "lib/chat/prompt.ts", tests: MODEL };
+
+export const memory = [
+  {
+    name: "what was said late is not remembered",
+    file: "lib/follow/memory_sentences.ts",
+    find: 'case "note_added":',
+    replace: 'case "store_moved":',
+    tests: ["test/lib/follow/memories.test.ts"],
+    only: "said late",
+  },
+  {
+    ...quote,
+    name: "a quotation has line breaks",
+    find: 'replace(BREAKS, " ")',
+    replace: 'replace(/ +/gu, " ")',
+    grave: true,
+  },
+  { ...quote, name: "a text closes its own quotation", find: '.replace(MARKS, "\'")', replace: "" },
+  { ...quote, name: "a quotation hides characters", find: '.replace(UNSEEN, "")', replace: "" },
+  {
+    name: "what was said is told as if it were on record",
+    file: "lib/memory/recall.ts",
+    find: 'if (basisOf(kind) === "record") return text;',
+    replace: "if (basisOf(kind)) return text;",
+    tests: ATTACKS,
+    grave: true,
+  },
+  {
+    name: "chat displaces feedback",
+    file: "lib/follow/memory.ts",
+    find: 'addMemory(tx, "chat_memories", { seq, count: chat }, memory)',
+    replace: 'addMemory(tx, "memories", { seq, count: chat }, memory)',
+    tests: ["test/lib/memory/eviction.test.ts"],
+    only: "twenty thousand messages",
+    grave: true,
+  },
+  {
+    ...index,
+    name: "what was said ranks before what is on record",
+    find: "const ranked = [...fits, ...ofTalk, ...rest];",
+    replace: "const ranked = [...ofTalk, ...fits, ...rest];",
+  },
+  {
+    ...index,
+    name: "earlier questions rank before answers",
+    find: "const ranked = [...fits, ...ofTalk, ...rest];",
+    replace: "const ranked = [...said.search(search), ...asked.search(search), ...fits, ...ofTalk, ...rest];",
+    tests: FOUND,
+  },
+  {
+    name: "what is asked in Chinese finds no English record",
+    file: "lib/memory/tokens.ts",
+    find: "hint: /\\p{Script=Han}/u,",
+    replace: "hint: /(?!)/,",
+    tests: FOUND,
+  },
+  {
+    name: "words that mean the same are strangers to each other",
+    file: "lib/memory/tokens.ts",
+    find: "MEANT.get(stemmed) ?? [stemmed]",
+    replace: "[stemmed]",
+    tests: ["test/lib/memory/tokens.test.ts"],
+  },
+  {
+    name: "the rationale of a proposal is not remembered",
+    file: "lib/follow/memory_sentences.ts",
+    find: "quote(rationale, LONGEST_TEXT)",
+    replace: 'quote("", LONGEST_TEXT)',
+    tests: ["test/lib/follow/memories.test.ts"],
+  },
+  {
+    name: "each verdict on a change is a memory more",
+    file: "lib/follow/outcomes/verdict_memory.ts",
+    find: 'on.tx.delete("outcome_memories", id);',
+    replace: "",
+    tests: ["test/lib/follow/memories.test.ts"],
+  },
+  {
+    name: "memories of older versions' chat are lost",
+    file: "lib/follow/memories.ts",
+    find: "move: (tx, value) => remember(tx, value as Memory),",
+    replace: "",
+    tests: ["test/lib/follow/retired.test.ts"],
+  },
+  {
+    name: "a memory that cannot be kept costs the reply",
+    file: "lib/chat/reply.ts",
+    find: "const turn = await keep(false);",
+    replace: "if (error) throw error;\n    const turn = await keep(false);",
+    tests: ATTACKS,
+  },
+  {
+    name: "everybody shares one conversation",
+    file: "lib/memory/history.ts",
+    find: 'person === null ? "main" :',
+    replace: 'person || true ? "main" :',
+    tests: HISTORY,
+  },
+  {
+    name: "a person's own conversation is anybody's by its name",
+    file: "lib/chat/conversation.ts",
+    find: "!name.startsWith(PERSONAL)",
+    replace: "!name.startsWith(`${PERSONAL}!`)",
+    tests: HISTORY,
+  },
+  {
+    ...prompt,
+    name: "what others said before reaches the model as the asker's own words",
+    find: "const own = new Set(earlier.filter((turn) => isOwn(turn, asked))",
+    replace: "const own = new Set(earlier.filter((turn) => isOwn(turn, asked) || turn)",
+    grave: true,
+  },
+  {
+    ...prompt,
+    name: "a name that anybody may give makes words somebody's own",
+    find: "Boolean(turn.known && asked.known) &&",
+    replace: "",
+  },
+];

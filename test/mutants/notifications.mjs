@@ -1,0 +1,127 @@
+/** What people are told, and how often. */
+
+const FORMAT = ["test/lib/pulse/notify/format.test.ts"];
+const NOTICES = ["test/lib/pulse/notify/notices.test.ts"];
+const NOTIFY = ["test/lib/pulse/notify.test.ts"];
+const format = { file: "lib/pulse/notify/format.ts", tests: FORMAT };
+const words = { file: "lib/pulse/notify/words.ts", tests: FORMAT };
+const expiring = { file: "lib/pulse/expiring.ts", tests: NOTICES };
+const post = { file: "lib/pulse/notify/post.ts", tests: NOTIFY };
+
+export const notifications = [
+  {
+    ...format,
+    name: "a summary calls everybody in the Slack channel",
+    find: "const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);",
+    replace: "const escaped = ENTITIES ? text : text;",
+    grave: true,
+  },
+  {
+    ...format,
+    name: "Slack takes what people wrote for its markup",
+    find: '({ type: "plain_text", text: forSlack(words), emoji: false })',
+    replace: '({ type: "mrkdwn", text: forSlack(words) })',
+  },
+  {
+    ...format,
+    name: "Teams takes what people wrote for Markdown",
+    find: 'inlines: [{ type: "TextRun", text: words, ...style }],',
+    replace: 'inlines: [{ type: "TextBlock", text: words, ...style }],',
+  },
+  {
+    ...format,
+    name: "a message is longer than Slack takes",
+    find: "escaped.length <= SLACK_MOST * 5 ?",
+    replace: "SLACK_MOST > 0 ?",
+  },
+  {
+    ...words,
+    name: "a name that is a link stands in the sentence as it is",
+    find: "CALLS.test(name) ? quote(name, LONGEST) : label(name)",
+    replace: "CALLS.test(name) ? name : label(name)",
+  },
+  {
+    ...words,
+    name: "words from right to left carry along what stands beside them",
+    find: "RIGHT_TO_LEFT.test(text) ? `\\u2068${text}\\u2069` : text);",
+    replace: "RIGHT_TO_LEFT.test(text) ? text : text);",
+  },
+  {
+    ...expiring,
+    name: "a change that expires soon is told of in each cycle",
+    find: 'tx.put("meta", "expiring", { ...told, [status]: fresh.at(-1)!.place });',
+    replace: "void told;",
+    grave: true,
+  },
+  {
+    ...expiring,
+    name: "two processes tell of the same change",
+    find: 'const fresh = due.filter(({ place }) => place > (told[status] ?? ""));',
+    replace: "const fresh = due;",
+  },
+  {
+    ...expiring,
+    name: "an approved change that lapses is told of only where it was not told of before",
+    find: 'const told = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";',
+    replace: 'const told = (await deps.store.get("meta", "expiring"))?.value.pending_consent ?? "";',
+  },
+  {
+    ...expiring,
+    name: "a clock that is wrong for a moment makes changes run out of time",
+    find: "const now = await certainNow(deps);",
+    replace: "await certainNow(deps); const now = deps.clock.now();",
+  },
+  {
+    file: "lib/pulse/mismatches.ts",
+    name: "a restart tells of the same record again",
+    find: "const unseen = told.filter((id) => !known.has(id)).slice(0, LOOKED_AT);\n  const mended = new Set(unseen.length === 0 ? [] : await holding(deps, unseen));",
+    replace: "void [holding, LOOKED_AT]; const mended = new Set(told.filter((id) => !known.has(id)));",
+    tests: NOTICES,
+    only: "not what the log tells",
+  },
+  {
+    file: "lib/pulse/evaluate.ts",
+    name: "a log that is broken anew after it was mended is not told of",
+    find: "(kept ? !kept.noticed : breach !== before.breach)",
+    replace: "breach !== before.breach",
+    tests: NOTICES,
+    only: "does not hold",
+  },
+  {
+    ...post,
+    name: "a receiver that asks for a pause gets none",
+    find: "after: pauseAsked(response, now) };",
+    replace: "after: void pauseAsked };",
+    only: "left alone",
+  },
+  {
+    ...post,
+    name: "what a receiver answers is repeated in the log",
+    find: "const answered = `the receiver answered ${status}`;",
+    replace: "const answered = `the receiver answered ${status} ${said}`;",
+    only: "plain words",
+  },
+  {
+    ...post,
+    name: "what goes to Slack is signed with the secret of the receivers",
+    find: 'const signed = key && format === "json" ?',
+    replace: "const signed = key ?",
+    only: "no signature",
+  },
+  {
+    file: "lib/pulse/notifications.ts",
+    name: "an entry that somebody broke holds back the word of it",
+    find: "const { status } = detailIn(detail);",
+    replace: "void detailIn; const { status } = JSON.parse(detail);",
+    tests: NOTICES,
+    only: "does not hold",
+  },
+  {
+    file: "lib/pulse/notifications.ts",
+    tests: NOTICES,
+    name: "a record that somebody broke holds back every notification after it",
+    find: "return aboutChange(deps, undefined, words);",
+    replace: "throw error;",
+    grave: true,
+  },
+];

@@ -1,0 +1,160 @@
+/** What is governed, as products read it, and waiting for a decision. */
+
+const VALUES = ["test/lib/pulse/values.test.ts"];
+const OFREP = ["test/lib/pulse/ofrep.test.ts"];
+const AWAITED = ["test/lib/governance/await_status.test.ts"];
+const follower = { file: "lib/follow/values.ts", tests: VALUES };
+const reader = { file: "lib/pulse/values.ts", tests: VALUES };
+const asTold = { file: "lib/governance/as_told.ts", tests: VALUES };
+const flags = { file: "lib/pulse/ofrep.ts", tests: OFREP };
+const awaited = { file: "lib/governance/await_status.ts", tests: AWAITED };
+
+export const values = [
+  {
+    ...follower,
+    name: "a value that was rolled back stays that of its target",
+    find: 'if (event_type === "change_rolled_back") await rolledBack(on, change_id);',
+    replace: "",
+    grave: true,
+  },
+  {
+    ...follower,
+    name: "a rollback leaves nothing, where a change before it holds the target",
+    find: "if (!before) return tx.delete",
+    replace: "if (before || !before) return tx.delete",
+  },
+  {
+    ...follower,
+    name: "a change that sets no value takes the value of the one before it away",
+    find: 'if (value === undefined && !(erased && status === "rolled_back")) return;',
+    replace: "",
+  },
+  {
+    ...follower,
+    name: "what an erased change had set is forgotten in another way than it was followed",
+    find: '!(erased && status === "rolled_back")',
+    replace: "!erased",
+  },
+  {
+    ...reader,
+    name: "a change that the log has as rolled back, or applied at another place, is given out as a value",
+    find: 'if (status !== "applied" || applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place) return MOVED;',
+    replace: "",
+    grave: true,
+  },
+  {
+    ...reader,
+    name: "another tenant's value is given out",
+    find: "applied?.entry !== entry || valuePlace(tenant_id, target) !== one.place)",
+    replace: "applied?.entry !== entry)",
+    grave: true,
+  },
+  {
+    ...reader,
+    name: "an older value is given out where its row was edited to be the newest",
+    find: 'if (later.some((other) => "problem" in other || other.change.value !== undefined)) return MOVED;',
+    replace: "",
+  },
+  {
+    ...reader,
+    name: "what was rolled back between two looks is taken for an edit",
+    find: "found.includes(MOVED)) throw new Moved();",
+    replace: "found.includes(MOVED)) void Moved;",
+  },
+  {
+    ...asTold,
+    name: "a value that its digest is not of is given out",
+    find: "if (fields.length > 0) return",
+    replace: "if (!told) return",
+    grave: true,
+  },
+  {
+    ...asTold,
+    name: "a value is believed by entries that were edited with it",
+    find: "|| outline.isAsRead(entry)",
+    replace: "|| outline.isAsRead !== undefined",
+  },
+  {
+    ...asTold,
+    name: "a record set back to before its rollback is believed",
+    find: "if (await leavesOut(deps, changeId, audit, seen))",
+    replace: "if (false)",
+  },
+  {
+    ...asTold,
+    name: "a value is given out that is told of where the chain does not hold",
+    find: "if (from !== undefined && audit.some((id) => id >= from))",
+    replace: "if (false)",
+  },
+  {
+    ...flags,
+    name: "the value for every tenant goes before a tenant's own",
+    find: "? [targetingKey, EVERY_TENANT]",
+    replace: "? [EVERY_TENANT, targetingKey]",
+  },
+  {
+    ...flags,
+    name: "a broken request is told of in a shape that no provider reads",
+    find: "answer({ ...named, errorCode, errorDetails: message }, status, headers)",
+    replace: "answer({ error: message, code }, status, headers)",
+  },
+  {
+    file: "handlers/ofrep/evaluate_flags.ts",
+    name: "who polls for flags hears that nothing changed whatever did",
+    find: "alreadyHas(request)?.(tag) ?",
+    replace: "alreadyHas(request) ?",
+    tests: OFREP,
+  },
+  {
+    file: "lib/http/endpoint.ts",
+    name: "a key is cut off at its first slash",
+    find: "decodeSegment(whole.slice(begin + stem.length))",
+    replace: 'decodeSegment(whole.slice(begin + stem.length).split("/")[0]!)',
+    tests: OFREP,
+  },
+  {
+    file: "lib/http/admission.ts",
+    name: "asking for a flag is taken for a write",
+    find: 'method === "POST" && !reads;',
+    replace: 'method === "POST" || reads === false;',
+    tests: OFREP,
+  },
+  {
+    ...awaited,
+    name: "who waits for a decision is not woken by it, but by the clock",
+    find: "await commits.wait(count, poll, ended.signal);",
+    replace: "await never.wait(0, poll, ended.signal);",
+    grave: true,
+  },
+  {
+    ...awaited,
+    name: "a decision between a look and the wait is missed",
+    find: "await commits.wait(count, poll, ended.signal);",
+    replace: "await commits.wait(commits.count, poll, ended.signal);",
+  },
+  {
+    ...awaited,
+    name: "what another process decides is never seen",
+    find: "await commits.wait(count, poll, ended.signal);",
+    replace: "await commits.wait(count, 2 ** 31 - 1, ended.signal);",
+  },
+  {
+    ...awaited,
+    name: "who has gone keeps a place",
+    find: 'signal?.addEventListener("abort", end);',
+    replace: "",
+  },
+  {
+    ...awaited,
+    name: "everybody who waits looks at each commit",
+    find: "await never.wait(0, pause, ended.signal);",
+    replace: "",
+  },
+  {
+    file: "handlers/product/change.ts",
+    name: "who waits for a change that is over asks again without end",
+    find: "if (has && !moved && !isFinal(now.status))",
+    replace: "if (has && !moved && now.status)",
+    tests: AWAITED,
+  },
+];

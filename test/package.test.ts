@@ -1,0 +1,193 @@
+/** The package as somebody gets it who never saw this repository: packed, unpacked beside what it depends on, and used. */
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { promisify } from "node:util";
+import { checkPackage, createPackageFromTarballData, type Problem } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+// @ts-expect-error a build script without types
+import * as building from "../esbuild.config.mjs";
+import { documents, ROOT } from "./docs/markdown.ts";
+import { killAll, serve, temporaryFolder } from "./e2e/server.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
+
+interface Manifest {
+  bin: Record<string, string>;
+  files: string[];
+  exports: Record<string, string | { types: string; default: string }>;
+  dependencies: Record<string, string>;
+}
+const { build, buildLambda, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
+const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+const run = promisify(execFile);
+const folder = temporaryFolder();
+const user = join(folder, "user");
+const installed = join(user, "node_modules/countersign");
+let tarball: string;
+let files: { path: string; size: number }[];
+
+/** What a user has beside the package: what it depends on, and the compiler. */
+function installBeside(): void {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  const types = ["node_modules/@types/node", "node_modules/undici-types"];
+  for (const [place, { dev }] of Object.entries(packages)) {
+    if (place === "" || (dev && !types.includes(place)) || place.split("node_modules/").length > 2) continue;
+    if (!existsSync(join(ROOT, place))) continue;
+    mkdirSync(dirname(join(user, place)), { recursive: true });
+    symlinkSync(join(ROOT, place), join(user, place));
+  }
+}
+
+beforeAll(async () => {
+  const staged = join(folder, "staged");
+  mkdirSync(staged);
+  for (const path of ["package.json", "README.md", "LICENSE", ...manifest.files])
+    if (!path.startsWith("dist") && !path.startsWith("!"))
+      cpSync(join(ROOT, path), join(staged, path), { recursive: true });
+  const dist = join(staged, "dist");
+  await build!(dist);
+  await Promise.all([
+    buildLambda!(join(dist, "lambda")),
+    buildWorker!(join(dist, "edge/worker.js")),
+    run("npx", ["tsc", "-p", ".ci/tsconfig.types.json", "--outDir", dist], { cwd: ROOT }),
+  ]);
+  const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts"], { cwd: staged, maxBuffer: 1e8 });
+  const [packed] = JSON.parse(stdout) as [{ filename: string; files: typeof files }];
+  ({ files } = packed);
+  tarball = join(staged, packed.filename);
+  mkdirSync(installed, { recursive: true });
+  await run("tar", ["-xzf", tarball, "-C", installed, "--strip-components", "1"]);
+  installBeside();
+});
+
+afterAll(killAll);
+
+const node = (script: string) =>
+  run(process.execPath, ["--input-type=module", "-e", script], { cwd: user, env: { PATH: process.env["PATH"]! } });
+
+test("publint has nothing to say", async () => {
+  const { messages } = await publint({ pkgDir: installed, pack: false });
+  expect(messages).toEqual([]);
+});
+
+test("the types are right for whoever imports modules", async () => {
+  const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
+  const result = await checkPackage(packed);
+  // It is ES modules alone, and the oldest way of resolving knows no `exports`.
+  const problems = (result.types === false ? [] : (result as { problems: Problem[] }).problems).filter(
+    (problem) => !("resolutionKind" in problem && ["node10", "node16-cjs"].includes(problem.resolutionKind)),
+  );
+  expect(result.types).not.toBe(false);
+  expect(problems).toEqual([]);
+});
+
+test("it brings what is used and nothing else: no source maps, no tests, under 20 MB with what it depends on", async () => {
+  const paths = files.map(({ path }) => path);
+  expect(paths.filter((path) => path.endsWith(".map") || /^(?:test|node_modules|\.ci)\//.test(path))).toEqual([]);
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      "template.yaml",
+      "docs/verify_audit.py",
+      "local/example/product_intent.json",
+      "dist/edge/worker.js",
+      "dist/lambda/functions/product/index.mjs",
+    ]),
+  );
+  const { installSize } = (await import("../.ci/build/install_size.mjs" as string)) as {
+    installSize(folder: string): Promise<{ bytes: number }>;
+  };
+  const own = files.reduce((sum, { size }) => sum + size, 0);
+  expect(own + (await installSize(ROOT)).bytes).toBeLessThan(20_000_000);
+});
+
+test("every link of README and the manual leads to something in the package", () => {
+  const paths = new Set(files.map(({ path }) => path));
+  const isThere = (path: string) => paths.has(path) || [...paths].some((each) => each.startsWith(`${path}/`));
+  const packed = documents().filter(({ path }) => paths.has(path));
+  const broken = packed.flatMap(({ path, links }) =>
+    links
+      .map(({ text }) => text.split("#")[0]!)
+      .filter((target) => target !== "" && !/^[a-z]+:/.test(target) && !isThere(normalize(join(dirname(path), target))))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(packed.length).toBeGreaterThan(15);
+  expect(broken).toEqual([]);
+});
+
+test("everything that is exported is there, and needs nothing of this repository", async () => {
+  const [optional, ...others] = Object.keys(manifest.exports)
+    .filter((name) => !name.includes("*") && !name.endsWith(".json"))
+    .sort((a, b) => Number(b.endsWith("/postgres")) - Number(a.endsWith("/postgres")));
+  const names = [...others, "./handlers/product/approve"].map((name) => join("countersign", name));
+  // On the edge host there is no Node.
+  const inNode = names.filter((name) => !name.endsWith("hosts/edge"));
+  const script = `for (const name of ${JSON.stringify(inNode)}) if (Object.keys(await import(name)).length === 0) throw new Error(name)`;
+  await node(script);
+  await expect(node(`await import("${join("countersign", optional!)}")`)).rejects.toThrow(/package 'pg'/);
+});
+
+const MOUNTED = `import { countersign, type Service } from "countersign";
+import { approve } from "countersign/handlers/product/approve";
+import { memoryStore } from "countersign/stores/memory";
+
+const intent = { product_id: "shop", version: "1", approved_by: "ana", update_epoch: 1 };
+const service: Service = await countersign({ store: memoryStore(), intent });
+export const fetch: (request: Request) => Response | Promise<Response> = approve(service.deps);
+const body = new URLSearchParams({ change_id: "chg_none", approver: "ana" });
+const answer = await fetch(new Request("http://shop.example/api/product/approve", { method: "POST", body }));
+console.log(answer.status, ((await answer.json()) as { error: { code: string } }).error.code);
+`;
+
+test("one handler is mounted over the memory store in five lines, typed strictly", async () => {
+  const options = { strict: true, module: "nodenext", target: "es2023", types: ["node"], noEmit: true };
+  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["mounted.ts"] }));
+  writeFileSync(join(user, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(user, "mounted.ts"), MOUNTED);
+  await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: user });
+  writeFileSync(join(user, "wrong.ts"), MOUNTED.replace("memoryStore()", "memory"));
+  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["wrong.ts"] }));
+  await expect(run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: user })).rejects.toThrow();
+  const plain = MOUNTED.replaceAll(
+    /, type Service|: Service|: \(request: Request\) => Response \| Promise<Response>/g,
+    "",
+  ).replace(" as { error: { code: string } }", "");
+  const { stdout } = await node(plain);
+  expect(stdout).toMatch(/^4\d\d \w+\n$/);
+});
+
+test("one's own store is held against what every store promises, without a test framework", async () => {
+  const { stdout } = await node(`
+    import { runStoreCase, storeCases } from "countersign/testing";
+    import { memoryStore } from "countersign/stores/memory";
+    let held = 0;
+    for (const one of storeCases.filter(({ needs }) => !needs)) {
+      await runStoreCase(one, async () => ({ store: memoryStore() }));
+      held++;
+    }
+    console.log(held > 20);`);
+  expect(stdout).toBe("true\n");
+});
+
+test("its programs run: the server with its console, the command line against it, the verifier", async () => {
+  const program = (name: string) => join(installed, manifest.bin[name]!);
+  const { stdout: version } = await run(process.execPath, [program("countersign"), "--version"]);
+  expect(version).toMatch(/^\d+\.\d+\.\d+/);
+  const intent = join(installed, "local/example/product_intent.json");
+  const server = await serve(user, [`--product-intent=${intent}`], {}, Promise.resolve(program("ui_server")));
+  const { url } = server;
+  expect(await (await fetch(url)).text()).toContain("<title>");
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  const change = ["--tenant-id", "t1", "--kind", "config", "--target", "ui.banner", "--summary", "Show it"];
+  const called = [program("countersign"), "propose", ...change, "--url", url, "--json"];
+  const { audit_entry } = JSON.parse((await run(process.execPath, called)).stdout) as {
+    audit_entry: { id: number; current_hash: string };
+  };
+  writeFileSync(join(user, "audit.jsonl"), await (await fetch(`${url}/api/product/audit?format=jsonl`)).text());
+  const receipt = ["--expected-length", `${audit_entry.id}`, "--expected-head", audit_entry.current_hash];
+  const verifier = [program("countersign-verify"), join(user, "audit.jsonl"), ...receipt];
+  expect((await run(process.execPath, verifier)).stdout).not.toBe("");
+});

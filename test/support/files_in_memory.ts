@@ -1,0 +1,19 @@
+import type { EvolvedFile, EvolvedFiles } from "../../lib/pulse/deps.ts";
+
+/** Evolved files kept in memory, and their texts by name. */
+export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {
+  const texts = new Map<string, string>();
+  return {
+    texts,
+    read: async (name) => texts.get(name),
+    write: async (name, text) => void texts.set(name, text),
+    list: async () =>
+      [...texts].map(([name, text]): EvolvedFile => ({
+        name,
+        bytes: text.length,
+        sha256: "",
+        modified_at: "",
+        kind: (["retrospective", "report", "lessons"] as const).find((kind) => name.startsWith(`${kind}-`)) ?? "other",
+      })),
+  };
+}

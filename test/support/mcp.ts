@@ -1,0 +1,70 @@
+/** Speaks MCP to a service as a program would: message by message, in either era. */
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import type { Manifest } from "./intents.ts";
+import { ORIGIN } from "./requests.ts";
+import type { Fetch } from "./client.ts";
+
+/** What an agent of these tests comes with. */
+export const SECRET = "an-agents-own-secret";
+export const AGENT = "agent:pricing";
+
+/** An intent with that agent; another may do as much, ana and bo consent. */
+export const withAgents = (policy: Manifest = {}): Manifest => ({
+  principals: {
+    ana: { kind: "person" },
+    [AGENT]: { kind: "agent", token_sha256: portableSha256(SECRET) },
+    "agent:other": { kind: "agent", token_sha256: portableSha256("another agent's secret") },
+  },
+  policy: { approvers: ["ana", "bo"], required_approvers: { standard: 1, major: 2 }, self_approval: false, ...policy },
+});
+
+export const asAgent = { authorization: `Bearer ${SECRET}` };
+
+export type Era = "modern" | "legacy";
+const VERSION = "2026-07-28";
+
+/** The members of a message and the headers that an era asks for. */
+export function messageOf(era: Era, method: string, params: Record<string, unknown> = {}) {
+  if (era === "legacy") return { params, headers: { "mcp-protocol-version": "2025-06-18" } };
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": VERSION,
+    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const name = method === "tools/call" ? { "mcp-name": String(params["name"]) } : {};
+  return {
+    params: { ...params, _meta: meta },
+    headers: { "mcp-protocol-version": VERSION, "mcp-method": method, ...name },
+  };
+}
+
+/** A client of /mcp; `given` are headers of all its requests. */
+export function mcpClient(fetch: Fetch, given: Record<string, string> = {}, origin: string = ORIGIN) {
+  const send = async (body: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(
+      new Request(`${origin}/mcp`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...given, ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    );
+    const text = await response.text();
+    // oxlint-disable-next-line no-explicit-any -- whatever the service answered
+    return { status: response.status, headers: response.headers, body: (text === "" ? null : JSON.parse(text)) as any };
+  };
+  const request = (method: string, params: Record<string, unknown> = {}, era: Era = "modern") => {
+    const message = messageOf(era, method, params);
+    return send({ jsonrpc: "2.0", id: 1, method, params: message.params }, message.headers);
+  };
+  return {
+    send,
+    request,
+    /** What a tool answers: its result, or what it was refused with. */
+    async tool(name: string, args: Record<string, unknown> = {}, era: Era = "modern") {
+      const { body } = await request("tools/call", { name, arguments: args }, era);
+      if (!body?.result) throw new Error(JSON.stringify(body));
+      const { isError, structuredContent, content } = body.result;
+      return isError ? { refused: JSON.parse(content[0].text) } : structuredContent;
+    },
+  };
+}
