@@ -111,7 +111,9 @@ export const notifications: Own = {
       const headers = { "webhook-id": "evt_1", "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
       expect((await fetch(story().url(8425), { method: "POST", headers, body })).status).toBe(500);
       // Its line may arrive behind its answer.
-      await story().program(8425).until((line) => line === "not signed with this secret" || undefined);
+      await story()
+        .program(8425)
+        .until((line) => line === "not signed with this secret" || undefined);
     });
   },
 };
