@@ -1,0 +1,70 @@
+/**
+ * `npm run demo`: a shop, an agent and the service, in a temporary folder and on free ports. It tells what happens, and stays
+ * at a change that waits for the reader until Ctrl-C. `-- --once` decides that one too, and ends.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { openShop, sendAgent } from "./actors.mjs";
+import { intentOf } from "./intent.mjs";
+import { processes } from "./processes.mjs";
+import { say } from "./say.mjs";
+import { startService } from "./service.mjs";
+import { BEGINS, follow, readerOf, tell } from "./story.mjs";
+
+const {
+  values: { once, dist },
+} = parseArgs({
+  options: {
+    // Ends when the story does.
+    once: { type: "boolean", default: false },
+    // Where the built program lies.
+    dist: { type: "string", default: "dist" },
+  },
+});
+
+const stopped = new Promise((resolve) => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, resolve);
+});
+const { start, end, failed } = processes();
+const folder = await mkdtemp(join(tmpdir(), "countersign-demo-"));
+
+async function play() {
+  const program = resolve(dist);
+  if (!existsSync(join(program, "local/ui_server.js")))
+    throw new Error(`there is no built program in ${program}; \`npm run demo\` makes it in dist`);
+  const [secret, token] = [randomBytes(24).toString("hex"), randomBytes(9).toString("hex")];
+  const intent = intentOf(createHash("sha256").update(secret).digest("hex"));
+  await writeFile(join(folder, "intent.json"), JSON.stringify(intent, undefined, 2));
+  const service = await startService(start, { folder, dist: program, token, clock: BEGINS });
+  const shop = await openShop(start, folder, service);
+  const agent = (proposal) => sendAgent(start, folder, service, { secret, proposal });
+
+  say(`An agent proposes, a person consents, a shop changes, and a log keeps who did what.`);
+  console.log(`\n   shop     ${shop.url}\n   console  ${service.url}\n`);
+  say(`The service's clock begins nine days ago, so that a week can pass while you read.`);
+  const { change_id, page } = await tell({ service, shop, agent, say });
+  console.log(`   ${page}`);
+  if (!once)
+    say(`   Approve it there, under any name, then apply it, and look at the shop. The console asks for the admin token,
+      which the agent does not have: ${token}. Ctrl-C ends everything.`);
+  await follow({ service, shop, say, reader: once ? readerOf(service, change_id) : undefined }, change_id);
+  if (!once) await new Promise(() => {});
+}
+
+const playing = play();
+try {
+  await Promise.race([playing, failed, stopped]);
+} catch (error) {
+  console.error(`The demo failed: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  playing.catch(() => {});
+  await end();
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+say(`Everything has ended, and its folder is gone.`);
+process.exit();

@@ -1,0 +1,173 @@
+/** `npm run demo` as it is started, on the built program: the story to its end, and with the test as its reader. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { program } from "../e2e/server.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+let dist: string;
+beforeAll(async () => {
+  dist = dirname(dirname(await program()));
+}, 120_000);
+
+/** A demo that runs: what it has said, as one line, and its folder for temporary files. */
+interface Demo {
+  child: ChildProcess;
+  lines(): string[];
+  /** Resolves with the match as soon as what was said matches; rejects when it ends without. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+  ended: Promise<[number | null, NodeJS.Signals | null]>;
+  complaints(): string;
+  temporary: string;
+}
+
+function demo(...options: string[]): Demo {
+  const temporary = mkdtempSync(join(tmpdir(), "demo-"));
+  const child = spawn(process.execPath, ["local/demo/main.mjs", "--dist", dist, ...options], {
+    cwd: ROOT,
+    // What is set for a service of one's own is not the demo's.
+    env: { PATH: process.env["PATH"], TMPDIR: temporary, SVC_PORT: "1", SVC_PROTECT_READS: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [said, complained] = ["", ""];
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const ended = once(child, "close") as Demo["ended"];
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null && child.kill("SIGKILL")) await ended;
+  });
+  const says = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(said.replaceAll(/\s+/g, " "));
+        if (match) resolve(match);
+      };
+      child.stdout.on("data", look);
+      void ended.then(() => reject(new Error(`it ended without ${pattern}:\n${said}\n${complained}`)));
+      look();
+    });
+  return { child, lines: () => said.trimEnd().split("\n"), says, ended, complaints: () => complained, temporary };
+}
+
+/** The addresses and the token that it prints, once a change waits for its reader. */
+async function atItsReader({ says }: Demo) {
+  const [, shop, service] = await says(/shop (http:\S+) console (http:\S+)/);
+  const [, id] = await says(/waits for you: http:\S+\/#\/changes\/(chg_\S+)/);
+  const [, token] = await says(/which the agent does not have: (\w+)\./);
+  const ask = async (path: string, fields?: Record<string, string>, headers: Record<string, string> = {}) => {
+    const body = fields && { method: "POST", headers, body: new URLSearchParams(fields) };
+    const response = await fetch(new URL(path, service), body);
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    shop: shop!,
+    service: service!,
+    id: id!,
+    ask,
+    page: async () => (await fetch(shop!)).text(),
+    step: (name: string, fields: Record<string, string> = {}) =>
+      ask(`api/product/${name}`, { change_id: id!, ...fields }, { "x-svc-admin-token": token! }),
+  };
+}
+
+/** Resolves when whoever listens there has closed a connection that stood. */
+async function gone(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  // Of a process that was killed the connection is reset.
+  const closed = new Promise((resolve) =>
+    socket
+      .resume()
+      .on("error", () => {})
+      .on("close", resolve),
+  );
+  await closed;
+}
+
+test("the shop shows what was consented to and applied, and nothing else; Ctrl-C leaves nothing behind", async () => {
+  const running = demo();
+  const { shop, service, id, ask, page, step } = await atItsReader(running);
+
+  // What was taken back shows no more, what was kept does; the last change waits.
+  for (const text of ["Free delivery from €45", "Pay as a guest", "We deliver"]) expect(await page()).toContain(text);
+  const { body: waiting } = await ask(`api/product/changes/${id}`);
+  expect(waiting).toMatchObject({ status: "pending_consent", proposer: "agent:shopkeeper", proposer_kind: "agent" });
+  expect(await step("apply")).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
+  expect(await ask("api/product/approve", { change_id: id, approver: "bo" })).toMatchObject({ status: 401 });
+  expect(await page()).toContain("We deliver");
+
+  expect((await step("approve", { approver: "bo" })).status).toBe(200);
+  await running.says(/bo consents\. Nothing has changed yet: the shop says "We deliver"/);
+  expect(await page()).toContain("We deliver");
+  expect((await step("apply")).status).toBe(200);
+  expect(await page()).toContain("Order today");
+  const [, entries] = await running.says(
+    /It is applied, and the shop says "Order today[^"]*"\. The log has (\d+) entries/,
+  );
+
+  const { body: log } = await ask("api/product/audit?limit=1000");
+  expect(log.entries).toHaveLength(Number(entries));
+  const { body: verified } = await ask("api/product/audit/verify");
+  expect(verified).toMatchObject({ valid: true, length: Number(entries) });
+  const { body: outcomes } = await ask("api/product/outcomes");
+  expect(outcomes.outcomes).toMatchObject([
+    { change_id: id, verdict: "too_early" },
+    { kpi: "checkout_rate", verdict: "regressed", closed_by: "rollback" },
+    { kpi: "basket_value", verdict: "met", state: "open" },
+  ]);
+
+  expect((await step("rollback")).status).toBe(200);
+  await running.says(/It is taken back, and the shop says "We deliver" again/);
+  expect(await page()).toContain("We deliver");
+
+  const left = [gone(shop), gone(service)];
+  running.child.kill("SIGINT");
+  expect(await running.ended).toEqual([0, null]);
+  await Promise.all(left);
+  expect(readdirSync(running.temporary)).toEqual([]);
+  expect(running.complaints()).toBe("");
+});
+
+test("with --once it tells the whole story in the width of a terminal, and ends", async () => {
+  const running = demo("--once");
+  expect(await running.ended).toEqual([0, null]);
+  expect(running.complaints()).toBe("");
+  const lines = running.lines();
+  expect(lines.filter((line) => line.length > 100 && !line.includes("http://"))).toEqual([]);
+  expect(lines.length).toBeLessThan(36);
+  const told = lines.join(" ").replaceAll(/\s+/g, " ");
+  const steps = [
+    /1\. The agent proposes.* waits for consent; the shop still says "Free delivery from €35"/,
+    /2\. .*refused \(403 agent_may_not\)/,
+    /3\. Ana consents.* now says "Free delivery from €45"/,
+    /4\. A week passes.* the verdict is "met"/,
+    /5\. .*"Sign in to pay".* The shop says "Pay as a guest" again; the verdict is "regressed"/,
+    /6\. countersign-verify.* all \d+ entries hold/,
+    /7\. .* waits for you: http:/,
+    /bo@teashop\.example consents\. Nothing has changed yet: the shop says "We deliver"/,
+    /It is applied, and the shop says "Order today.* entries now, and holds\. Everything has ended/,
+  ];
+  expect(told).toMatch(new RegExp(steps.map(({ source }) => source).join(".*")));
+  expect(readdirSync(running.temporary)).toEqual([]);
+});
+
+test("killed outright, it leaves no process behind", async () => {
+  const running = demo();
+  const { shop, service } = await atItsReader(running);
+  const left = [gone(shop), gone(service)];
+  running.child.kill("SIGKILL");
+  await Promise.all([running.ended, ...left]);
+});
+
+test("without a built program it says what is missing", async () => {
+  const running = demo("--dist", "nowhere");
+  expect(await running.ended).toEqual([1, null]);
+  expect(running.complaints()).toMatch(/^The demo failed: there is no built program in \S+nowhere/);
+  expect(readdirSync(running.temporary)).toEqual([]);
+});
