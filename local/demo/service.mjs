@@ -12,7 +12,7 @@ const LONGEST_WAIT_S = 50;
 export async function startService(start, { folder, dist, token, clock }) {
   const { child, line } = start(
     join(dist, "local/ui_server.js"),
-    ["--port=0", "--product-intent=intent.json", "--state=state.json"],
+    ["--port=0", "--product-intent=intent.json", "--product-config=config.json", "--state=state.json"],
     { cwd: folder, env: { SVC_ADMIN_TOKEN: token, DEMO_CLOCK_MS: String(clock) }, imports: [CLOCK] },
   );
   const url = await line((text) => (text.includes('"listening"') ? JSON.parse(text).url : undefined));

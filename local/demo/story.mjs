@@ -83,7 +83,8 @@ export async function follow({ service, shop, say, reader }, change_id) {
       `${approvals.at(-1).approver} consents. Nothing has changed yet: the shop says "${await shown()}". What is left is to apply it.`,
     applied: async () => {
       await service.post("api/product/kpi", { ...(await shop.figures()), actor: "till" });
-      return `It is applied, and the shop says "${await shown()}". The log has ${await service.verify()} entries now, and holds.`;
+      return `It is applied, and the shop says "${await shown()}". The log has ${await service.verify()} entries now, and holds.
+        ${reader ? "" : "On the same page it can be taken back."}`;
     },
     rolled_back: async () => `It is taken back, and the shop says "${await shown()}" again.`,
     denied: async () => `It ends without consent, and the shop says "${await shown()}", as before.`,
