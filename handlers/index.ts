@@ -90,6 +90,8 @@ export const countersign = (options: ServiceOptions): Promise<Service> => openSe
 
 export { IdentityMismatch } from "../lib/governance/open.ts";
 export { IntentInvalid } from "../lib/governance/rules/intent.ts";
-export type { ProductAdapter } from "../lib/governance/adapters/port.ts";
+export { Unanswered } from "../lib/kit/time_limit.ts";
+export type { AdapterResult, HostState, ProductAdapter, Validation } from "../lib/governance/adapters/port.ts";
+export type { Change } from "../lib/governance/rules/change.ts";
 export type { Service, ServiceOptions } from "../lib/service.ts";
 export type { Store } from "../lib/store/store.ts";

@@ -2,7 +2,7 @@
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-const REFUSALS = {
+export const REFUSALS = {
   malformed: [400, "bad_request", "the request is not well-formed HTTP"],
   bad_target: [
     400,

@@ -1,5 +1,5 @@
 /** Errors are data: a stable code with its status, a sentence for people, and what helps to mend it. */
-const STATUS = {
+export const STATUS = {
   invalid_field: 400,
   illegal_transition: 400,
   already_decided: 400,

@@ -1,12 +1,13 @@
-/** The TypeScript of the documents is right by the types that the package publishes. */
+/** The TypeScript of the documents is right by the sources; test/package.test.ts holds it to what is published. */
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import tsconfig from "../../tsconfig.json" with { type: "json" };
-import { documents, ROOT } from "./markdown.ts";
+import { writeCode } from "./code.ts";
+import { ROOT } from "./markdown.ts";
 
 /** Where the sources of what the package exports are. */
 function paths(): Record<string, string[]> {
@@ -35,19 +36,8 @@ test("the code of the documents is well typed", async () => {
     join(ROOT, "lib", path),
   );
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["**/*.ts", ...ambient] }));
-  let written = 0;
-  for (const { path, blocks } of documents()) {
-    const at = join(folder, path);
-    mkdirSync(at, { recursive: true });
-    copyFileSync(join(ROOT, "local/example/product_intent.json"), join(at, "product_intent.json"));
-    for (const { language, line, text } of blocks) {
-      if (language !== "ts") continue;
-      // Its lines stand where they stand in the document, which makes it a module of that name.
-      writeFileSync(join(at, `${basename(path)}_${line}.ts`), `${"\n".repeat(line - 1)}${text}\nexport {};\n`);
-      written++;
-    }
-  }
-  expect(written).toBeGreaterThan(3);
+  const written = writeCode(folder);
+  expect(written.length).toBeGreaterThan(10);
   const errors = await new Promise<string>((resolve) => {
     const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
     execFile(process.execPath, [compiler, "-p", folder, "--singleThreaded"], (_, stdout) => resolve(stdout));

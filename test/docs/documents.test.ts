@@ -5,7 +5,8 @@
  * - `console`: commands behind `$ `, and what came of each. `…` is anything; JSON is compared by its members; an id, a hash
  *   or a port that is shown stands for that of the run, in the commands that follow too.
  * - `sh`: commands that end with 0, or with what the comment above them says: `# …, exit code 2`.
- * - `js`, `ts`: a file where the first line names one (`// hono.js`), else a program that is run. `ts` is type-checked.
+ * - `js`, `ts`: a file where the first line names one (`// hono.ts`), else a program that is run. `ts` is type-checked, and
+ *   a file of it lies there compiled too, as `tsc` would leave it: `hono.js`.
  * - `text`: a figure. Nothing is done with it.
  * - anything else, `json insight`: an example, for the reader of that name in `stages`.
  *

@@ -1,12 +1,13 @@
 /** Runs a document from its first block to its last, in a folder that looks like a checkout after `npm ci` and a build. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { transform } from "esbuild";
 import { parse as parseYaml } from "yaml";
 import { fillCheckout } from "./checkout.ts";
+import { fileOf } from "./code.ts";
 import { type Command, commandsOf } from "./commands.ts";
-import type { Block, Document } from "./markdown.ts";
+import { type Block, type Document, documents } from "./markdown.ts";
 import { difference, parseShown } from "./shape.ts";
 import { type Program, Shell } from "./shell.ts";
 import { StandIns } from "./stand_ins.ts";
@@ -21,6 +22,8 @@ export interface Stage {
   stands?: Record<string, string>;
   /** Variables of the reader's shell. */
   env?: Record<string, string>;
+  /** Documents whose files it builds on. */
+  filesOf?: string[];
   /** How its examples are read, by what stands behind the fence: `json intent`. */
   readers?: Record<string, Reader>;
   close?(): Promise<void>;
@@ -81,6 +84,9 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     program: (port) => running.get(String(port))!,
     close,
   };
+  for (const { path, blocks } of documents())
+    if (stage.filesOf?.includes(path))
+      for (const block of blocks) if (block.language === "ts" && fileOf(block)) await runModule(block);
   return story;
 
   async function run(block: Block): Promise<void> {
@@ -130,13 +136,17 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     }
   }
 
-  /** A block that names its file is a file; any other is a program, which is run to its end. */
-  async function runModule({ text, line }: Block): Promise<void> {
-    const [, name] = /^\/\/ (\S+\.\w+)\n/.exec(text) ?? [];
+  /** A block that names its file is a file, compiled beside it; any other is a program, which is run to its end. */
+  async function runModule(block: Block): Promise<void> {
+    const { text, line } = block;
     const given = standIns.given(text);
-    if (name !== undefined) return writeFileSync(join(folder, name), given);
-    const { code } = await transform(given, { loader: "ts", format: "esm" });
-    writeFileSync(join(folder, `line_${line}.mjs`), `${code}\nprocess.exit();\n`);
+    const name = fileOf(block);
+    if (name !== undefined) {
+      writeIn(folder, name, given);
+      if (name.endsWith(".ts")) writeIn(folder, name.replace(/ts$/, "js"), await compiled(given));
+      return;
+    }
+    writeFileSync(join(folder, `line_${line}.mjs`), `${await compiled(given)}\nprocess.exit();\n`);
     await runToEnd({ line, text: `node line_${line}.mjs`, status: 0 });
   }
 
@@ -153,6 +163,14 @@ export async function openStory(document: Document, stage: Stage = {}): Promise<
     await stage.close?.();
     rmSync(root, { recursive: true, force: true });
   }
+}
+
+const compiled = async (text: string): Promise<string> => (await transform(text, { loader: "ts", format: "esm" })).code;
+
+function writeIn(folder: string, name: string, text: string): void {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }
 
 /** The port that a program tells: in a line of the log, in a line that is a URL, or in one as the Python peer writes it. */

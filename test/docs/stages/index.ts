@@ -6,6 +6,7 @@ import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
 import { principals } from "./principals.ts";
+import { auditLog, intentFields } from "./reference.ts";
 import { stores } from "./stores.ts";
 import { webhookAdapter } from "./webhook_adapter.ts";
 import { notifications } from "./notifications.ts";
@@ -38,4 +39,11 @@ export const stages: Record<string, Own> = {
   "docs/webhook_adapter.md": { ...webhookAdapter, long: true },
   "docs/notifications.md": { ...notifications, long: true },
   "docs/workers.md": { ...workers, long: true },
+  "docs/audit_log.md": { ...auditLog, long: true },
+  "docs/errors.md": { long: true },
+  "docs/intent.md": { ...intentFields, long: true },
+  "docs/product_config.md": { long: true },
+  "docs/testing.md": { long: true },
+  "docs/writing_a_store.md": { long: true },
+  "docs/writing_an_adapter.md": { long: true },
 };

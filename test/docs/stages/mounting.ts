@@ -3,8 +3,9 @@ import { client, type Client, PROPOSAL } from "../../support/client.ts";
 import type { Own } from "./index.ts";
 
 export const mounting: Own = {
+  stage: () => ({ filesOf: ["docs/writing_an_adapter.md"] }),
   afterwards(story) {
-    describe.each(["hono.js", "express.js"])("%s", (file) => {
+    describe.each(["hono.js", "express.js", "fastify.js", "plain.js"])("%s", (file) => {
       let origin: string;
       beforeAll(async () => {
         await story().start(`node ${file}`, ["3000"]);
@@ -88,5 +89,25 @@ export const mounting: Own = {
         expect([outside.status, outside.headers.get("x-request-id")]).toEqual([404, null]);
       });
     });
+
+    test("the route handler of Next answers requests, and so does the change that they lead to", () =>
+      story().run({
+        ...{ language: "js", info: "js", line: 0, marks: [] },
+        text: `import assert from "node:assert/strict";
+          import { GET, POST } from "./app/governance/[...path]/route.js";
+          import { settings } from "./governance.js";
+
+          const api = "http://crm.acme.example/governance/api/product/";
+          const headers = { authorization: "Bearer session-of-ana" };
+          const post = async (path, fields) =>
+            (await POST(new Request(api + path, { method: "POST", headers, body: new URLSearchParams(fields) }))).json();
+          const change = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Banner", value: "true" };
+          const { change_id } = await post("propose", change);
+          await post("approve", { change_id, approver: "ana" });
+          assert.equal((await post("apply", { change_id })).status, "applied");
+          assert.equal(settings.get("t1 ui.banner").value, true);
+          const read = await GET(new Request(api + "changes/" + change_id, { headers }));
+          assert.equal((await read.json()).approver, "ana");`,
+      }));
   },
 };

@@ -1,0 +1,129 @@
+/** The reference pages say of each code, field and event what the code says, and leave none out. */
+import { expect, test } from "vitest";
+import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
+import { intentJsonSchema } from "../../lib/governance/rules/intent_json_schema.ts";
+import { loadIntent } from "../../lib/governance/rules/intent.ts";
+import { STATUS } from "../../lib/kit/errors.ts";
+import { portableSha256 } from "../../lib/kit/platform.ts";
+import { REFUSALS } from "../../local/http_refusal.ts";
+import { inLong } from "../support/length.ts";
+import { monthToRead } from "../support/month/month.ts";
+import { documents } from "./markdown.ts";
+import { rowsOf } from "./tables.ts";
+
+const page = (path: string) => documents().find((document) => document.path === path)!;
+const bare = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");
+
+test("every error code has its row, with its status, a cause and a remedy", () => {
+  const rows = rowsOf(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
+  const told = rows.map(([code, status]) => `${status} ${bare(code!)}`);
+  const own = Object.values(REFUSALS).map(([status, code]) => `${status} ${code}`);
+  const declared = new Set([...Object.entries(STATUS).map(([code, status]) => `${status} ${code}`), ...own]);
+  expect(told.toSorted()).toEqual([...declared].toSorted());
+  expect(rows.filter(([, , ...told]) => !told.every((cell) => cell.endsWith(".")))).toEqual([]);
+});
+
+test("every event of the log has its row, and every field of an entry", () => {
+  const document = page("docs/audit_log.md");
+  const events = rowsOf(document, "`event_type`", "When").map(([event]) => bare(event!));
+  expect(events.toSorted()).toEqual([...EVENT_TYPES].toSorted());
+  const fields = rowsOf(document, "Field", "What it is").map(([field, what]) => [bare(field!), what]);
+  expect(fields).toEqual(Object.entries(entrySchema.shape).map(([name, field]) => [name, field.description]));
+});
+
+inLong(test)("what the entries of a month tell is all named", async () => {
+  const { entries } = (await (await monthToRead()).get("audit?limit=1000")).body as {
+    entries: { event_type: string; detail: string }[];
+  };
+  const document = page("docs/audit_log.md");
+  const rows = new Map(rowsOf(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
+  // Of every entry, and of those about a change or signed.
+  const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
+  const untold = entries.flatMap(({ event_type, detail }) =>
+    Object.keys(JSON.parse(detail) as object)
+      .filter((member) => !common.includes(member) && !rows.get(event_type)!.includes(`\`${member}\``))
+      .map((member) => `${event_type}: ${member}`),
+  );
+  expect(entries.length).toBeGreaterThan(50);
+  expect([...new Set(untold)]).toEqual([]);
+});
+
+interface Schema {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  const?: string;
+  enum?: string[];
+  format?: string;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+}
+
+/** What may stand in a field, in words. */
+function valueOf({ type, items, const: only, enum: words, anyOf, format, minimum, exclusiveMinimum }: Schema): string {
+  if (only) return `\`${only}\``;
+  if (words) return words.map((word) => `\`${word}\``).join(", ");
+  if (anyOf) return "a date or a time";
+  if (type === "array") {
+    if (items!.enum) return `a list of ${valueOf(items!)}`;
+    return items!.type === "string" ? "a list of text" : "a list of objects";
+  }
+  if (type === "boolean") return "`true` or `false`";
+  const number = type === "integer" ? "a whole number" : "a number";
+  if (type === "integer" || type === "number") {
+    if (exclusiveMinimum !== undefined) return `${number} above ${exclusiveMinimum}`;
+    return minimum === undefined ? number : `${number} of ${minimum} or more`;
+  }
+  if (type === "string") return format === "date-time" ? "a time" : "text";
+  return "an object";
+}
+
+/** A row for each field: its path, what may stand there, what holds without it, and what it says. */
+function rowsIn(schema: Schema, path = ""): string[][] {
+  const inner = schema.type === "array" ? schema.items! : schema;
+  const here = schema.type === "array" ? `${path}[]` : path;
+  return (inner.oneOf ?? [inner]).flatMap(({ properties = {}, required = [], additionalProperties }) => {
+    const variant = properties["type"]?.const;
+    const at = variant ? `${path}[${variant}].` : here && `${here}.`;
+    const rows = Object.entries(properties).flatMap(([name, field]) => [
+      [
+        `\`${at}${name}\``,
+        valueOf(field),
+        required.includes(name) ? "required" : "default" in field ? `\`${JSON.stringify(field.default)}\`` : "",
+        field.description ?? "",
+      ],
+      ...rowsIn(field, `${at}${name}`),
+    ]);
+    const named = typeof additionalProperties === "object" ? rowsIn(additionalProperties, `${here}.<name>`) : [];
+    return [...rows, ...named];
+  });
+}
+
+test("every field of the intent has its row, as its schema says it", () => {
+  const told = rowsOf(page("docs/intent.md"), "Field", "Value", "Without it", "What it says");
+  const declared = rowsIn(intentJsonSchema());
+  const byPath = (rows: string[][]) => rows.toSorted(([a], [b]) => (a! < b! ? -1 : 1));
+  expect(declared.length).toBeGreaterThan(60);
+  expect(byPath(told)).toEqual(byPath(declared));
+});
+
+test("the example has every field, and is an intent", () => {
+  const { text } = page("docs/intent.md").blocks.find(({ info }) => info === "json intent")!;
+  loadIntent(text, portableSha256);
+  const has = (value: unknown, steps: string[]): boolean => {
+    if (steps.length === 0) return true;
+    const [step, ...rest] = steps;
+    if (typeof value !== "object" || value === null) return false;
+    if (step === "<name>" || step === "[]") return Object.values(value).some((inner) => has(inner, rest));
+    return Object.hasOwn(value, step!) && has((value as Record<string, unknown>)[step!], rest);
+  };
+  const paths = rowsIn(intentJsonSchema()).map(([path]) => bare(path!));
+  const steps = (path: string) => path.replaceAll(/\[[a-z]*\]/g, ".[]").split(".");
+  expect(paths.filter((path) => !has(JSON.parse(text), steps(path)))).toEqual([]);
+});

@@ -1,0 +1,16 @@
+/** The reference pages: their examples are what the code reads and writes. */
+import { expect } from "vitest";
+import { entrySchema } from "../../../lib/audit/entry.ts";
+import { loadIntent } from "../../../lib/governance/rules/intent.ts";
+import { portableSha256 } from "../../../lib/kit/platform.ts";
+import type { Own } from "./index.ts";
+
+export const intentFields: Own = {
+  stage: () => ({ readers: { "json intent": (example) => void loadIntent(JSON.stringify(example), portableSha256) } }),
+};
+
+export const auditLog: Own = {
+  stage: () => ({
+    readers: { "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema.shape)) },
+  }),
+};
