@@ -1,15 +1,27 @@
 /** The package as somebody gets it who never saw this repository: packed, unpacked beside what it depends on, and used. */
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData, type Problem } from "@arethetypeswrong/core";
+import { transform } from "esbuild";
 import { publint } from "publint";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 // @ts-expect-error a build script without types
 import * as building from "../esbuild.config.mjs";
+import { writeCode } from "./docs/code.ts";
 import { documents, ROOT } from "./docs/markdown.ts";
 import { killAll, serve, temporaryFolder } from "./e2e/server.ts";
+import { node24 } from "./support/node_24.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
@@ -66,8 +78,11 @@ beforeAll(async () => {
 
 afterAll(killAll);
 
-const node = (script: string) =>
-  run(process.execPath, ["--input-type=module", "-e", script], { cwd: user, env: { PATH: process.env["PATH"]! } });
+const runIn = (node: string, script: string) =>
+  run(node, ["--input-type=module", "-e", script], { cwd: user, env: { PATH: process.env["PATH"]! } });
+const tsc = (cwd: string) => run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd });
+/** As somebody has it who is strict. */
+const STRICT = { strict: true, module: "nodenext", target: "es2023", types: ["node"], noEmit: true };
 
 test("publint has nothing to say", async () => {
   const { messages } = await publint({ pkgDir: installed, pack: false });
@@ -118,18 +133,6 @@ test("every link of README and the manual leads to something in the package", ()
   expect(broken).toEqual([]);
 });
 
-test("everything that is exported is there, and needs nothing of this repository", async () => {
-  const [optional, ...others] = Object.keys(manifest.exports)
-    .filter((name) => !name.includes("*") && !name.endsWith(".json"))
-    .sort((a, b) => Number(b.endsWith("/postgres")) - Number(a.endsWith("/postgres")));
-  const names = [...others, "./handlers/product/approve"].map((name) => join("countersign", name));
-  // On the edge host there is no Node.
-  const inNode = names.filter((name) => !name.endsWith("hosts/edge"));
-  const script = `for (const name of ${JSON.stringify(inNode)}) if (Object.keys(await import(name)).length === 0) throw new Error(name)`;
-  await node(script);
-  await expect(node(`await import("${join("countersign", optional!)}")`)).rejects.toThrow(/package 'pg'/);
-});
-
 const MOUNTED = `import { countersign, type Service } from "countersign";
 import { approve } from "countersign/handlers/product/approve";
 import { memoryStore } from "countersign/stores/memory";
@@ -139,55 +142,121 @@ const service: Service = await countersign({ store: memoryStore(), intent });
 export const fetch: (request: Request) => Response | Promise<Response> = approve(service.deps);
 const body = new URLSearchParams({ change_id: "chg_none", approver: "ana" });
 const answer = await fetch(new Request("http://shop.example/api/product/approve", { method: "POST", body }));
-console.log(answer.status, ((await answer.json()) as { error: { code: string } }).error.code);
+console.log(answer.status, ((await answer.json()) as { code: string }).code);
 `;
 
 test("one handler is mounted over the memory store in five lines, typed strictly", async () => {
-  const options = { strict: true, module: "nodenext", target: "es2023", types: ["node"], noEmit: true };
-  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["mounted.ts"] }));
+  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["mounted.ts"] }));
   writeFileSync(join(user, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(user, "mounted.ts"), MOUNTED);
-  await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: user });
+  await tsc(user);
   writeFileSync(join(user, "wrong.ts"), MOUNTED.replace("memoryStore()", "memory"));
-  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["wrong.ts"] }));
-  await expect(run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd: user })).rejects.toThrow();
-  const plain = MOUNTED.replaceAll(
-    /, type Service|: Service|: \(request: Request\) => Response \| Promise<Response>/g,
-    "",
-  ).replace(" as { error: { code: string } }", "");
-  const { stdout } = await node(plain);
-  expect(stdout).toMatch(/^4\d\d \w+\n$/);
+  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["wrong.ts"] }));
+  await expect(tsc(user)).rejects.toThrow();
 });
 
-test("one's own store is held against what every store promises, without a test framework", async () => {
-  const { stdout } = await node(`
-    import { runStoreCase, storeCases } from "countersign/testing";
-    import { memoryStore } from "countersign/stores/memory";
-    let held = 0;
-    for (const one of storeCases.filter(({ needs }) => !needs)) {
-      await runStoreCase(one, async () => ({ store: memoryStore() }));
-      held++;
+/** What Cloudflare's own types declare, as far as the documents use it. */
+const WORKERS = `declare module "cloudflare:workers" {
+  export class DurableObject<Env = unknown> {
+    constructor(ctx: { storage: import("countersign/stores/durable_object").ObjectStorage }, env: Env);
+    protected readonly ctx: { storage: import("countersign/stores/durable_object").ObjectStorage };
+  }
+}
+`;
+
+test("the TypeScript of the documents compiles strictly over what is published", async () => {
+  const reader = join(folder, "reader");
+  const packages = join(reader, "node_modules");
+  mkdirSync(packages, { recursive: true });
+  for (const name of readdirSync(join(ROOT, "node_modules")))
+    if (!name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
+  symlinkSync(installed, join(packages, "countersign"));
+  const code = writeCode(join(reader, "code"));
+  expect(code.length).toBeGreaterThan(20);
+  writeFileSync(join(reader, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(reader, "workers.d.ts"), WORKERS);
+  const compilerOptions = { ...STRICT, skipLibCheck: true };
+  const files = [...code, "workers.d.ts"];
+  writeFileSync(join(reader, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+  const { stdout } = await tsc(reader).catch((error: { stdout: string }) => error);
+  expect(stdout).toBe("");
+});
+
+/** The Node that runs the tests, and the newest that is promised. */
+const NODES: [name: string, find: () => Promise<string>][] = [
+  [`Node ${process.versions.node.split(".")[0]}`, async () => process.execPath],
+  ["Node 24", node24],
+];
+
+describe.each(NODES)("under %s", (name, find) => {
+  let node: string | undefined;
+  let missing = "";
+  beforeAll(async () => {
+    try {
+      node = await find();
+    } catch (error) {
+      missing = `${name} is not tried here: ${(error as Error).message}`;
+      process.stderr.write(`${missing}\n`);
     }
-    console.log(held > 20);`);
-  expect(stdout).toBe("true\n");
-});
+  });
+  const tried = (what: string, check: (node: string) => Promise<void>) =>
+    test(what, ({ skip }) => (node === undefined ? skip(missing) : check(node)));
 
-test("its programs run: the server with its console, the command line against it, the verifier", async () => {
-  const program = (name: string) => join(installed, manifest.bin[name]!);
-  const { stdout: version } = await run(process.execPath, [program("countersign"), "--version"]);
-  expect(version).toMatch(/^\d+\.\d+\.\d+/);
-  const intent = join(installed, "local/example/product_intent.json");
-  const server = await serve(user, [`--product-intent=${intent}`], {}, Promise.resolve(program("ui_server")));
-  const { url } = server;
-  expect(await (await fetch(url)).text()).toContain("<title>");
-  expect((await fetch(`${url}/docs`)).status).toBe(200);
-  const change = ["--tenant-id", "t1", "--kind", "config", "--target", "ui.banner", "--summary", "Show it"];
-  const called = [program("countersign"), "propose", ...change, "--url", url, "--json"];
-  const { audit_entry } = JSON.parse((await run(process.execPath, called)).stdout) as {
-    audit_entry: { id: number; current_hash: string };
-  };
-  writeFileSync(join(user, "audit.jsonl"), await (await fetch(`${url}/api/product/audit?format=jsonl`)).text());
-  const receipt = ["--expected-length", `${audit_entry.id}`, "--expected-head", audit_entry.current_hash];
-  const verifier = [program("countersign-verify"), join(user, "audit.jsonl"), ...receipt];
-  expect((await run(process.execPath, verifier)).stdout).not.toBe("");
+  tried("it is the one that runs", async (node) => {
+    expect(`Node ${(await runIn(node, "console.log(process.versions.node)")).stdout}`).toMatch(`${name}.`);
+  });
+
+  tried("everything that is exported is there, and needs nothing of this repository", async (node) => {
+    const [optional, ...others] = Object.keys(manifest.exports)
+      .filter((name) => !name.includes("*") && !name.endsWith(".json"))
+      .sort((a, b) => Number(b.endsWith("/postgres")) - Number(a.endsWith("/postgres")));
+    const names = [...others, "./handlers/product/approve"].map((name) => join("countersign", name));
+    // On the edge host there is no Node.
+    const inNode = names.filter((name) => !name.endsWith("hosts/edge"));
+    const script = `for (const name of ${JSON.stringify(inNode)}) if (Object.keys(await import(name)).length === 0) throw new Error(name)`;
+    await runIn(node, script);
+    await expect(runIn(node, `await import("${join("countersign", optional!)}")`)).rejects.toThrow(/package 'pg'/);
+  });
+
+  tried("one handler answers over the memory store", async (node) => {
+    const { code } = await transform(MOUNTED, { loader: "ts", format: "esm" });
+    expect((await runIn(node, code)).stdout).toBe("404 change_not_found\n");
+  });
+
+  tried("one's own store is held against what every store promises, without a test framework", async (node) => {
+    const { stdout } = await runIn(
+      node,
+      `import { runStoreCase, storeCases } from "countersign/testing";
+      import { memoryStore } from "countersign/stores/memory";
+      let held = 0;
+      for (const one of storeCases.filter(({ needs }) => !needs)) {
+        await runStoreCase(one, async () => ({ store: memoryStore() }));
+        held++;
+      }
+      console.log(held > 20);`,
+    );
+    expect(stdout).toBe("true\n");
+  });
+
+  tried("its programs run: the server with its console, the command line against it, the verifier", async (node) => {
+    const program = (name: string) => join(installed, manifest.bin[name]!);
+    const { stdout: version } = await run(node, [program("countersign"), "--version"]);
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    const intent = join(installed, "local/example/product_intent.json");
+    const state = join(mkdtempSync(join(folder, "state-")), "state.json");
+    const options = [`--product-intent=${intent}`, `--state=${state}`];
+    const server = await serve(user, options, {}, Promise.resolve(program("ui_server")), node);
+    const { url } = server;
+    expect(await (await fetch(url)).text()).toContain("<title>");
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+    const change = ["--tenant-id", "t1", "--kind", "config", "--target", "ui.banner", "--summary", "Show it"];
+    const called = [program("countersign"), "propose", ...change, "--url", url, "--json"];
+    const { audit_entry } = JSON.parse((await run(node, called)).stdout) as {
+      audit_entry: { id: number; current_hash: string };
+    };
+    const log = join(dirname(state), "audit.jsonl");
+    writeFileSync(log, await (await fetch(`${url}/api/product/audit?format=jsonl`)).text());
+    const receipt = ["--expected-length", `${audit_entry.id}`, "--expected-head", audit_entry.current_hash];
+    expect((await run(node, [program("countersign-verify"), log, ...receipt])).stdout).not.toBe("");
+  });
 });

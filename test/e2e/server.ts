@@ -86,8 +86,9 @@ export async function launch(
   args: readonly string[],
   env: Record<string, string> = {},
   built = quickProgram(),
+  node = process.execPath,
 ): Promise<Process> {
-  const child = spawn(process.execPath, [await built, ...args], {
+  const child = spawn(node, [await built, ...args], {
     cwd,
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -125,8 +126,9 @@ export async function serve(
   args: readonly string[] = [],
   env: Record<string, string> = {},
   built = quickProgram(),
+  node = process.execPath,
 ): Promise<Server> {
-  const started = await launch(cwd, ["--port=0", ...args], env, built);
+  const started = await launch(cwd, ["--port=0", ...args], env, built, node);
   const { url } = await started.logged("listening");
   return { ...started, url: url as string };
 }

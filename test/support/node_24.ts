@@ -1,0 +1,7 @@
+/** Node 24, beside the one that runs the tests: 50 MB that only the test of the package needs. */
+import { join } from "node:path";
+import { fetchedFile } from "./fetched_package.ts";
+import packageJson from "./node_24/package.json" with { type: "json" };
+
+/** The path of the binary; rejects with the reason where it cannot be had. */
+export const node24 = (): Promise<string> => fetchedFile(join(import.meta.dirname, "node_24"), packageJson, "bin/node");
