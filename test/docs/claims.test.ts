@@ -72,10 +72,13 @@ test("a code span ends on its line", () => {
 
 const scripts: Record<string, string> = packageJson.scripts;
 
+/** npm's own commands. */
+const OF_NPM = ["cache", "ci", "install", "pack"];
+
 test("npm scripts", () => {
   allHold(
     named(/\bnpm (?:run )?([a-z][\w:]*)/g),
-    ({ parts: [name] }) => ["ci", "install"].includes(name!) || name! in scripts,
+    ({ parts: [name] }) => OF_NPM.includes(name!) || name! in scripts,
     10,
   );
 });
@@ -105,6 +108,7 @@ function takes(program: string, option: string): boolean {
 /** The program of a command, if it is one of ours. */
 function programOf(command: string): string | undefined {
   const words = command.replace(/^(?:\w+=\S* +)+/, "").split(/\s+/);
+  if (words[0] === "npm" && OF_NPM.includes(words[1]!)) return undefined;
   if (words[0] === "npm") return `npm ${words[1] === "run" ? words[2] : words[1]}`;
   const program = ["node", "python3"].includes(words[0]!) ? words[1]! : words[0]!;
   const built = Object.entries(packageJson.bin).find(([, file]) => file === program)?.[0];
@@ -139,7 +143,9 @@ test("options", () => {
 
 test("variables", () => {
   const ofOptions = Object.values(TABLE).map(({ flag }) => variableOf(flag));
-  const known = new Set([...ofOptions, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
+  const secrets = [...text("local/options.ts").matchAll(/\b(?:token|secretOf)\("(SVC_\w+)"/g)];
+  const fromFiles = secrets.map(([, name]) => `${name}_FILE`);
+  const known = new Set([...ofOptions, ...fromFiles, ...(sources.match(/\bSVC_[A-Z]\w*/g) ?? [])]);
   allHold(named(/\bSVC_[A-Z]\w*/g), ({ parts: [name] }) => known.has(name!), 40);
 });
 

@@ -50,6 +50,17 @@ test("every alert rule has a test", () => {
   for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) expect(tests).toContain(`alertname: ${name}\n`);
 });
 
+test("the operator's manual says of every alert rule what it means, and of nothing else", () => {
+  const manual = readFileSync(file("operating.md"), "utf8");
+  const sections = manual.split(/^#+ /m).filter((section) => /^Countersign\w+\n/.test(section));
+  const [rules, told] = [
+    [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name),
+    sections.map((section) => /^\w+/.exec(section)![0]),
+  ];
+  expect(told).toEqual(rules);
+  for (const section of sections) expect(section.split(/\s+/).length, section).toBeGreaterThan(30);
+});
+
 test("panels have ids of their own and do not overlap", () => {
   const ids = dashboard.panels.map(({ id }: { id: number }) => id);
   expect(new Set(ids).size).toBe(ids.length);

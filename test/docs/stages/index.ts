@@ -5,6 +5,7 @@ import { agents } from "./agents.ts";
 import { lambda } from "./lambda.ts";
 import { link } from "./link.ts";
 import { mounting } from "./mounting.ts";
+import { operating } from "./operating.ts";
 import { principals } from "./principals.ts";
 import { auditLog, intentFields } from "./reference.ts";
 import { stores } from "./stores.ts";
@@ -29,6 +30,7 @@ export const stages: Record<string, Own> = {
   "docs/client.md": { ...clientManual, long: true },
   "docs/consent.md": { needs: ["curl", "ssh-keygen"] },
   "docs/agents.md": { ...agents, long: true },
+  "docs/operating.md": { ...operating, long: true },
   "docs/principals.md": { ...principals, long: true },
   "docs/evidence.md": { needs: ["curl", "openssl", "python3"], long: true },
   "docs/lambda.md": { ...lambda, long: true },

@@ -1,0 +1,197 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { stringify } from "yaml";
+import packageJson from "../../../package.json" with { type: "json" };
+import { program, serve } from "../../e2e/server.ts";
+import type { Story } from "../story.ts";
+import type { Own } from "./index.ts";
+import { ask, type Question } from "./operating/ask.ts";
+import { checkCompose, checkImage, versionInImage, whyNoImages } from "./operating/containers.ts";
+import { checkDoors, checkStream } from "./operating/doors.ts";
+import { ANA, startLogIn } from "./operating/log_in.ts";
+import { type Machine, newMachine } from "./operating/machine.ts";
+import { checkScraping } from "./operating/monitoring.ts";
+import { startCaddy, startNginx, type StartProxy } from "./operating/proxies.ts";
+
+/** The blocks that a test behind the last one starts something from, with the paths of the machine. */
+const shown = new Map<string, string>();
+let machine: Machine;
+
+/** How exposed a unit may be, by systemd's own measure: of 100, less is better. */
+const EXPOSURE = 25;
+
+const works = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
+const text = (path: string): string => readFileSync(machine.path(path), "utf8");
+
+const keep =
+  (name: string) =>
+  (example: string, { standIns }: Story): void =>
+    void shown.set(name, standIns.given(example));
+
+const write =
+  (path: string) =>
+  (example: string, { standIns }: Story): void =>
+    writeFileSync(machine.path(path), standIns.given(example));
+
+export const operating: Own = {
+  needs: ["bash", "curl", "openssl"],
+  async stage() {
+    machine = await newMachine();
+    return {
+      stands: { ...machine.stands, "scrape_interval: 30s": "scrape_interval: 1s" },
+      env: machine.env,
+      close: machine.close,
+      readers: {
+        "ini unit": checkUnit,
+        "ini prefix": keep("ini prefix"),
+        "nginx site": keep("nginx site"),
+        "nginx people": write("etc/nginx/countersign_people.conf"),
+        "nginx prefix": keep("nginx prefix"),
+        "caddy site": keep("caddy site"),
+        "caddy prefix": keep("caddy prefix"),
+        "toml oauth2-proxy": checkLogIn,
+        "dockerfile image": (example: string) => void shown.set("image", example),
+        "yaml compose": (example) => void shown.set("compose", stringify(example)),
+        "yaml prometheus": (example, { standIns }) => void shown.set("prometheus", standIns.given(stringify(example))),
+      },
+    };
+  },
+  afterwards() {
+    for (const [name, start] of [
+      ["nginx", startNginx],
+      ["caddy", startCaddy],
+    ] as const) {
+      const here = works(name, name === "nginx" ? "-v" : "version");
+      if (!here) process.stderr.write(`${name} is not on PATH: what the operator's manual has of it is not started\n`);
+      test.skipIf(!here)(`${name}: TLS, the token, the identity header and the event stream`, () =>
+        checkNames(name, start),
+      );
+      test.skipIf(!here)(`${name}: below a path of another site`, () => checkPrefix(name, start));
+    }
+
+    const hasPrometheus = works("prometheus", "--version");
+    if (!hasPrometheus)
+      process.stderr.write("prometheus is not on PATH: nothing scrapes as the operator's manual says\n");
+    test.skipIf(!hasPrometheus)("Prometheus scrapes it, loads the rules and answers the dashboard", () =>
+      checkScraping(machine, shown.get("prometheus")!),
+    );
+
+    test("the image and the compose file start the program", checkContainer);
+
+    test("the image is built where docker works", async ({ skip }) => {
+      const why = await whyNoImages(shown.get("image")!);
+      if (why !== undefined) {
+        process.stderr.write(`the image of the operator's manual is read and not built: ${why}\n`);
+        skip(why);
+      }
+      expect(await versionInImage(shown.get("image")!, machine.path("tmp/image"))).toBe(packageJson.version);
+    });
+
+    const hasCompose = works("docker", "compose", "version");
+    if (!hasCompose) process.stderr.write("docker compose is not here: its file is read by the tests alone\n");
+    test.skipIf(!hasCompose)("docker compose understands its file", () => {
+      writeFileSync(machine.path("tmp/compose.yaml"), shown.get("compose")!);
+      execFileSync("docker", ["compose", "--file", machine.path("tmp/compose.yaml"), "config", "--quiet"]);
+    });
+  },
+};
+
+/** systemd finds nothing wrong with it, and little that it could take away. */
+function checkUnit(example: string, story: Story): void {
+  write("etc/systemd/system/countersign.service")(example, story);
+  const file = machine.path("etc/systemd/system/countersign.service");
+  if (!works("systemd-analyze", "--version"))
+    return void process.stderr.write("systemd-analyze is not on PATH: the unit is started, and not verified\n");
+  const verified = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
+  expect(verified.stdout + verified.stderr).toBe("");
+  expect(verified.status).toBe(0);
+  const exposed = ["security", "--offline=true", `--threshold=${EXPOSURE}`, "--no-pager", file];
+  const judged = spawnSync("systemd-analyze", exposed, { encoding: "utf8" });
+  expect(judged.status, judged.stdout + judged.stderr).toBe(0);
+}
+
+/** The header that it sets is the one that the service, nginx and caddy go by. */
+function checkLogIn(example: string): void {
+  expect(example).toMatch(/^set_xauthrequest = true$/m);
+  expect(example).toMatch(/^http_address = "127\.0\.0\.1:4180"$/m);
+  const header = "X-Auth-Request-Email";
+  expect(text("etc/systemd/system/countersign.service")).toContain(`SVC_IDENTITY_HEADER=${header}\n`);
+  for (const proxy of ["nginx site", "caddy site"]) expect(shown.get(proxy)).toContain(header);
+}
+
+async function checkNames(name: string, start: StartProxy): Promise<void> {
+  const logIn = await startLogIn();
+  onTestFinished(logIn.close);
+  const behind = { servicePort: machine.servicePort, logInPort: logIn.port };
+  const proxy = await start(machine, blocksOf(name), behind, "names");
+  onTestFinished(proxy.stop);
+  await checkDoors(proxy, { admin: text("etc/countersign/admin_token"), read: text("etc/countersign/read_token") });
+}
+
+const blocksOf = (name: string) => ({ site: shown.get(`${name} site`)!, prefix: shown.get(`${name} prefix`)! });
+
+/** The variables of a unit or a drop-in, but for what systemd would put into them. */
+const environmentIn = (unit: string): Record<string, string> =>
+  Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=([^%\n]*)$/gm)].map(([, name, value]) => [name, value]));
+
+async function checkPrefix(name: string, start: StartProxy): Promise<void> {
+  const logIn = await startLogIn();
+  onTestFinished(logIn.close);
+  const folder = machine.path(`tmp/${name}`);
+  mkdirSync(folder);
+  const service = await serve(folder, [`--product-intent=${machine.path("etc/countersign/product_intent.json")}`], {
+    ...environmentIn(text("etc/systemd/system/countersign.service")),
+    ...environmentIn(shown.get("ini prefix")!),
+    SVC_ADMIN_TOKEN_FILE: machine.path("etc/countersign/admin_token"),
+    SVC_READ_TOKEN_FILE: machine.path("etc/countersign/read_token"),
+  });
+  onTestFinished(async () => {
+    service.child.kill("SIGTERM");
+    await service.ended;
+  });
+  const behind = { servicePort: Number(new URL(service.url).port), logInPort: logIn.port };
+  const proxy = await start(machine, blocksOf(name), behind, "prefix");
+  onTestFinished(proxy.stop);
+
+  const asAna = (question: Omit<Question, "name">) =>
+    ask(proxy, { name: "www.acme.example", headers: { cookie: ANA }, ...question });
+  const slashless = await asAna({ path: "/governance" });
+  expect([slashless.status, slashless.headers.location]).toEqual([
+    expect.toBeOneOf([301, 302, 308]),
+    expect.stringMatching(/\/governance\/$/),
+  ]);
+  const page = await asAna({ path: "/governance/" });
+  expect(page.text).toContain("<title>Countersign</title>");
+  const files = [...page.text.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]+)"/g)].map(([, file]) => file!);
+  expect(files.length).toBeGreaterThan(2);
+  for (const file of [...files, "docs", "openapi.json"]) {
+    const { pathname } = new URL(file, "https://www.acme.example/governance/");
+    expect([file, (await asAna({ path: pathname })).status]).toEqual([file, 200]);
+  }
+  expect((await asAna({ path: "/governance/api/whoami" })).json).toMatchObject({ name: "ana@acme.example" });
+  const form = { tenant_id: "t1", affected_users: "40", expected_delta_k: "12" };
+  await checkStream(proxy, { name: "www.acme.example", path: "/governance/api/events", headers: { cookie: ANA } }, () =>
+    asAna({ path: "/governance/api/product/propose-crm-followup", form }),
+  );
+  // The rest of the site does not lead to the service.
+  expect((await asAna({ path: "/api/whoami" })).json).toBeUndefined();
+}
+
+async function checkContainer(): Promise<void> {
+  const compose = (await import("yaml")).parse(shown.get("compose")!);
+  const said = { ...checkImage(shown.get("image")!), ...checkCompose(compose) };
+  const folder = machine.path("tmp/container");
+  mkdirSync(folder);
+  const here = (value: string): string =>
+    value
+      .replace(/^\/run\/secrets\//, machine.path("etc/countersign/"))
+      .replace(/^\/data\//, `${folder}/`)
+      .replace(/^\/etc\//, machine.path("etc/"));
+  const env = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, here(value)]));
+  expect(env["SVC_HOST"]).toBe("0.0.0.0");
+  const server = await serve(folder, ["--host=127.0.0.1"], env, program());
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  server.child.kill("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+}

@@ -1,0 +1,91 @@
+/** What a container is made of: read by the tests everywhere, and built where there is a docker that works. */
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "vitest";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { program } from "../../../e2e/server.ts";
+import { ROOT } from "../../markdown.ts";
+
+const run = promisify(execFile);
+
+const INSTRUCTIONS = "ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK RUN USER VOLUME WORKDIR".split(" ");
+
+/** Holds a Dockerfile to what it should be, and gives the variables that it sets. */
+export function checkImage(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const steps = lines.map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string]);
+  const names = steps.map(([name]) => name);
+  expect(names.filter((name) => !INSTRUCTIONS.includes(name))).toEqual([]);
+  const of = (name: string): string[] => steps.filter((step) => step[0] === name).map(([, said]) => said);
+  expect(of("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
+  // It runs as nobody who may do more, and as process 1 itself: a shell would not pass the signal on.
+  expect(of("USER")).toEqual(["node"]);
+  expect(names.indexOf("USER")).toBeLessThan(names.indexOf("ENTRYPOINT"));
+  const [program] = JSON.parse(of("ENTRYPOINT")[0]!) as string[];
+  expect(Object.keys(packageJson.bin)).toContain(program);
+  expect(of("EXPOSE")).toEqual(["8420"]);
+  const version = new RegExp(`countersign-${packageJson.version.replaceAll(".", "\\.")}\\.tgz`);
+  expect([...of("COPY"), ...of("RUN")]).toEqual(
+    of("COPY")
+      .concat(of("RUN"))
+      .map(() => expect.stringMatching(version)),
+  );
+  const [, , code] = JSON.parse(of("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
+  expect(() => new Function(code!)).not.toThrow();
+  return Object.fromEntries(
+    of("ENV").flatMap((said) => said.split(" ").map((pair) => pair.split("=") as [string, string])),
+  );
+}
+
+/** A service of a compose file, as far as it is looked at. */
+interface ComposeService {
+  environment: Record<string, string>;
+  secrets: string[];
+  ports: string[];
+  volumes: string[];
+}
+
+/** Holds a compose file to what it should be, and gives the variables that it sets. */
+export function checkCompose({
+  services,
+  secrets,
+  volumes,
+}: Record<string, Record<string, unknown>>): Record<string, string> {
+  const service = services!["countersign"] as ComposeService;
+  expect(service).toMatchObject({ build: ".", read_only: true, cap_drop: ["ALL"] });
+  expect(service.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:/)]);
+  expect(service.secrets).toEqual(Object.keys(secrets!));
+  expect(service.volumes[0]!.split(":")[0]).toBe(Object.keys(volumes!)[0]);
+  return service.environment;
+}
+
+/** Builds the image in a folder, from the package as it would be published; gives what the program in it says as its version. */
+export async function versionInImage(text: string, folder: string): Promise<string> {
+  const staged = join(folder, "staged");
+  mkdirSync(staged, { recursive: true });
+  const parts = ["package.json", "README.md", "LICENSE", ...packageJson.files];
+  for (const path of parts.filter((path) => !/^!?dist/.test(path)))
+    cpSync(join(ROOT, path), join(staged, path), { recursive: true });
+  cpSync(dirname(dirname(await program())), join(staged, "dist"), { recursive: true });
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged, maxBuffer: 1e8 });
+  writeFileSync(join(folder, "Dockerfile"), text);
+  const tag = `countersign-manual:${process.pid}`;
+  await run("docker", ["build", "--quiet", "--tag", tag, folder]);
+  try {
+    const env = ["--env", "SVC_ADMIN_TOKEN=0123456789abcdef"];
+    return (await run("docker", ["run", "--rm", ...env, tag, "--version"])).stdout.trim();
+  } finally {
+    await run("docker", ["image", "rm", "--force", tag]);
+  }
+}
+
+/** Why an image cannot be built here; undefined where it can. */
+export async function whyNoImages(text: string): Promise<string | undefined> {
+  const [, base] = /^FROM (.+)$/m.exec(text)!;
+  return run("docker", ["pull", "--quiet", base!]).then(
+    () => undefined,
+    (error: Error) => error.message.trim().split("\n").at(-1),
+  );
+}

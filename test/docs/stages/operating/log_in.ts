@@ -1,0 +1,40 @@
+/** Stands in for oauth2-proxy: answers what nginx and caddy ask it, as `set_xauthrequest` has it answered. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Who is logged in, by their cookie; `nobody` is, and the provider gave no e-mail address. */
+const PEOPLE: Record<string, string | undefined> = { "session=ana": "ana@acme.example", "session=nobody": undefined };
+
+/** A cookie of one who is logged in. */
+export const ANA = "session=ana";
+/** A cookie of one who is logged in, and has no e-mail address. */
+export const NOBODY = "session=nobody";
+
+/** What runs. */
+export interface LogIn {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. */
+export async function startLogIn(): Promise<LogIn> {
+  const server: Server = createServer(({ url = "", headers: { cookie = "" } }, response) => {
+    if (url.startsWith("/oauth2/start"))
+      return void response.writeHead(302, { location: "https://id.acme.example/" }).end();
+    if (url !== "/oauth2/auth") return void response.writeHead(404).end();
+    if (!(cookie in PEOPLE)) return void response.writeHead(401).end("Unauthorized");
+    const email = PEOPLE[cookie];
+    response
+      .writeHead(202, { "x-auth-request-user": "1234567", ...(email && { "x-auth-request-email": email }) })
+      .end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

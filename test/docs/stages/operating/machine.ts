@@ -1,0 +1,88 @@
+/** A machine as the operator's manual describes it, below a folder: its paths, its services, and what stands in for systemd. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { program } from "../../../e2e/server.ts";
+import { freePort } from "../../../support/free_port.ts";
+import { ROOT } from "../../markdown.ts";
+
+const run = promisify(execFile);
+
+/** The folders that the manual names from the root; the first is put in place first. */
+const FOLDERS = ["/var/", "/etc/", "/opt/", "/usr/local/bin/"];
+
+/** The names that lead to the service, and to a site with other applications. */
+export const NAMES = ["gov.acme.example", "api.gov.acme.example", "www.acme.example"];
+
+/** A machine. */
+export interface Machine {
+  root: string;
+  /** A path of the manual as it is here. */
+  path(shown: string): string;
+  /** Where the service listens. */
+  servicePort: number;
+  /** Text of the manual, and what stands for it here. */
+  stands: Record<string, string>;
+  env: Record<string, string>;
+  /** The certificate of all names, in PEM. */
+  certificate(): string;
+  close(): Promise<void>;
+}
+
+/** Makes one, with both versions of the program that the manual speaks of. */
+export async function newMachine(): Promise<Machine> {
+  const root = mkdtempSync(join(tmpdir(), "countersign-machine-"));
+  const path = (shown: string): string => join(root, shown);
+  for (const folder of ["etc/ssl/private", "etc/nginx", "etc/caddy", "etc/systemd/system", "var/lib", "var/backups"])
+    mkdirSync(path(folder), { recursive: true });
+  for (const folder of ["opt", "usr/local/bin", "bin", "run", "tmp"]) mkdirSync(path(folder), { recursive: true });
+  const dist = dirname(dirname(await program()));
+  for (const version of ["0.1.0", "0.2.0"]) install(path(`opt/countersign-${version}`), dist);
+  script(path("bin/ui_server"), `exec node ${dist}/local/ui_server.js "$@"`);
+  script(path("bin/countersign-verify"), `exec node ${dist}/local/verify/main.js "$@"`);
+  const servicePort = await freePort();
+  const systemctl = join(import.meta.dirname, "systemctl.mjs");
+  script(path("bin/systemctl"), `exec node ${systemctl} "$@"`);
+  script(path("bin/journalctl"), `exec cat ${path("run/countersign.log")}`);
+  await makeCertificate(root);
+  return {
+    root,
+    path,
+    servicePort,
+    stands: {
+      ...Object.fromEntries(FOLDERS.map((folder) => [folder, join(root, folder, "/")])),
+      "127.0.0.1:8420": `127.0.0.1:${servicePort}`,
+    },
+    env: {
+      PATH: `${path("bin")}:${process.env["PATH"]}`,
+      MACHINE: root,
+      SERVICE_PORT: String(servicePort),
+    },
+    certificate: () => readFileSync(path("etc/ssl/gov.acme.example.pem"), "utf8"),
+    async close() {
+      if (existsSync(path("run/countersign.pid")))
+        await run(process.execPath, [systemctl, "stop", "countersign"], { env: { ...process.env, MACHINE: root } });
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The package as npm leaves it in a folder. */
+function install(folder: string, dist: string): void {
+  mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
+  symlinkSync(ROOT, join(folder, "node_modules/countersign"));
+  script(join(folder, "node_modules/.bin/ui_server"), `exec node ${dist}/local/ui_server.js "$@"`);
+}
+
+const script = (file: string, line: string): void =>
+  writeFileSync(file, `#!/usr/bin/env bash\n${line}\n`, { mode: 0o755 });
+
+async function makeCertificate(root: string): Promise<void> {
+  const [key, certificate] = ["etc/ssl/private/gov.acme.example.key", "etc/ssl/gov.acme.example.pem"];
+  const names = `subjectAltName=${NAMES.map((name) => `DNS:${name}`).join(",")}`;
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const subject = ["-days", "2", "-subj", `/CN=${NAMES[0]}`, "-addext", names];
+  await run("openssl", ["req", "-x509", ...kind, "-keyout", key, "-out", certificate, ...subject], { cwd: root });
+}
