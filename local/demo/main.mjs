@@ -66,5 +66,7 @@ try {
   await end();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
+// Behind the ^C that a terminal shows.
+if (!once) console.log();
 say(`Everything has ended, and its folder is gone.`);
 process.exit();

@@ -18,6 +18,7 @@ export function processes() {
 
   /** Starts a script; `line(pick)` resolves with what `pick` makes of the first line that it makes anything of. */
   function start(script, args, { cwd, env = {}, imports = [] }) {
+    if (ending) throw new Error("the demo is ending");
     const child = fork(script, args, {
       cwd,
       env: { ...environment, ...env },

@@ -1,3 +1,4 @@
 /** Loaded before each process of the demo: when the demo goes, however it went, they go too. */
-process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-process.channel.unref();
+const end = () => process.kill(process.pid, "SIGTERM");
+if (process.connected) process.once("disconnect", end).channel.unref();
+else end();
