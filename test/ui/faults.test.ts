@@ -179,7 +179,9 @@ describe.skipIf(!browser)("what was stumbled over", () => {
     const page = await open({ ...ANA, colorScheme: "dark" });
     await visit(page, service.url, `changes/${long}`);
     await page.getByText("the entry fits its content").waitFor();
+    await page.getByText("The host product was asked").waitFor();
     await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".diff").first().isVisible(), "what will be different").toBe(true);
     for (const shown of [
       "What will be different?",
       "Whom does it reach?",
