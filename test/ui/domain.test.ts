@@ -204,6 +204,8 @@ test("every action of every status is offered, or refused with a reason", () => 
 
 test.each<[string, Partial<ChangeDetail>, string, string, string]>([
   ["who has approved", { approvals: [{ approver: "Bo", note: "", at: "" }], missing: [quorum(1)] }, "bo ", "approve", "You have approved it; it has 1 of 2 consents."],
+  ["who approved before keys were asked for", { status: "approved", required_approvers: 1, approvals: [{ approver: "bo", note: "", at: "" }], missing: [quorum(1)], allowed_actions: ["approve"] }, "bo", "approve", "You have approved it; it has 0 of 1 consent; 1 that was given does not count under the intent in force."],
+  ["who comes after the deadline", { allowed_actions: ["deny"], gates: [{ gate: "deadline", state: "block", message: "it waited too long" }] }, "bo", "approve", "it waited too long."],
   ["who waits for an owner", { required_approvers: 1, allowed_actions: [], missing: [{ rule: "owners crm.*", count: 1, of: ["cy"] }] }, "bo", "apply", "It has 1 of 1 consent; of those who own crm.*, 1 more must consent: cy."],
   ["an outsider", {}, "eve", "approve", "You are not among the intent's approvers."],
   ["an outsider", {}, "eve", "deny", "You are not among the intent's approvers."],

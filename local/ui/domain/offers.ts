@@ -34,7 +34,9 @@ export function offersOf(change: ChangeDetail, name: string, rules: Rules): Offe
       ? refusedHere(action, change, name, rules)
       : refusedByStatus(action, change.status, change),
   }));
-  return [...ordinary, ...emergencyOffers(change, name, rules)];
+  const ofEmergency = emergencyOffers(change, name, rules);
+  // Whether it was right is asked first.
+  return isReviewDue(change) ? [...ofEmergency, ...ordinary] : [...ordinary, ...ofEmergency];
 }
 
 function emergencyOffers(change: ChangeDetail, name: string, rules: Rules): Offer[] {
@@ -138,14 +140,21 @@ const owns = ({ target }: ChangeDetail, name: string, policy: Policy | undefined
 function refusedByStatus(action: Action, status: Status, change: ChangeDetail): string {
   if (status === "denied") return `It was ${change.resolution ?? "denied"}; propose it again.`;
   if (status === "rolled_back") return "It was rolled back; propose it again.";
+  const over = change.gates.find(({ gate }) => gate === "deadline");
+  if (over && status === "pending_consent" && action === "approve") return ended(readable(over.message));
   if (action === "rollback") return "Only an applied change can be rolled back.";
   if (action === "apply") return status === "applied" ? "It is applied already." : `It has ${consentsOf(change)}.`;
   if (action === "revoke" && status !== "applied") return "Nobody has approved it.";
   return status === "applied" ? "It is applied; only a rollback undoes it." : "It is approved already.";
 }
 
-/** "1 of 2 consents", and which owners must still consent. */
+/** "1 of 2 consents", what was given and does not count today, and which owners must still consent. */
 function consentsOf(change: ChangeDetail): string {
-  const { given, needed } = quorumOf(change);
-  return [`${given} of ${counted(needed, "consent")}`, ...ownersMissing(change).map(asPlain)].join("; ");
+  const { given, needed, more } = quorumOf(change);
+  const lost = more > 0 ? change.approvals.filter(({ emergency }) => !emergency).length - given : 0;
+  const uncounted =
+    lost > 0
+      ? [`${lost} that ${lost === 1 ? "was given does" : "were given do"} not count under the intent in force`]
+      : [];
+  return [`${given} of ${counted(needed, "consent")}`, ...uncounted, ...ownersMissing(change).map(asPlain)].join("; ");
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { isLive } from "../../../../lib/governance/rules/in_force.ts";
 import type { InboxItem } from "../../core/api_types.ts";
 import { people } from "../../core/format.ts";
 import { useNow } from "../../core/hooks.tsx";
@@ -17,7 +18,9 @@ const MANY = 1000;
 /** A change that waits: its title, what weighs, what is asked, and what is in the way. The whole row leads to it. */
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
-  const expiry = item.expires_at === null ? undefined : timeLeft(item.status, Date.parse(item.expires_at), now);
+  // Of an applied one it is when its review is due, which its gate tells.
+  const ends = isLive(item.status) ? item.expires_at : null;
+  const expiry = ends === null ? undefined : timeLeft(item.status, Date.parse(ends), now);
   const inTheWay = item.gates.filter(({ gate }) => gate !== "consent" && gate !== "reversible");
   return (
     <article class="row">
