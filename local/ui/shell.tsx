@@ -18,9 +18,9 @@ import { HelpDialog } from "./parts/help.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Given, Sentence } from "./parts/text.tsx";
 import { pendingIn, TitleCount } from "./parts/title_count.tsx";
+import { useAct } from "./parts/use_act.tsx";
 
 const Gate = lazy(() => import("./parts/gate.tsx").then((part) => part.Gate));
-const ActDialog = lazy(() => import("./parts/freeze.tsx").then((part) => part.ActDialog));
 
 /** A page by its place in the address. */
 export const PAGES: readonly (readonly [string, string])[] = [
@@ -134,7 +134,7 @@ function Upgraded() {
 
 /** Says that nothing is taken while the clock is far behind the log, and lets whoever may put up with it. */
 function ClockBehind() {
-  const [accepting, setAccepting] = useState(false);
+  const accepting = useAct("accept_clock");
   return (
     <>
       {useValue(clockBehind) && (
@@ -142,13 +142,13 @@ function ClockBehind() {
           <p>
             The clock of this service is far behind its log, so that nothing can be dated and nothing is taken but a
             rollback. Set the clock right. If it is right, and ran ahead before, somebody has to say so.{" "}
-            <button type="button" class="link" onClick={() => setAccepting(true)}>
+            <button type="button" class="link" onClick={accepting.ask}>
               Accept the clock…
             </button>
           </p>
         </Notice>
       )}
-      {accepting && <ActDialog act="accept_clock" onClose={() => setAccepting(false)} />}
+      {accepting.dialog}
     </>
   );
 }
@@ -156,7 +156,7 @@ function ClockBehind() {
 /** Says on every page that nothing is applied now, and lets whoever may lift that. */
 function Frozen() {
   const { data } = useServiceState();
-  const [lifting, setLifting] = useState(false);
+  const lifting = useAct("unfreeze");
   const freeze = inForce(data?.freeze, useNow());
   return (
     <>
@@ -167,13 +167,13 @@ function Frozen() {
           </p>
           <p>
             Only an emergency is applied meanwhile; a rollback is always possible.{" "}
-            <button type="button" class="link" onClick={() => setLifting(true)}>
+            <button type="button" class="link" onClick={lifting.ask}>
               Lift the freeze…
             </button>
           </p>
         </Notice>
       )}
-      {lifting && <ActDialog act="unfreeze" onClose={() => setLifting(false)} />}
+      {lifting.dialog}
     </>
   );
 }

@@ -9,7 +9,10 @@ const browser = await startBrowser();
 let service: Service;
 
 const break_glass = { approvers: ["sam"], required: 1, review_hours: 72 };
-const intent = { ...INTENT, policy: { ...INTENT.policy, break_glass, approvers: ["ana", "bo", "sam"] } };
+const intent = {
+  ...INTENT,
+  policy: { ...INTENT.policy, break_glass, consent_ttl_hours: 48, approvers: ["ana", "bo", "sam"] },
+};
 
 describe.skipIf(!browser)("freeze and emergency in the console", () => {
   const open = useWindows(browser);
@@ -53,6 +56,7 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await bo.getByLabel("Note").fill("The audit is over.");
     await button(bo, "Lift it now").click();
     await frozen(bo).waitFor({ state: "detached" });
+    expect(await bo.evaluate(() => document.activeElement?.tagName), "its button is gone").toBe("H1");
     await frozen(ana).waitFor({ state: "detached" });
     const acts = [...(await eventsOf("event_type=service_frozen")), ...(await eventsOf("event_type=service_unfrozen"))];
     expect(acts.map(({ detail }) => JSON.parse(detail))).toMatchObject([
@@ -92,7 +96,14 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
 
     await visit(ana, service.url, "");
     await ana.getByText("Nothing waits for your consent; 1 emergency waits for review").waitFor();
-    await ana.getByRole("region", { name: "Review due" }).getByRole("link").first().click();
+    const due = ana.getByRole("region", { name: "Review due" });
+    expect(await due.innerText(), "what is applied does not expire").not.toContain("expires");
+    await due.getByRole("link").first().click();
+    await button(ana, "Not accepted…").waitFor();
+    const asked = ana.getByRole("region", { name: "Decision" }).getByRole("button");
+    await expect
+      .poll(() => asked.allInnerTexts(), "the question that is asked is answered first")
+      .toEqual(["Accepted…", "Not accepted…", "Roll back…"]);
     await button(ana, "Not accepted…").click();
     await ana.getByLabel("Note").fill("It could have waited.");
     expect(await seriousOn(ana, "review")).toEqual([]);

@@ -47,7 +47,15 @@ const ACTS = {
 } as const;
 
 /** Asks for what an act on the service itself needs. */
-export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: () => void }) {
+export function ActDialog({
+  act,
+  onClose,
+  onDone = onClose,
+}: {
+  act: keyof typeof ACTS;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
   const { title, path, verb, says, explained, hint } = ACTS[act];
   const { data: intent } = useIntent();
   const kept = useValue(personName);
@@ -71,7 +79,7 @@ export function ActDialog({ act, onClose }: { act: keyof typeof ACTS; onClose: (
     keepReceipt(answer.audit_entry);
     if (act === "accept_clock") clockBehind.set(false);
   };
-  const { send, busy, error, faultOf } = useSending(request, onClose);
+  const { send, busy, error, faultOf } = useSending(request, onDone);
   return (
     <Dialog title={title} onClose={onClose} busy={busy}>
       <form onSubmit={send}>

@@ -1,0 +1,18 @@
+import { useEffect, useState } from "preact/hooks";
+import { lazy } from "../core/lazy.tsx";
+
+const ActDialog = lazy(() => import("./freeze.tsx").then((part) => part.ActDialog));
+
+/** An act on the service whose own button goes once it is done: then the page takes the focus. */
+export function useAct(act: "unfreeze" | "accept_clock") {
+  const [stage, setStage] = useState<"asking" | "done" | undefined>();
+  useEffect(() => {
+    if (stage === "done") document.querySelector<HTMLElement>("h1")?.focus();
+  }, [stage]);
+  return {
+    ask: () => setStage("asking"),
+    dialog: stage === "asking" && (
+      <ActDialog act={act} onClose={() => setStage(undefined)} onDone={() => setStage("done")} />
+    ),
+  };
+}
