@@ -93,7 +93,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
         "ana approved it, 1 of 2.",
         "bo approved it, 2 of 2.",
         "ana applied it; the file adapter says applied.",
-        "bo rolled it back; the file adapter says rolled_back.",
+        "bo rolled it back; the file adapter says rolled back.",
       ]);
     },
   );

@@ -80,4 +80,4 @@ export const titled = (name: string): string => {
   return ACRONYMS[spoken] ?? spoken.charAt(0).toUpperCase() + spoken.slice(1);
 };
 
-const ACRONYMS: Readonly<Record<string, string>> = { ui: "Console", llm: "Language model" };
+const ACRONYMS: Readonly<Record<string, string>> = { ui: "Console", llm: "Language model", mcp: "MCP" };

@@ -1,7 +1,7 @@
 /** The life of a change, told from its audit entries. */
 import type { AuditEntry } from "../core/api_types.ts";
 import type { Part } from "./sentences.ts";
-import type { Shape, Tone } from "./statuses.ts";
+import { type Shape, type Tone, words } from "./statuses.ts";
 
 /** One step: what happened, by whom, with which note. */
 export interface Step {
@@ -155,5 +155,5 @@ function done(facts: Facts, active: string, passive: string): Part[] {
 function onHost(facts: Facts): Part {
   const adapter = facts["adapter"] as { name?: unknown; result?: unknown } | null | undefined;
   if (!adapter) return "; there is no adapter, so the record alone changed";
-  return `; the ${textOf(adapter.name)} adapter says ${textOf(adapter.result)}`;
+  return `; the ${textOf(adapter.name)} adapter says ${words(textOf(adapter.result))}`;
 }

@@ -16,7 +16,7 @@ import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
 import { keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
-import { REVIEW_DUE, statusMark } from "../domain/statuses.ts";
+import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";
 import { Heading, PageHead } from "../parts/panel.tsx";
@@ -188,7 +188,7 @@ const Done = ({ decided: { deed, answer } }: { decided: Decided }) => (
     <p>{DEEDS[deed].done}</p>
     {"adapter" in answer && answer.adapter && (
       <p class="quiet">
-        The {answer.adapter.name} adapter says {answer.adapter.result}.
+        The {answer.adapter.name} adapter says {words(answer.adapter.result)}.
       </p>
     )}
     {answer.audit_entry && <Receipt entry={answer.audit_entry} />}

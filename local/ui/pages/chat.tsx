@@ -55,7 +55,12 @@ export function ChatPage() {
 function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Record<string, ChatAnswer>> }) {
   const log = useRef<HTMLDivElement>(null);
   const newest = said.at(-1)?.id;
-  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [newest]);
+  // A long answer is read from its question on.
+  useEffect(() => {
+    const shown = log.current;
+    const asked = [...(shown?.querySelectorAll("li.user") ?? [])].at(-1);
+    if (shown && asked) shown.scrollTop += asked.getBoundingClientRect().top - shown.getBoundingClientRect().top;
+  }, [newest]);
   if (said.length === 0)
     return (
       <p class="quiet">

@@ -37,7 +37,7 @@ export function Verify({ origin }: { origin: string }) {
     <Panel title="Verify">
       <p class="quiet">
         {receipt
-          ? `Held against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}.`
+          ? `Held against this browser's newest receipt: entry ${figure(receipt.length)}, ${brief(receipt.head)}`
           : "This browser has no receipt of this log yet. It gets one with your first decision."}
       </p>
       <div class="buttons">

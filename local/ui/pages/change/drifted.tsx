@@ -45,7 +45,11 @@ function Beside({ change }: { change: ChangeDetail }) {
         <ByDigest change={change} />
       ) : (
         <>
-          {held === null && <p>The host product holds nothing there now.</p>}
+          {held === null ? (
+            <p>The host product holds nothing there now.</p>
+          ) : (
+            <p>What was consented to (−), and what the host product holds now (+):</p>
+          )}
           <Diff
             label="What was consented to, and what the host product holds"
             before={change.value === undefined ? undefined : pretty(change.value)}
@@ -71,7 +75,7 @@ function ByDigest({ change }: { change: ChangeDetail }) {
         </>
       ) : (
         <>
-          The SHA-256 of what it held is <code>{digest}</code>.
+          The SHA-256 of what it held is <code>{digest}</code>
         </>
       )}
     </p>
