@@ -114,11 +114,20 @@ export const tokens = (): Record<string, string> => ({
 
 /** Whether whoever sends these headers, and no token beside them, may read. */
 export async function opensReads(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
-  if (!Object.values(headers).every(fitsHeader)) return false;
+  const may = await mayWith(headers, signal);
+  return may === "unknown" || (may?.includes("read") ?? false);
+}
+
+/** What whoever sends these headers may do; `unknown` to a service that does not say, undefined where none answers. */
+export async function mayWith(
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Whoami["may"] | "unknown" | undefined> {
+  if (!Object.values(headers).every(fitsHeader)) return [];
   const init = { cache: "no-store", credentials: "same-origin", headers, signal: within(READ_MS, signal) } as const;
   const response = await fetch(address("api/whoami"), init).catch(() => undefined);
-  if (!response?.ok) return response?.status === 404;
-  return ((await response.json()) as Whoami).may.includes("read");
+  if (!response?.ok) return response?.status === 404 ? "unknown" : undefined;
+  return ((await response.json()) as Whoami).may;
 }
 
 /** The form of a request. */

@@ -8,6 +8,7 @@ interface Given {
   value: string;
   onValue: (value: string) => void;
   hint?: string;
+  error?: string | undefined;
   first?: boolean;
   required?: boolean;
 }

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
+import { mayWith } from "../core/api.ts";
 import { href } from "../core/router.tsx";
 import { adminToken, personName } from "../core/session.ts";
-import { useWhoami } from "../core/shared.ts";
+import { useIntent, useWhoami } from "../core/shared.ts";
 import { Dialog } from "./dialog.tsx";
 import { NameField, TokenField } from "./person_fields.tsx";
 import { Given } from "./text.tsx";
@@ -13,15 +14,28 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
   const [token, setToken] = useState(useValue(adminToken));
   const { data: me } = useWhoami();
   const named = me?.authenticated === "proxy" ? me.name : null;
-  const keep = (event: Event) => {
+  const { data: intent } = useIntent();
+  const [fault, setFault] = useState<string | undefined>();
+  const [busy, setBusy] = useState(false);
+  const keep = async (event: Event) => {
     event.preventDefault();
+    if (busy) return;
+    const given = token.trim();
+    if (given !== "" && given !== adminToken.get() && intent) {
+      setBusy(true);
+      const may = await mayWith({ "x-svc-admin-token": given });
+      setBusy(false);
+      // Whoever may write at all may feed KPIs.
+      if (may && may !== "unknown" && !may.includes("kpi"))
+        return setFault("The service does not take this token. Without one you can look, and decide nothing.");
+    }
     personName.set(name.trim());
-    adminToken.set(token.trim());
+    adminToken.set(given);
     onClose();
   };
   return (
     <Dialog title="Who are you?" onClose={onClose}>
-      <form onSubmit={keep}>
+      <form onSubmit={(event) => void keep(event)}>
         {named === null ? (
           <NameField
             hint="Stands in the audit log beside each of your decisions, for example ana@acme.example. Kept for this browser."
@@ -37,7 +51,11 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
         <TokenField
           hint="Only if the service asks for one. Sent with each request as a header, kept for this tab and forgotten when you close it."
           value={token}
-          onValue={setToken}
+          error={fault}
+          onValue={(text) => {
+            setToken(text);
+            setFault(undefined);
+          }}
           first={named !== null}
         />
         <p>
@@ -47,7 +65,9 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
           sign what you decide, where the intent lists them.
         </p>
         <footer>
-          <button type="submit">Keep</button>
+          <button type="submit" aria-disabled={busy} aria-busy={busy}>
+            Keep
+          </button>
           <button type="button" class="secondary" onClick={onClose}>
             Cancel
           </button>

@@ -1,0 +1,66 @@
+/** What whoever opens the console for the first time met, and did not understand. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { button, startBrowser, useWindows, visit } from "./browser.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+const browser = await startBrowser();
+let service: Service;
+
+describe.skipIf(!browser)("a new approver", () => {
+  const open = useWindows(browser);
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  test("is told at once that a token is wrong, and not at the first decision", async () => {
+    const page = await open();
+    await visit(page, service.url, "");
+    await page.getByRole("button", { name: "You Say who you are" }).click();
+    const dialog = page.getByRole("dialog");
+    await page.getByLabel("Your name").fill("ana");
+    await page.getByLabel("Admin token").fill("not-the-right-one");
+    await button(page, "Keep").click();
+    await dialog.getByText("The service does not take this token.").waitFor();
+    expect(await page.evaluate(() => sessionStorage.length), "nothing of it is kept").toBe(0);
+    await page.getByLabel("Admin token").fill(TOKEN);
+    await button(page, "Keep").click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "You ana" }).waitFor();
+  });
+
+  test("may keep a name alone where no token is known", async () => {
+    const page = await open();
+    await visit(page, service.url, "");
+    await page.getByRole("button", { name: "You Say who you are" }).click();
+    await page.getByLabel("Your name").fill("ana");
+    await button(page, "Keep").click();
+    await page.getByRole("button", { name: "You ana" }).waitFor();
+  });
+
+  test("sees a long value whole while it is proposed", async () => {
+    const page = await open({ name: "ana", token: TOKEN });
+    await visit(page, service.url, "propose");
+    const field = page.getByLabel("New value");
+    await field.fill(JSON.stringify({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, null, 2));
+    const [shown, whole] = await field.evaluate((one) => [one.clientHeight, one.scrollHeight]);
+    expect(shown).toBe(whole);
+  });
+
+  test("reads a long answer from its question on", async () => {
+    for (let index = 0; index < 12; index++)
+      await service.propose({ target: `limits.asked_${index}`, summary: `The change of number ${index}` });
+    const page = await open({ name: "ana", token: TOKEN, viewport: { width: 390, height: 700 } });
+    await visit(page, service.url, "chat");
+    await page.getByLabel("Message").fill("What is waiting for me?");
+    await page.keyboard.press("Enter");
+    await page.getByText("The service, by rules").waitFor();
+    const log = page.getByRole("log");
+    expect(await log.evaluate((one) => one.scrollHeight > one.clientHeight), "it is longer than its box").toBe(true);
+    const above = () =>
+      log.evaluate((one) => {
+        const question = one.querySelector("li.user")!.getBoundingClientRect();
+        return question.top - one.getBoundingClientRect().top;
+      });
+    await expect.poll(above).toBeGreaterThanOrEqual(-1);
+  });
+});
