@@ -2995,7 +2995,7 @@ export interface components {
           review_hours: number;
         };
 
-        /** What an apply does while another live change is on the same target. */
+        /** What a proposal meets while another live change is on its target. */
         on_conflict: "report" | "block";
 
         /** Targets that may not be changed; * stands for any characters. */

@@ -82,7 +82,7 @@ export const policySchema = object({
   on_conflict: z
     .enum(["report", "block"], "must be report or block")
     .default("report")
-    .describe("What an apply does while another live change is on the same target."),
+    .describe("What a proposal meets while another live change is on its target."),
   forbidden_targets: list(pattern)
     .default([])
     .describe("Targets that may not be changed; * stands for any characters."),
