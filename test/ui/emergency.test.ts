@@ -101,9 +101,8 @@ describe.skipIf(!browser)("freeze and emergency in the console", () => {
     await due.getByRole("link").first().click();
     await button(ana, "Not accepted…").waitFor();
     const asked = ana.getByRole("region", { name: "Decision" }).getByRole("button");
-    await expect
-      .poll(() => asked.allInnerTexts(), "the question that is asked is answered first")
-      .toEqual(["Accepted…", "Not accepted…", "Roll back…"]);
+    // The question that is asked is answered first.
+    await expect.poll(() => asked.allInnerTexts()).toEqual(["Accepted…", "Not accepted…", "Roll back…"]);
     await button(ana, "Not accepted…").click();
     await ana.getByLabel("Note").fill("It could have waited.");
     expect(await seriousOn(ana, "review")).toEqual([]);
