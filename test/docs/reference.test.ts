@@ -6,13 +6,10 @@ import { loadIntent } from "../../lib/governance/rules/intent.ts";
 import { STATUS } from "../../lib/kit/errors.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { REFUSALS } from "../../local/http_refusal.ts";
-import { inLong } from "../support/length.ts";
-import { monthToRead } from "../support/month/month.ts";
 import { documents } from "./markdown.ts";
-import { rowsOf } from "./tables.ts";
+import { bare, rowsOf } from "./tables.ts";
 
 const page = (path: string) => documents().find((document) => document.path === path)!;
-const bare = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");
 
 test("every error code has its row, with its status, a cause and a remedy", () => {
   const rows = rowsOf(page("docs/errors.md"), "Code", "Status", "Cause", "What to do");
@@ -29,23 +26,6 @@ test("every event of the log has its row, and every field of an entry", () => {
   expect(events.toSorted()).toEqual([...EVENT_TYPES].toSorted());
   const fields = rowsOf(document, "Field", "What it is").map(([field, what]) => [bare(field!), what]);
   expect(fields).toEqual(Object.entries(entrySchema.shape).map(([name, field]) => [name, field.description]));
-});
-
-inLong(test)("what the entries of a month tell is all named", async () => {
-  const { entries } = (await (await monthToRead()).get("audit?limit=1000")).body as {
-    entries: { event_type: string; detail: string }[];
-  };
-  const document = page("docs/audit_log.md");
-  const rows = new Map(rowsOf(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
-  // Of every entry, and of those about a change or signed.
-  const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
-  const untold = entries.flatMap(({ event_type, detail }) =>
-    Object.keys(JSON.parse(detail) as object)
-      .filter((member) => !common.includes(member) && !rows.get(event_type)!.includes(`\`${member}\``))
-      .map((member) => `${event_type}: ${member}`),
-  );
-  expect(entries.length).toBeGreaterThan(50);
-  expect([...new Set(untold)]).toEqual([]);
 });
 
 interface Schema {

@@ -23,3 +23,6 @@ const cellsOf = (line: string): string[] =>
     .split(/(?<!\\)\|/)
     .slice(1, -1)
     .map((cell) => cell.trim().replaceAll(/\\([*|_<>])/g, "$1"));
+
+/** A cell that is code, without its marks. */
+export const bare = (cell: string): string => cell.replace(/^`(.*)`$/, "$1");

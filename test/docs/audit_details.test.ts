@@ -1,0 +1,22 @@
+/** docs/audit_log.md names every member of a detail that a month of a product's life leaves in the log. */
+import { expect, test } from "vitest";
+import { monthToRead } from "../support/month/month.ts";
+import { documents } from "./markdown.ts";
+import { bare, rowsOf } from "./tables.ts";
+
+test("what the entries of a month tell is all named", async () => {
+  const { entries } = (await (await monthToRead()).get("audit?limit=1000")).body as {
+    entries: { event_type: string; detail: string }[];
+  };
+  const document = documents().find(({ path }) => path === "docs/audit_log.md")!;
+  const rows = new Map(rowsOf(document, "`event_type`", "When").map(([event, , told]) => [bare(event!), told!]));
+  // Of every entry, and of those about a change or signed.
+  const common = ["actor", "authenticated", "status", "digest", "manifest_hash", "key", "statement", "proof"];
+  const untold = entries.flatMap(({ event_type, detail }) =>
+    Object.keys(JSON.parse(detail) as object)
+      .filter((member) => !common.includes(member) && !rows.get(event_type)!.includes(`\`${member}\``))
+      .map((member) => `${event_type}: ${member}`),
+  );
+  expect(entries.length).toBeGreaterThan(50);
+  expect([...new Set(untold)]).toEqual([]);
+});
