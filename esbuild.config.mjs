@@ -16,6 +16,7 @@ export { buildEdge, buildWorker } from "./.ci/build/edge.mjs";
 export { handlerFiles } from "./.ci/build/handler_files.mjs";
 export { buildLambda } from "./.ci/build/lambda.mjs";
 export { build } from "./.ci/build/program.mjs";
+export { buildTypes } from "./.ci/build/types.mjs";
 
 /** Builds everything, and fails when something is over its budget. */
 async function buildAll() {

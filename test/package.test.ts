@@ -31,7 +31,7 @@ interface Manifest {
   exports: Record<string, string | { types: string; default: string }>;
   dependencies: Record<string, string>;
 }
-const { build, buildLambda, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
+const { build, buildLambda, buildTypes, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const run = promisify(execFile);
 const folder = temporaryFolder();
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await Promise.all([
     buildLambda!(join(dist, "lambda")),
     buildWorker!(join(dist, "edge/worker.js")),
-    run("npx", ["tsc", "-p", ".ci/tsconfig.types.json", "--outDir", dist], { cwd: ROOT }),
+    buildTypes!(dist),
   ]);
   const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts"], { cwd: staged, maxBuffer: 1e8 });
   const [packed] = JSON.parse(stdout) as [{ filename: string; files: typeof files }];
