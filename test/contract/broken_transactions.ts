@@ -52,6 +52,7 @@ async function copyOf(store: AnyStore, puts: (stored: Stored) => number): Promis
 
 /** Stores that are not all or nothing, not one after another, or not durable. */
 export const brokenTransactions: BrokenStores = {
+  "another process has records of its own": () => ({ store: memoryStore(), another: async () => memoryStore() }),
   "the result of a decision is lost": () =>
     onTransact((store) => async (decide) => void (await store.transact(decide)) as never),
   "errors of a decision are wrapped": () =>

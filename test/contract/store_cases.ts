@@ -9,6 +9,8 @@ export interface Subject {
   store: AnyStore;
   /** Closes the store and opens what it kept. */
   reopen?(): Promise<AnyStore>;
+  /** Opens the same records once more, as another process does that shares them. */
+  another?(): Promise<AnyStore>;
   /** Keeps commits from becoming durable until the function it gives is called. */
   stall?(): () => void;
   /** How many syncs, or round trips that commit, there have been. */
@@ -20,7 +22,7 @@ export interface Subject {
 /** One promise. A case that needs what a subject cannot do is not run on it. */
 export interface StoreCase {
   name: string;
-  needs?: "reopen" | "stall" | "syncs";
+  needs?: "another" | "reopen" | "stall" | "syncs";
   run(subject: Subject): Promise<void>;
 }
 

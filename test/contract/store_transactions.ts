@@ -416,6 +416,21 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "what two processes decide at once is decided one after the other, and both see all of it",
+    needs: "another",
+    async run({ store, another }) {
+      const other = await another!();
+      const counts = await Promise.all(times(40, (index) => increment(index % 2 === 0 ? store : other)));
+      equal(
+        counts.sort((a, b) => a - b),
+        counts.map((_, index) => index + 1),
+        "what was counted",
+      );
+      for (const each of [store, other]) equal((await each.get("counters", "n"))?.value, 40);
+      await other.close();
+    },
+  },
+  {
     name: "close waits for what is under way, may be called twice, and then refuses transactions",
     async run({ store }) {
       const mayEnd = signal();

@@ -37,6 +37,7 @@ async function subject(): Promise<Subject> {
   const stores = [open()];
   return {
     store: stores[0]!,
+    another: async () => open(),
     async reopen() {
       await stores.at(-1)!.close();
       stores.push(open());
@@ -52,7 +53,7 @@ async function subject(): Promise<Subject> {
   };
 }
 
-if (server) storeContract("the DynamoDB store", subject, ["reopen", "stall", "syncs"]);
+if (server) storeContract("the DynamoDB store", subject, ["another", "reopen", "stall", "syncs"]);
 
 describe("several writers on one DynamoDB table", () => {
   there("120 increments from 3 of them count to 120, each number once", async () => {

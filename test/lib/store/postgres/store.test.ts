@@ -32,6 +32,7 @@ async function subject(url: string): Promise<Subject> {
   const stores: AnyStore[] = [await postgresStore({ pool, name })];
   return {
     store: stores[0]!,
+    another: () => postgresStore({ pool, name }),
     async reopen() {
       await stores.at(-1)!.close();
       stores.push(await postgresStore({ pool, name }));
@@ -63,7 +64,7 @@ if (server) {
     await use(stores).finally(() => Promise.all(stores.map((store) => store.close())));
   };
 
-  storeContract("the Postgres store", () => subject(url), ["reopen", "stall", "syncs"]);
+  storeContract("the Postgres store", () => subject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
     test("400 increments from 4 of them count to 400, each number once", () =>
