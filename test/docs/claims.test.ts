@@ -255,6 +255,14 @@ test("links", () => {
   );
 });
 
+test("every page of the manual is reached from README", () => {
+  const reached = new Set(["README.md"]);
+  for (const path of reached)
+    for (const { text } of all.find((document) => document.path === path)?.links ?? [])
+      reached.add(normalize(join(dirname(path), text.split("#")[0]!)));
+  expect(all.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reached.has(path))).toEqual([]);
+});
+
 test("README's client over MCP is the one that docs/agents.md runs", () => {
   const clientIn = (path: string): string[] =>
     all
