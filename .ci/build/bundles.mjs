@@ -29,6 +29,7 @@ async function bundled(entries, names, { plugins, ...options }) {
     entryPoints: names.map((name) => ({ in: `entry:${name}`, out: name })),
     bundle: true,
     minify: true,
+    charset: "utf8",
     metafile: true,
     format: "esm",
     mainFields: ["module", "main"],

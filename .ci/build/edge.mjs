@@ -22,6 +22,7 @@ export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), e
     outfile,
     bundle: true,
     minify: true,
+    charset: "utf8",
     format: "esm",
     platform: "browser",
     conditions: ["workerd", "worker", "browser"],
