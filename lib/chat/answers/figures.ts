@@ -20,22 +20,24 @@ export async function tellStatus(deps: PulseDeps, say: Say): Promise<Answer> {
   return { text: lines(say.product(product), say.state(state)), citations };
 }
 
-/** E with what each KPI adds to it, and how far each goal is. */
-export async function tellKpis({ deps, say, plan }: Asking): Promise<Answer> {
+/** E with what each KPI adds to it, and how far each goal is; or only those that nobody has fed of late, or ever. */
+export async function tellKpis({ deps, say, plan, question }: Asking): Promise<Answer> {
   const { effect, goals } = await figuresOf(deps);
   const asked = plan.filter.kpi === undefined ? undefined : [plan.filter.kpi].flat();
-  const stale = staleKpis(effect, deps.clock.now());
-  const parts = effect.parts.filter(({ kpi }) => !asked || asked.includes(kpi));
+  const isOfOld = question.has("unfed");
+  const parts = effect.parts.filter(
+    ({ kpi, stale }) => (!asked || asked.includes(kpi)) && (stale || !isOfOld || asked),
+  );
   const unfed = goals.filter(({ kpi, current }) => current === null && (!asked || asked.includes(kpi)));
-  if (parts.length + unfed.length === 0) return { text: say.noKpis, citations: [] };
+  if (parts.length + unfed.length === 0 && !isOfOld) return { text: say.noKpis, citations: [] };
   return {
     text: lines(
-      say.effect(effect.value),
+      isOfOld && !asked ? say.unfedKpis(parts.length, unfed.length) : say.effect(effect.value),
       parts.map((part) =>
         say.kpi(
           part,
           goals.find(({ kpi }) => kpi === part.kpi),
-          stale.includes(part.kpi),
+          part.stale,
         ),
       ),
       unfed.map(({ kpi }) => say.unfed(kpi)),
@@ -90,7 +92,9 @@ const isOpen = ({ status }: Task): boolean => status === "queued" || status === 
 export async function tellTasks({ deps, say, question }: TasksAsked): Promise<Answer> {
   const { tasks: first, stats } = await taskPage(deps.store, { limit: TOLD });
   // Those under way come first, so that no open one is behind a closed one.
-  const tasks = question?.has("open", "pending", "waits") ? first.filter(isOpen) : first;
+  // "Which tasks are there? Which are open?" asks for all of them.
+  const isOfOpen = question?.has("open", "pending", "waits") && !/[?？].*[?？]/s.test(question.text);
+  const tasks = isOfOpen ? first.filter(isOpen) : first;
   return {
     text: lines(say.tasks(stats), tasks.map(say.task)),
     citations: cite(

@@ -1,10 +1,17 @@
 /** What a kind of question is, and what kinds ask of a question. */
+import type { NameKind } from "../question/names.ts";
 import type { Sense } from "../question/senses.ts";
 import type { Answer, Asking } from "./asking.ts";
 
 /** A kind of question. Where nothing answers it after all, the next that fits is tried. */
 export interface Kind {
   name: string;
+  /** What it tells of beside what the query says. */
+  tells?: readonly Sense[];
+  /** What a question may name, and this is not about. */
+  passes?: readonly (NameKind | "period")[];
+  /** It tells of days that are to come. */
+  isOfAhead?: true;
   /** It asks for all changes, or the newest of all. */
   isBroad?: true;
   fits(asking: Asking): boolean;

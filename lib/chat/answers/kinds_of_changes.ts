@@ -42,26 +42,43 @@ export const OF_CHANGES: readonly Kind[] = [
     fits: (asking) =>
       asking.question.has("most") ||
       (asking.question.has("who") &&
+        !asking.question.has("which", "why", "when") &&
         asking.plan.deed !== undefined &&
         !asking.question.has("newest", "oldest") &&
         !namesOne(asking) &&
         !asking.plan.filter.person &&
         isBroad(asking)),
+    tells: [],
     answer: tellMost,
   },
   {
     name: "how many",
     fits: (asking) =>
       asking.question.has("how_many") || (asking.question.has("each") && dimensionOf(asking) !== undefined),
+    tells: ["kpis", "goals", "duration", "attempts"],
     answer: (asking) => (isOfKpis(asking) ? tellKpis(asking) : countChanges(asking)),
   },
   {
     name: "figures",
     fits: (asking) => asking.question.has("effect", "memory_figure", "reliability") && !isOfKpis(asking),
+    tells: ["failed", "kpis", "goals"],
+    passes: ["tenant", "target", "kpi", "period"],
     answer: tellFigures,
   },
-  { name: "kpis", fits: (asking) => has("kpis", "goals")(asking) || isOfKpis(asking), answer: tellKpis },
-  { name: "live", fits: (asking) => has("live", "value")(asking) && !asking.plan.filter.person, answer: tellLive },
+  {
+    name: "kpis",
+    fits: (asking) => has("kpis", "goals")(asking) || isOfKpis(asking),
+    tells: ["kpis", "goals", "unfed", "met", "missed", "regressed", "expired"],
+    passes: ["tenant", "target", "period"],
+    answer: tellKpis,
+  },
+  {
+    name: "live",
+    fits: (asking) => has("live", "value")(asking) && !asking.plan.filter.person,
+    tells: ["live", "applied"],
+    passes: ["period"],
+    answer: tellLive,
+  },
   {
     name: "happened",
     fits: (asking) => {
@@ -78,11 +95,14 @@ export const OF_CHANGES: readonly Kind[] = [
     name: "decisions",
     fits: ({ question, plan }) =>
       plan.deed === "decided" && !plan.filter.person && !question.has("how_many") && question.periods.length > 0,
+    tells: ["approved", "denied", "withdrawn", "revoked", "expired", "lapsed", "emergency"],
     answer: (asking) => tellEvents({ ...asking, plan: withoutState(asking, "days") }, ["consent_decision"]),
   },
   {
     name: "waiting",
-    fits: ({ question, plan }) => question.has("pending", "waits", "open") && !plan.filter.person,
+    fits: ({ question, plan }) =>
+      question.has("pending", "waits", "open") && (plan.filter.person?.as ?? "proposer") === "proposer",
+    tells: ["approved", "ready"],
     answer: (asking) => tellWaiting(asking, asking.question.has("pending") ? "pending_consent" : undefined),
   },
   {
@@ -99,7 +119,18 @@ export const OF_CHANGES: readonly Kind[] = [
     fits: (asking) => namesOne(asking) && asking.plan.deed === undefined && !isSeveral(asking),
     answer: explain,
   },
-  { name: "changes", fits: ({ plan }) => plan.isNarrow || plan.deed !== undefined, answer: changesOrOne },
+  {
+    name: "changes",
+    fits: ({ plan }) => plan.isNarrow || plan.deed !== undefined,
+    tells: ["duration", "attempts"],
+    answer: changesOrOne,
+  },
   { name: "newest", isBroad: true, fits: has("newest", "oldest", "change"), answer: tellChanges },
-  { name: "status", fits: has("status"), answer: ({ deps, say }) => tellStatus(deps, say) },
+  {
+    name: "status",
+    fits: has("status"),
+    passes: ["tenant", "target", "kpi", "period"],
+    tells: ["log", "kpis", "goals", "tasks"],
+    answer: ({ deps, say }) => tellStatus(deps, say),
+  },
 ];

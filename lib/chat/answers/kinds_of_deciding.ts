@@ -3,7 +3,8 @@ import { isProposers } from "../question/people.ts";
 import { refuseToAct, verbIn } from "./act.ts";
 import { type Answer, type Asking, lines } from "./asking.ts";
 import { isOfSomebody, type Kind, peopleIn, withoutState } from "./kind.ts";
-import { tellFreezes, tellRefused } from "./log.ts";
+import { tellFreezes } from "./freezes.ts";
+import { tellRefused } from "./log.ts";
 import { namesOne, tellMissing, tellWhetherMay } from "./one_change.ts";
 import { tellPolicy } from "./policy.ts";
 import { tellReviews, tellWaiting, tellWaitingFor } from "./waiting.ts";
@@ -33,6 +34,14 @@ function withoutPerson({ plan }: Asking): Asking["plan"] {
   const { person: _, period: __, ...filter } = plan.filter;
   return { ...plan, filter };
 }
+
+const REVIEWED = /\b(?:were|was|did|been|got|get|who reviewed)\b|复核(?:了|过|的)/i;
+
+const isOfReviews = ({ question }: Asking): boolean =>
+  question.has("overdue", "due", "pending", "waits", "which", "who", "expired", "needed", "may", "open") &&
+  !question.has("denied") &&
+  !/\bhappen|发生/i.test(question.text) &&
+  question.periods.length === 0;
 
 /** In the order in which they are tried. */
 export const OF_DECIDING: readonly Kind[] = [
@@ -64,10 +73,12 @@ export const OF_DECIDING: readonly Kind[] = [
   },
   {
     name: "waits for somebody",
+    isOfAhead: true,
     fits: (asking) => {
       const { question } = asking;
       const asks =
-        question.has("waits", "pending") || (question.has("needed") && question.has("approved", "decided", "reviewed"));
+        question.has("waits", "pending") ||
+        ((question.has("needed") || question.ahead !== undefined) && question.has("approved", "decided", "reviewed"));
       return (
         asks &&
         (question.has("me") || isOfSomebody(asking)) &&
@@ -85,12 +96,14 @@ export const OF_DECIDING: readonly Kind[] = [
   },
   {
     name: "reviews",
-    fits: ({ question }) =>
-      question.has("reviewed") &&
-      question.has("overdue", "due", "pending", "waits", "which", "who", "expired", "needed", "may", "open") &&
-      !question.has("denied", "happened") &&
-      question.periods.length === 0,
-    answer: tellReviews,
+    fits: (asking) =>
+      asking.question.has("reviewed") &&
+      // How one was reviewed stands with the rest of it.
+      !(namesOne(asking) && REVIEWED.test(asking.question.text)) &&
+      isOfReviews(asking),
+    tells: ["emergency", "expired"],
+    passes: ["tenant", "target", "kpi", "period"],
+    answer: (asking) => tellReviews(asking, REVIEWED.test(asking.question.text)),
   },
   { name: "forbidden proposals", fits: isOfRefusals, answer: tellRefused },
   {
@@ -98,6 +111,8 @@ export const OF_DECIDING: readonly Kind[] = [
     fits: ({ question }) =>
       question.has("frozen") &&
       (question.periods.length > 0 || question.has("who", "why", "when", "happened", "how_many")),
+    tells: ["frozen", "applied", "windows"],
+    passes: ["tenant", "target", "kpi"],
     answer: tellFreezes,
   },
   {

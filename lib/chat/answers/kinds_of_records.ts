@@ -25,6 +25,10 @@ const ofApplied = ({ plan }: Asking): Asking["plan"] => ({
   filter: { ...plan.filter, period: { ...plan.filter.period, of: "applied" } },
 });
 
+/** "Which change hurt us most?" asks for changes, and for nobody who made most of them. */
+const asksForOne = ({ question }: Asking): boolean =>
+  question.has(...VERDICTS) && !question.has("who", "person", "tenant", "kind", "target", "week", "month");
+
 /** In the order in which they are tried. */
 export const OF_RECORDS: readonly Kind[] = [
   {
@@ -33,8 +37,13 @@ export const OF_RECORDS: readonly Kind[] = [
       question.has("checkpoint") ||
       (question.has("log") && question.periods.length === 0 && question.has("how_many")) ||
       (question.has("log") && ALTERED.test(question.text)) ||
-      (question.has("log") && !question.has("happened") && !question.named("change").length) ||
+      (question.has("log") &&
+        question.periods.length === 0 &&
+        !question.has("happened") &&
+        !question.named("change").length) ||
       (question.has("intact") && !question.has("drifted")),
+    tells: ["log", "drifted"],
+    passes: ["tenant", "target", "kpi"],
     answer: tellLog,
   },
   {
@@ -48,20 +57,30 @@ export const OF_RECORDS: readonly Kind[] = [
     fits: (asking) => namesOne(asking) && asking.question.has("outcome", ...VERDICTS),
     answer: (asking) => explain({ ...asking, plan: withoutState(asking) }),
   },
-  { name: "ready", fits: has("ready"), answer: tellReady },
+  {
+    name: "ready",
+    fits: (asking) => has("ready")(asking) && !has("failed")(asking),
+    tells: ["ready", "approved", "applied", "frozen", "windows"],
+    answer: tellReady,
+  },
   {
     name: "verdicts",
     fits: (asking) =>
       !namesOne(asking) &&
       asking.question.has("outcome", ...VERDICTS) &&
-      !asking.question.has("how_many", "most") &&
-      (!asking.question.has("goals") || asking.question.has("change")),
+      !asking.question.has("how_many") &&
+      !(asking.question.has("most") && !asksForOne(asking)) &&
+      (!asking.question.has("goals", "kpis") || asking.question.has("change", "outcome")),
+    tells: ["met", "missed", "regressed", "applied", "kpis", "goals"],
     answer: async (asking) =>
-      asking.question.has(...VERDICTS) ? tellChanges(asking) : countChanges({ ...asking, plan: ofApplied(asking) }),
+      asking.plan.filter.verdict !== undefined || asking.question.has(...VERDICTS)
+        ? tellChanges(asking)
+        : countChanges({ ...asking, plan: ofApplied(asking) }),
   },
   {
     name: "drift",
     fits: (asking) => has("drifted")(asking) && !asking.question.has("how_many"),
+    tells: ["drifted", "applied", "approved", "live"],
     answer: driftOrHistory,
   },
   {
@@ -70,9 +89,38 @@ export const OF_RECORDS: readonly Kind[] = [
     fits: (asking) => has("refused")(asking) && !isOfSomebody(asking) && !namesOne(asking),
     answer: tellRefused,
   },
-  { name: "tasks", fits: has("tasks"), answer: tellTasks },
-  { name: "failed", fits: (asking) => has("failed")(asking) && !has(...VERDICTS)(asking), answer: tellFailures },
-  { name: "due", fits: (asking) => has("due")(asking) && !has("overdue", "need")(asking), answer: tellDue },
-  { name: "overdue", fits: has("overdue", "need"), answer: tellOverdue },
-  { name: "peers", fits: has("peers"), answer: tellPeers },
+  {
+    name: "tasks",
+    fits: has("tasks"),
+    tells: ["tasks", "failed"],
+    passes: ["tenant", "target", "kpi", "period"],
+    answer: tellTasks,
+  },
+  {
+    name: "failed",
+    fits: (asking) => has("failed")(asking) && !has(...VERDICTS)(asking) && asking.plan.filter.verdict === undefined,
+    tells: ["failed", "drifted", "applied", "rolled_back", "attempts", "ready"],
+    answer: tellFailures,
+  },
+  {
+    name: "due",
+    isOfAhead: true,
+    fits: (asking) => has("due")(asking) && !has("overdue", "need")(asking),
+    tells: ["expired", "lapsed", "goals", "kpis", "approved", "applied", "emergency", "ready"],
+    answer: tellDue,
+  },
+  {
+    name: "overdue",
+    fits: has("overdue", "need"),
+    tells: ["kpis", "goals", "unfed", "drifted", "approved", "emergency", "tasks"],
+    passes: ["tenant", "target", "kpi", "period"],
+    answer: tellOverdue,
+  },
+  {
+    name: "peers",
+    fits: has("peers"),
+    tells: ["peers", "log"],
+    passes: ["tenant", "target", "kpi", "period"],
+    answer: tellPeers,
+  },
 ];

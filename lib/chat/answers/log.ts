@@ -4,7 +4,6 @@ import { readHead } from "../../audit/chain.ts";
 import type { EventType } from "../../audit/entry.ts";
 import { verifyChain } from "../../audit/verify.ts";
 import { misfitsOf } from "../../governance/patrol.ts";
-import { shownFreeze } from "../../governance/freeze.ts";
 import { driftReport } from "../../governance/drift.ts";
 import { readRecords } from "../../governance/records.ts";
 import { doerOf, queryEvents, type EventQuery } from "../../pulse/query/event_query.ts";
@@ -109,14 +108,6 @@ export async function tellFailures(asking: Asking): Promise<Answer> {
 export function tellRefused(asking: Asking): Promise<Answer> {
   const { status: _, resolution: __, ...filter } = asking.plan.filter;
   return tellEvents({ ...asking, plan: { ...asking.plan, filter } }, ["proposal_refused"]);
-}
-
-/** The freezes of all applies, and whether one is in force. */
-export async function tellFreezes(asking: Asking): Promise<Answer> {
-  const { person, period } = asking.plan.filter;
-  const plan = { ...asking.plan, filter: { person, period } };
-  const told = await tellEvents({ ...asking, plan }, ["service_frozen", "service_unfrozen"]);
-  return { ...told, text: lines(told.text, asking.say.freeze(await shownFreeze(asking.deps))) };
 }
 
 /** What the host no longer shows, and when it was looked at last. */

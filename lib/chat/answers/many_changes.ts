@@ -1,37 +1,22 @@
 /** Answers about several changes: which, how many, who did most, and when. */
 import { queryEvents, doerOf } from "../../pulse/query/event_query.ts";
-import type { FoundChange } from "../../pulse/query/change_query.ts";
 import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import type { Dimension } from "../../pulse/query/groups.ts";
-import { entriesOf } from "../../audit/page.ts";
-import { factsIn } from "../../follow/entries.ts";
 import { sameName } from "../../governance/rules/names.ts";
-import { readRecords } from "../../governance/records.ts";
 import type { Sense } from "../question/senses.ts";
-import { type Answer, type Asking, cite, find, howFar, lines, listed, TOLD } from "./asking.ts";
+import { listed } from "./listed.ts";
+import { type Answer, type Asking, cite, find, howFar, lines, TOLD } from "./asking.ts";
 
 const DOER_EVENTS = { applied: "change_applied", rolled_back: "change_rolled_back" } as const;
 const MOST_DONE = 20_000;
 
-/** The changes that are asked for; of what was applied or rolled back, who did it. */
+/** The changes that are asked for. */
 export async function tellChanges(asking: Asking): Promise<Answer> {
   const filter = await narrowed(asking);
-  const { question, plan, say } = asking;
-  const answer = plan.doer
-    ? await listed(
-        asking,
-        filter,
-        say.title(say.query(plan.filter) + say.by(plan.doer.name), (await find(asking, { ...filter, limit: 1 })).total),
-      )
-    : await listed(asking, filter);
-  if (!question.has("who", "why") || !plan.deed || !(plan.deed in DOER_EVENTS)) return answer;
-  const { rows } = await find(asking, { ...filter, limit: TOLD });
-  const told = await deedsOn(asking, rows, plan.deed as keyof typeof DOER_EVENTS);
-  return {
-    text: lines(answer.text, told.text),
-    citations: [...answer.citations, ...told.citations],
-    isNone: rows.length === 0,
-  };
+  const { plan, say } = asking;
+  if (!plan.doer) return listed(asking, filter);
+  const { total } = await find(asking, { ...filter, limit: 1 });
+  return listed(asking, filter, say.title(say.query(plan.filter) + say.by(plan.doer.name), total));
 }
 
 /** The filter of a plan; who applied or rolled back is looked up in the log. */
@@ -42,28 +27,6 @@ async function narrowed({ deps, plan }: Asking): Promise<ChangeFilter> {
   const types = [DOER_EVENTS[doer.deed]];
   const done = await queryEvents(deps.store, { types, person: doer.name, from, to, limit: MOST_DONE });
   return { ...filter, change_id: done.entries.map(({ change_id }) => change_id) };
-}
-
-/** Who did what to changes, by their entries. */
-async function deedsOn({ deps, say }: Asking, rows: readonly FoundChange[], deed: keyof typeof DOER_EVENTS) {
-  const records = await readRecords(
-    deps.store,
-    rows.map(({ change }) => change.change_id),
-  );
-  const entries = (await Promise.all(records.map((record) => entriesOf(deps.store, record?.audit ?? [])))).flat();
-  const telling = entries.filter(({ event_type }) => event_type === DOER_EVENTS[deed]);
-  return {
-    text: lines(
-      telling.map((entry) => {
-        const { facts, change_id, timestamp } = factsIn(entry);
-        return `${change_id}${say.did(say.deeds[deed], doerOf(factsIn(entry)), timestamp, facts.note ?? "")}`;
-      }),
-    ),
-    citations: cite(
-      "audit",
-      telling.map(({ id }) => id),
-    ),
-  };
 }
 
 /** How many there are: in all, by what is asked for or by status, and the newest of them. */
@@ -78,7 +41,7 @@ export async function countChanges(asking: Asking): Promise<Answer> {
     (by === "status" && groups.length < 2) || total === 0 ? "" : say.counts(by, groups.slice(0, 30)),
   );
   // Where something is asked for, a short list says more than a number; a breakdown of everything needs none.
-  if (question.has("each") || !asking.plan.isNarrow) {
+  if ((question.has("each") && !question.has("who", "why")) || !asking.plan.isNarrow) {
     const ids = groups.flatMap(({ change_ids }) => change_ids).slice(0, TOLD);
     return { text: lines(heading, howFar(asking)), citations: cite("change", ids), isNone: total === 0 };
   }
@@ -103,7 +66,8 @@ const BY_WORD: readonly [Sense, Dimension][] = [
 export function dimensionOf({ question, plan }: Asking): Dimension | undefined {
   const found = BY_WORD.find(([sense]) => question.has(sense));
   if (found) return found[1];
-  return question.has("person", "who") ? roleIn(plan.deed) : undefined;
+  // Who did it on the host stands beside each.
+  return question.has("person", "who") && !(plan.deed && plan.deed in DOER_EVENTS) ? roleIn(plan.deed) : undefined;
 }
 
 const roleIn = (deed: string | undefined): Dimension =>

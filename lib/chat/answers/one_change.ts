@@ -9,6 +9,7 @@ import type { Change } from "../../governance/rules/change.ts";
 import { AppError } from "../../kit/errors.ts";
 import { type ChangeDetail, changeById } from "../facts.ts";
 import { type Answer, type Asking, cite, find, lines } from "./asking.ts";
+import { factsAsked } from "./facts_of_one.ts";
 
 /** Other changes that fit are named, so many at most. */
 const OTHERS = 5;
@@ -63,6 +64,7 @@ export async function explain(asking: Asking): Promise<Answer | undefined> {
   const steps = entries.flatMap((entry) => say.step(entry, doerOf(entry)));
   return {
     text: lines(
+      factsAsked(asking.question, { change, entries, now: asking.deps.clock.now(), say }),
       say.change(change),
       steps,
       change.outcome ? say.outcome(change.outcome) : "",

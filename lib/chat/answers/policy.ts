@@ -21,7 +21,7 @@ export async function tellPolicy({ deps, question, say }: Asking): Promise<Answe
     [has("emergency", "reviewed"), say.breakGlass(policy.break_glass)],
     [has("forbidden", "refused"), say.forbidden(policy.forbidden_targets)],
     [has("minor"), say.minor(policy.minor)],
-    [has("expired", "overdue", "when"), say.timeLimits(policy)],
+    [has("expired", "lapsed", "overdue", "when", "duration"), say.timeLimits(policy)],
     [has("guardrails"), say.guardrails(policy.guardrails)],
     [
       has("frozen", "windows"),

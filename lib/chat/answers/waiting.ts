@@ -5,6 +5,7 @@ import { readHead } from "../../audit/chain.ts";
 import { readRecords } from "../../governance/records.ts";
 import { reviewsDue } from "../../governance/reviews_due.ts";
 import { awaits } from "../../governance/rules/awaits.ts";
+import { deadlineOf } from "../../governance/rules/in_force.ts";
 import { reviewersOf } from "../../governance/rules/break_glass.ts";
 import type { Change } from "../../governance/rules/change.ts";
 import { type Gate } from "../../governance/rules/gates.ts";
@@ -15,6 +16,8 @@ import { standingOf } from "../../governance/views.ts";
 import { idsFrom } from "../../pulse/query/change_query.ts";
 import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import { type Answer, type Asking, cite, find, howFar, lines, TOLD } from "./asking.ts";
+import { isWithin } from "./due.ts";
+import { tellEvents } from "./log.ts";
 import { howToList } from "./how_to_list.ts";
 
 /** So many waiting changes are looked through for one person. */
@@ -23,6 +26,8 @@ const LOOKED_THROUGH = 1000;
 /** A change with what it lacks and what is in its way. */
 interface Waiting {
   change: Change;
+  /** Until when it may wait, RFC 3339; null where that is not limited. */
+  until: string | null;
   missing: Missing[];
   blocked_by: Gate[];
 }
@@ -76,7 +81,9 @@ async function approvedToo(asking: Asking): Promise<string> {
 /** What is approved, with what is in its way: what has nothing may be applied now. */
 export async function tellReady(asking: Asking): Promise<Answer> {
   const { say, plan } = asking;
-  const filter: ChangeFilter = { ...plan.filter, status: "approved" };
+  // What "I may apply" is not what has to do with me.
+  const person = asking.question.has("me") ? undefined : plan.filter.person;
+  const filter: ChangeFilter = { ...plan.filter, person, status: "approved" };
   const { rows, total } = await find(asking, { ...filter, limit: 50, order: "oldest" });
   const waiting = await standing(
     asking,
@@ -84,10 +91,10 @@ export async function tellReady(asking: Asking): Promise<Answer> {
   );
   const ready = waiting.filter(({ blocked_by }) => blocked_by.length === 0);
   const held = waiting.filter(({ blocked_by }) => blocked_by.length > 0);
-  const others = Object.keys(plan.filter).some((field) => field !== "status" && field !== "period");
+  const { status: _, period: __, ...others } = filter;
   return {
     text: lines(
-      others ? say.title(say.query(filter), total) : "",
+      Object.values(others).some((one) => one !== undefined) ? say.title(say.query(filter), total) : "",
       say.ready(ready.length),
       ready.map(say.waiting),
       held.length > 0 ? [say.held(held.length), ...held.map(say.waiting)] : "",
@@ -102,8 +109,11 @@ export async function tellReady(asking: Asking): Promise<Answer> {
 
 /** What waits for one person: what they may decide on, have not decided on, and did not propose where that matters. */
 export async function tellWaitingFor(asking: Asking, person: string): Promise<Answer> {
-  const { deps, say, plan, page } = asking;
+  const { deps, say, plan, page, question } = asking;
   const { intent } = deps.product!;
+  // By when it is to be decided: what has more time, or all the time there is, waits too, and not so long.
+  const isInTime = (at: number | undefined): boolean =>
+    question.ahead === undefined || (at !== undefined && isWithin(at, question.ahead));
   const { tenant_id, kind, risk, tier, kpi, proposer_kind, text } = plan.filter;
   const filter: ChangeFilter = { tenant_id, kind, risk, tier, kpi, proposer_kind, text, status: "pending_consent" };
   const ids = await idsFrom(deps, asking.seen, { ...filter, order: "oldest" });
@@ -116,8 +126,9 @@ export async function tellWaitingFor(asking: Asking, person: string): Promise<An
   for (const record of records) {
     if (!record) continue;
     const change = await asProven({ tx: deps.store, origin, product: deps.product! }, record);
-    if (awaits(change, person, intent)) mine.push(change);
-    else if (approvesOwn(change, person, intent.policy)) own.push(change);
+    if (awaits(change, person, intent)) {
+      if (isInTime(deadlineOf(change, intent.policy))) mine.push(change);
+    } else if (approvesOwn(change, person, intent.policy)) own.push(change);
     else if (change.approvals.some(({ approver }) => sameName(approver) === sameName(person))) done.push(change);
     else others++;
   }
@@ -129,17 +140,21 @@ export async function tellWaitingFor(asking: Asking, person: string): Promise<An
   const isAll = Object.values(narrowing).every((one) => one === undefined);
   const asked = isAll ? undefined : new Set(await idsFrom(deps, asking.seen, narrowing));
   const reviews = (await reviewsDue(deps.store)).filter(
-    (change) => (asked?.has(change.change_id) ?? true) && mayReview(change, person, asking),
+    (change) =>
+      (asked?.has(change.change_id) ?? true) &&
+      isInTime(Date.parse(change.review?.due_at ?? "")) &&
+      mayReview(change, person, asking),
   );
   const approved = (await find(asking, { ...filter, status: "approved", group: "status" })).total;
-  const of = say.about(narrowing);
+  const about = say.about(narrowing);
+  const of = `${about}${question.ahead ? say.dueIn(say.days(question.ahead)) : ""}`;
   return {
     text: lines(
       say.waitsFor(person, mine.length, of),
       waiting.map((one) => [say.waiting(one), `  ${page(one.change.change_id)}`]).flat(),
       mine.length > TOLD ? say.more(mine.length - TOLD, howToList(filter) ?? say.narrower) : "",
       reviews.map(say.reviewDue),
-      say.waitsNot(person, { own, done, others }, of),
+      say.waitsNot(person, { own, done, others }, about),
       approved > 0 ? say.approvedToo(approved) : "",
       ids.length > records.length ? say.looked(records.length) : "",
       howFar(asking),
@@ -161,20 +176,27 @@ function mayReview(change: Change, person: string, { deps }: Asking): boolean {
 }
 
 /** The reviews that are due, and who may do each. */
-export async function tellReviews(asking: Asking): Promise<Answer> {
+export async function tellReviews(asking: Asking, isOfDone: boolean): Promise<Answer> {
   const { say, deps } = asking;
   const reviews = await reviewsDue(deps.store);
+  const done = isOfDone ? await tellEvents(withoutFilter(asking), ["emergency_reviewed"]) : { text: "", citations: [] };
   return {
     text: lines(
+      done.text,
       say.reviews(reviews.length),
       reviews.map((change) => [say.reviewDue(change), say.reviewers(reviewersOf(change, deps.product!.intent))]).flat(),
     ),
-    citations: cite(
-      "change",
-      reviews.map(({ change_id }) => change_id),
-    ),
+    citations: [
+      ...done.citations,
+      ...cite(
+        "change",
+        reviews.map(({ change_id }) => change_id),
+      ),
+    ],
   };
 }
+
+const withoutFilter = (asking: Asking): Asking => ({ ...asking, plan: { ...asking.plan, filter: {} } });
 
 /** How changes stand, as their pages show it. */
 async function standing({ deps }: Asking, ids: readonly string[]): Promise<Waiting[]> {
@@ -186,6 +208,7 @@ async function standing({ deps }: Asking, ids: readonly string[]): Promise<Waiti
         ? [
             standingOf(deps, record, holds).then(({ missing, gates }) => ({
               change: record.change,
+              until: untilOf(record.change, deps),
               missing,
               blocked_by: gates.filter(({ state }) => state === "block"),
             })),
@@ -193,4 +216,9 @@ async function standing({ deps }: Asking, ids: readonly string[]): Promise<Waiti
         : [],
     ),
   );
+}
+
+function untilOf(change: Change, { product }: Asking["deps"]): string | null {
+  const at = deadlineOf(change, product!.intent.policy);
+  return at === undefined ? null : new Date(at).toISOString();
 }

@@ -25,6 +25,7 @@ export function negated(tokens: readonly Token[]): Token[] {
   const isOfSome = tokens.some((token) =>
     token.type === "sense" ? token.senses.includes("me") : token.type === "period" || isPerson(token),
   );
+  const isOfDays = tokens.some((token) => token.type === "period" && !token.isAhead);
   const isSaid = (is: (words: string, senses: readonly Sense[]) => boolean): boolean =>
     tokens.some((token) => token.type === "sense" && is(token.words, token.senses));
   const isStill = isSaid((words) => STILL.test(words));
@@ -34,7 +35,7 @@ export function negated(tokens: readonly Token[]): Token[] {
     const isNow = isStill || !OF_STATE.has(sense) || (sense === "applied" && isApproved);
     return isOfSome || !isNow ? undefined : TURNED[sense];
   };
-  const read = [...tokens];
+  const read = allowed(tokens, isOfDays);
   for (const [place, token] of tokens.entries()) {
     if (token.type !== "sense" || !token.senses.includes("not") || OF_THINGS.has(token.words)) continue;
     const behind = read.slice(place + 1, place + 2 + BETWEEN);
@@ -45,6 +46,19 @@ export function negated(tokens: readonly Token[]): Token[] {
     read[place + 1 + said] = { ...next, senses: next.senses.flatMap((sense) => turned(sense) ?? [sense]) };
   }
   return read;
+}
+
+/** "What may I ship?" asks for what is ready. */
+function allowed(tokens: readonly Token[], isOfDays: boolean): Token[] {
+  const isIn = (token: Token | undefined, sense: Sense): boolean =>
+    token?.type === "sense" && token.senses.includes(sense);
+  return tokens.map((token, place) => {
+    const before = tokens.slice(Math.max(0, place - 3), place);
+    const may = before.findLastIndex((one) => isIn(one, "may"));
+    const isAllowed =
+      may !== -1 && before.slice(may + 1).every((one) => isIn(one, "noise") || isIn(one, "me")) && !isOfDays;
+    return token.type === "sense" && isIn(token, "applied") && isAllowed ? { ...token, senses: ["ready"] } : token;
+  });
 }
 
 const isPerson = (token: Token): boolean => token.type === "name" && token.named.kind === "person";

@@ -74,7 +74,7 @@ export function isProposers(tokens: readonly Token[], place: number): boolean {
   return token?.type === "name" && token.possessive && !(next?.type === "sense" && OWN_DEED.test(next.words));
 }
 const OWN_DEED =
-  /^(?:consents?|approvals?|sign-offs?|decisions?|denials?|rejections?|reviews?|deployments?|rollouts?|rollbacks?|同意|批准|审批|决定|复核)$/;
+  /^(?:consents?|approvals?|sign-offs?|decisions?|denials?|rejections?|reviews?|deployments?|rollouts?|rollbacks?|desk|plate|court|inbox|同意|批准|审批|决定|复核)$/;
 
 const textOfToken = ({ words }: Token): string => words;
 

@@ -9,8 +9,9 @@ export interface Period {
   to?: string;
 }
 
-/** Where in the question which days are named. */
+/** Where in the question which days are named; `isAhead`: of these days what is to come is asked. */
 export interface FoundPeriod extends Period {
+  isAhead: boolean;
   at: number;
   length: number;
 }
@@ -20,10 +21,22 @@ interface FoundSpan extends Span {
   length: number;
 }
 
+/** Words of what is to come. */
+const AHEAD =
+  /\b(?:will|due|expires?|expiring|lapses?|deadlines?|going to|upcoming|run(?:s|ning)? out|com(?:e|es|ing) up|must|have to|has to|next|end of|rest of|later this)\b|\bby (?:the )?(?=end|next|tomorrow|today|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|会(?![议员话])|将|快|(?<![需重主只])要(?![求])|截止|[周月年][末底]之?前|最晚|最迟|必须|接下来|未来/;
+
 /** The days that a text in lower case names, in order; two that are joined are one period. */
 export function periodsIn(text: string, now: number): FoundPeriod[] {
-  const spans = spansIn(text, now);
-  const periods: FoundPeriod[] = [];
+  const ahead = AHEAD.test(text) && !/\bdid\b/.test(text);
+  const isAhead = ({ from, to }: Period): boolean =>
+    Date.parse(from ?? "") > now || ((ahead || from === undefined) && Date.parse(to ?? "") > now);
+  return periodsOf(text, spansIn(text, now, ahead)).map((period) => ({ ...period, isAhead: isAhead(period) }));
+}
+
+type Placed = Omit<FoundPeriod, "isAhead">;
+
+function periodsOf(text: string, spans: readonly FoundSpan[]): Placed[] {
+  const periods: Placed[] = [];
   for (let index = 0; index < spans.length; index++) {
     const first = spans[index]!;
     const second = spans[index + 1];
@@ -53,14 +66,14 @@ function isJoined(text: string, first: FoundSpan, second: FoundSpan, between: st
   return opens || first.to === second.from || /^\s*(?:之间|期间)/.test(text.slice(second.at + second.length));
 }
 
-function spansIn(text: string, now: number): FoundSpan[] {
+function spansIn(text: string, now: number, ahead: boolean): FoundSpan[] {
   const spans: FoundSpan[] = [];
   let rest = text;
   for (const [form, read] of FORMS)
     for (let found = form.exec(rest); found; found = form.exec(rest)) {
       const { index: at } = found;
       const { length } = found[0];
-      const span = isWhole(text, at, length) ? read(found, now) : undefined;
+      const span = isWhole(text, at, length) ? read(found, now, ahead) : undefined;
       if (span) spans.push({ at, length, ...span });
       // Read once: nothing else is found in its place.
       rest = rest.slice(0, at) + "\u0000".repeat(length) + rest.slice(at + length);
@@ -84,12 +97,13 @@ function around(text: string, at: number, end: number): { at: number; end: numbe
 const SINCE = /(?:\b(?:since|starting|from)\s+(?:the\s+|on\s+)?|自从|自|从)\s*$/;
 const AFTER = /\bafter\s+(?:the\s+)?$/;
 const BEFORE = /\b(?:before|until|till|up to|prior to)\s+(?:the\s+)?$/;
+const BY = /\bby\s+(?:the\s+)?$/;
 const SINCE_ZH = /^\s*(?:以来|起|开始|至今|到现在)/;
 const AFTER_ZH = /^\s*(?:之后|以后|后)/;
 const BEFORE_ZH = /^\s*(?:之前|以前|前)/;
 
 /** One span, open at an end where the words around it say so. */
-function open(text: string, { at, length, from, to }: FoundSpan): FoundPeriod {
+function open(text: string, { at, length, from, to }: FoundSpan): Placed {
   const before = text.slice(0, at);
   const behind = text.slice(at + length);
   const ends: [RegExpExecArray | null, "before" | "behind", Partial<Span>][] = [
@@ -99,6 +113,7 @@ function open(text: string, { at, length, from, to }: FoundSpan): FoundPeriod {
     [AFTER.exec(before), "before", { from: to }],
     [BEFORE.exec(before), "before", { to: from }],
     [SINCE.exec(before), "before", { from }],
+    [BY.exec(before), "before", { to }],
   ];
   const found = ends.find(([words]) => words !== null);
   if (!found) {

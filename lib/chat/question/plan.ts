@@ -3,10 +3,11 @@ import { POLICY_GUARDRAIL } from "../../governance/rules/actor.ts";
 import type { Resolution } from "../../governance/rules/change.ts";
 import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import type { Event, Row } from "../../pulse/query/row.ts";
-import { type Deed, DEEDS, deedOf } from "./deeds.ts";
+import { type Deed, DEEDS } from "./deeds.ts";
 import { isOnHost, peopleIn, together } from "./people.ts";
 import type { Question } from "./read.ts";
 import type { Sense } from "./senses.ts";
+import { numberIn } from "./day_forms.ts";
 import { textOf } from "./words_held.ts";
 
 const EVENT_OF: Readonly<Record<Deed, Event>> = {
@@ -33,6 +34,10 @@ export interface Plan {
   isNarrow: boolean;
   /** Words that were not understood. */
   left: string[];
+  /** So many of them are asked for; undefined: all. */
+  most: number | undefined;
+  /** What of the question the query says. */
+  used: readonly Sense[];
 }
 
 /** The query that a question asks, over what was looked at. `asker`: whoever says "I". */
@@ -40,15 +45,13 @@ export function planOf(question: Question, rows: readonly Row[], asker: string |
   const { has } = question;
   const deed = DEEDS.find((each) => has(each));
   const { first, others } = together(question, peopleIn(question, asker));
-  const left = [
-    ...alternativesTo(deed, question),
-    ...others.map(({ name }) => name),
-    ...question.periods.slice(1).map(({ from, to }) => `${from}…${to}`),
-  ];
+  const users = usersIn(question);
+  const left = [...others.map(({ name }) => name), ...question.periods.slice(1).map(({ from, to }) => `${from}…${to}`)];
   const filter: ChangeFilter = {
     ...ofNames(question, rows, left),
-    ...ofState(question, deed),
+    ...ofState(question, deed, first?.role === "proposer" && !first.deed),
     ...ofWords(question),
+    ...(users && { affected_users: users.asked }),
   };
   const byGuardrail = deed === "rolled_back" && has("guardrails");
   const doer = byGuardrail ? { name: POLICY_GUARDRAIL, deed } : first && isOnHost(first) ? first : undefined;
@@ -59,7 +62,9 @@ export function planOf(question: Question, rows: readonly Row[], asker: string |
     const asApprover = filter.person?.as === "approver" && of === "approved";
     filter.period = { of: asApprover ? "consented" : of, ...period };
   }
-  const text = textOf(question, filter, rows, left);
+  const [, count] = FIRST.exec(question.text) ?? [];
+  const unknown = question.unknown.filter((word) => word !== users?.words && word !== count?.toLowerCase());
+  const text = textOf({ ...question, unknown }, filter, rows, left);
   if (text !== undefined) filter.text = text;
   const narrowing = Object.keys(filter).filter((field) => field !== "period" || period !== undefined);
   return {
@@ -68,18 +73,30 @@ export function planOf(question: Question, rows: readonly Row[], asker: string |
     doer: doer && { name: doer.name, deed: doer.deed as "applied" | "rolled_back" },
     isNarrow: narrowing.length > 0 || doer !== undefined,
     left,
+    most: count === undefined ? undefined : numberIn(count.toLowerCase()),
+    used: [
+      ...usedIn(filter),
+      ...(deed && (filter.period || doer) ? [deed] : []),
+      ...(byGuardrail ? (["guardrails"] as const) : []),
+    ],
   };
 }
 
-/** What may have happened instead, by the question, and is not in the query: how something ended is, in each way. */
-function alternativesTo(deed: Deed | undefined, { tokens }: Question): string[] {
-  return tokens.flatMap((token, place) => {
-    if (!/^(?:or|或|或者)$/.test(token.words)) return [];
-    const sides = [tokens[place - 1], tokens[place + 1]];
-    const [before, behind] = sides.map(deedOf);
-    if (!before || !behind || before === behind || (before in ENDS && behind in ENDS)) return [];
-    return sides.flatMap((side) => (side && deedOf(side) !== deed ? [side.words] : []));
-  });
+/** What of a question stands in its filter. */
+function usedIn({ status, resolution, verdict, drifted, emergency, reversible, kpi }: ChangeFilter): Sense[] {
+  const asked = (is: boolean, ...senses: Sense[]): Sense[] => (is ? senses : []);
+  const statuses = [status ?? []].flat();
+  return [
+    ...asked(statuses.includes("pending_consent"), "pending", "waits", "open"),
+    ...asked(statuses.includes("approved"), "ready", "waits", "open"),
+    ...asked(statuses.includes("applied"), "live"),
+    ...asked(resolution !== undefined, ...(Object.keys(ENDS) as Sense[])),
+    ...asked(verdict !== undefined, "failed", "met", "missed", "regressed", "inconclusive", "early", "outcome"),
+    ...asked(drifted !== undefined, "drifted"),
+    ...asked(emergency !== undefined, "emergency"),
+    ...asked(reversible !== undefined, "irreversible", "reversible"),
+    ...asked(kpi !== undefined, "kpis", "goals"),
+  ];
 }
 
 /** What is named: changes by their ids or how those begin, tenants, targets and KPIs. */
@@ -103,18 +120,31 @@ function ofNames(question: Question, rows: readonly Row[], left: string[]): Chan
   };
 }
 
+const UNREASONED =
+  /\b(?:no|without an?y?|without) (?:rationale|reason|justification|explanation)|(?:没有?|未)(?:给出?|写|说明?|附)?(?:任何)?(?:理由|原因)/i;
+const HOW = /\b(?:did|does|do|has|have) (?:it|they|that)\b/i;
+
 /** What happened to them, and how they stand. */
-function ofState({ has, periods }: Question, deed: Deed | undefined): ChangeFilter {
-  const verdict = (["met", "missed", "regressed", "inconclusive"] as const).filter((each) => has(each));
+function ofState({ has, periods, text }: Question, deed: Deed | undefined, isOfTheirs: boolean): ChangeFilter {
+  // "Did it pay off?" asks how it came out.
+  const verdict = HOW.test(text)
+    ? []
+    : (["met", "missed", "regressed", "inconclusive"] as const).filter((each) => has(each));
+  // Promises fail by not being kept.
+  const failed = has("failed") && has("outcome") ? (["missed", "regressed"] as const) : [];
+  const verdicts = [...new Set([...verdict, ...failed])];
   const judged: ChangeFilter = {
-    ...(verdict.length > 0 && { verdict }),
+    ...(verdicts.length > 0 && { verdict: verdicts }),
     ...(has("early") && { verdict: "too_early" as const }),
     ...(has("drifted") && { drifted: true }),
     ...(has("emergency") && { emergency: true }),
+    ...(UNREASONED.test(text) && { reasoned: false }),
+    ...(has("irreversible") && { reversible: false }),
+    ...(has("reversible") && !has("irreversible") && { reversible: true }),
   };
   if (has("pending") && periods.length === 0) return { ...judged, status: "pending_consent" };
-  if (has("ready")) return { ...judged, status: "approved" };
-  if (has("how_many") && has("waits") && deed === undefined)
+  if (has("ready") && !has("failed")) return { ...judged, status: "approved" };
+  if (has("waits") && ((has("how_many") && deed === undefined) || (isOfTheirs && (deed ?? "proposed") === "proposed")))
     return { ...judged, status: ["pending_consent", "approved"] };
   if (has("open")) return { ...judged, status: ["pending_consent", "approved"] };
   if (has("live") && periods.length === 0) return { ...judged, status: "applied" };
@@ -136,6 +166,25 @@ const ENDS: Readonly<Partial<Record<Deed, readonly Resolution[]>>> = {
   withdrawn: ["withdrawn"],
   revoked: ["revoked"],
 };
+
+const FIRST =
+  /(?:newest|latest|oldest|last|first|最新|最近|最早|前)的?\s*(\d{1,2}|two|three|four|five|ten|[两三四五十])(?=\s|个|条|项)/i;
+const MORE = /(more than|over|above|at least|超过|多于|大于|至少)\s*(\d+)/i;
+const LESS = /(?:less than|fewer than|under|below|at most|up to|不到|少于|小于|至多)\s*(\d+)/i;
+
+/** How many people are to be affected, and the number as it was written. */
+function usersIn({
+  text,
+  has,
+}: Question): { asked: NonNullable<ChangeFilter["affected_users"]>; words: string } | undefined {
+  if (!has("reach") && !/\busers?\b|用户/i.test(text)) return undefined;
+  const [, how, more] = MORE.exec(text) ?? [];
+  if (more !== undefined) return { asked: { from: Number(more) + Number(!/least|至少/i.test(how!)) }, words: more };
+  const [below, less] = LESS.exec(text) ?? [];
+  return less === undefined
+    ? undefined
+    : { asked: { to: Number(less) - Number(!/most|up to|至多/i.test(below!)) }, words: less };
+}
 
 const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
 

@@ -1,6 +1,8 @@
 /** What a question says: its words and names in what they mean, the days it speaks of, and what was not understood. */
+import { WORDS_OF_PRODUCTS } from "../../memory/product_words.ts";
 import { type Lexicon, type Sense, SENSES } from "./senses.ts";
 import type { NameKind, Names } from "./names.ts";
+import { formsOf } from "./forms.ts";
 import type { Token } from "./token.ts";
 import { negated } from "./negated.ts";
 import { type FoundPeriod, type Period, periodsIn } from "./periods.ts";
@@ -20,7 +22,10 @@ export interface Question {
   tokens: readonly Token[];
   has(...senses: readonly Sense[]): boolean;
   named(kind: NameKind): string[];
+  /** Of what was. */
   periods: readonly Period[];
+  /** Days of what is to come. */
+  ahead: Period | undefined;
   /** Words that mean nothing here. */
   unknown: string[];
 }
@@ -34,6 +39,7 @@ const READ = 1000;
 /** Words and phrases, by how they begin. */
 const LEXICON = compiled([WORDS_EN, WORDS_ZH]);
 
+/** Words with what they mean; without any, they stand for words of records. */
 interface Phrase {
   words: string;
   senses: Sense[];
@@ -43,11 +49,12 @@ function compiled(lexicons: readonly Lexicon[]): Map<string, Phrase[]> {
   const phrases = new Map<string, Phrase>();
   for (const lexicon of lexicons)
     for (const sense of SENSES)
-      for (const words of (lexicon[sense] ?? "").split("|").filter(Boolean)) {
+      for (const words of (lexicon[sense] ?? "").split("|").flatMap(formsOf)) {
         const phrase = phrases.get(words) ?? { words, senses: [] };
         if (!phrase.senses.includes(sense)) phrase.senses.push(sense);
         phrases.set(words, phrase);
       }
+  for (const words of WORDS_OF_PRODUCTS.keys()) if (!phrases.has(words)) phrases.set(words, { words, senses: [] });
   const byFirst = new Map<string, Phrase[]>();
   for (const phrase of [...phrases.values()].sort((a, b) => b.words.length - a.words.length)) {
     const first = phrase.words[0]!;
@@ -58,11 +65,16 @@ function compiled(lexicons: readonly Lexicon[]): Map<string, Phrase[]> {
 
 /** Whether words mean something by themselves, so that no name is shortened to them. */
 export const isWord = (words: string): boolean =>
-  (LEXICON.get(words[0] ?? "") ?? []).some((phrase) => phrase.words === words);
+  (LEXICON.get(words[0] ?? "") ?? []).some((phrase) => phrase.words === words && phrase.senses.length > 0);
 
 /** Reads a question. */
 export function readQuestion(message: string, names: Names, now: number): Question {
-  const original = message.normalize("NFKC").replaceAll("’", "'").slice(0, READ).replace(SALUTATION, "");
+  const original = message
+    .normalize("NFKC")
+    .replaceAll("’", "'")
+    .replace(/(\d),(?=\d{3}(?!\d))/g, "$1")
+    .slice(0, READ)
+    .replace(SALUTATION, "");
   const text = original.toLowerCase();
   const periods = new Map(periodsIn(text, now).map((period) => [period.at, period]));
   const tokens: Token[] = [];
@@ -88,9 +100,9 @@ function next(text: string, at: number, { names, periods, tokens }: Reading): nu
   const period = periods.get(at);
   // "from ana" begins where "from Monday" might.
   if (period) {
-    const { from, to, length } = period;
+    const { from, to, length, isAhead } = period;
     const days = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-    tokens.push({ type: "period", period: days, words: text.slice(at, at + length) });
+    tokens.push({ type: "period", period: days, isAhead, words: text.slice(at, at + length) });
     return length;
   }
   if (name && name.length >= (phrase?.words.length ?? 0)) {
@@ -100,12 +112,13 @@ function next(text: string, at: number, { names, periods, tokens }: Reading): nu
       type: "name",
       named: name.named,
       words,
-      possessive: behind !== "" || text.startsWith("的", at + name.length),
+      possessive: behind !== "" || /^ ?的/.test(text.slice(at + name.length, at + name.length + 2)),
     });
     return name.length + behind.length;
   }
   if (phrase) {
-    tokens.push({ type: "sense", senses: phrase.senses, words: phrase.words });
+    const { senses, words } = phrase;
+    tokens.push(senses.length === 0 ? { type: "unknown", words } : { type: "sense", senses, words });
     return phrase.words.length;
   }
   return unknown(text, at, tokens);
@@ -114,14 +127,34 @@ function next(text: string, at: number, { names, periods, tokens }: Reading): nu
 function unknown(text: string, at: number, tokens: Token[]): number {
   const word = /^[\p{L}\p{N}](?:[\p{L}\p{N}_@:./-]*[\p{L}\p{N}_])?/u.exec(text.slice(at))?.[0];
   if (word === undefined) return [...text.slice(at, at + 2)][0]!.length;
-  // What is written without spaces is read on at its next character.
-  const words = /^\p{Script=Han}/u.test(word) ? [...word][0]! : (/^[^\p{Script=Han}]+/u.exec(word)?.[0] ?? word);
-  const last = tokens.at(-1);
-  if (last?.type === "unknown" && /\p{Script=Han}$/u.test(last.words) && /^\p{Script=Han}/u.test(words))
-    tokens[tokens.length - 1] = { type: "unknown", words: last.words + words };
-  else tokens.push({ type: "unknown", words });
+  if (HAN.test(word)) return unknownHan(text, at, tokens);
+  const words = /^[^\p{Script=Han}]+/u.exec(word)?.[0] ?? word;
+  tokens.push({ type: "unknown", words });
   return words.length;
 }
+
+const HAN = /^\p{Script=Han}/u;
+const CHINESE = new Intl.Segmenter("zh", { granularity: "word" });
+
+/** A Chinese word that means nothing here, whole: what was read of its beginning, as of 会 in 会员, was no word. */
+function unknownHan(text: string, at: number, tokens: Token[]): number {
+  const { segment, index } = CHINESE.segment(text).containing(at)!;
+  let begin = at;
+  for (let last = tokens.at(-1); begin > index && last; last = tokens.at(-1)) {
+    const isPart = last.words === text[begin - 1] && last.type === "sense" && last.senses.every(isOfNoWeight);
+    if (!isPart) break;
+    tokens.pop();
+    begin--;
+  }
+  const words = begin === index ? segment : [...text.slice(at)][0]!;
+  const last = tokens.at(-1);
+  const isOne = last?.type === "unknown" && /\p{Script=Han}$/u.test(last.words) && !WORDS_OF_PRODUCTS.has(last.words);
+  if (isOne) tokens[tokens.length - 1] = { type: "unknown", words: last.words + words };
+  else tokens.push({ type: "unknown", words });
+  return (begin === index ? index : at) + words.length - at;
+}
+
+const isOfNoWeight = (sense: Sense): boolean => sense === "noise" || sense === "of";
 
 /** The longest word or phrase at a place; one of letters ends where a word ends. */
 function phraseAt(text: string, at: number): Phrase | undefined {
@@ -131,6 +164,12 @@ function phraseAt(text: string, at: number): Phrase | undefined {
       text.startsWith(words, at) && !(/[a-z0-9]$/.test(words) && /[a-z0-9_]/.test(text[at + words.length] ?? "")),
   );
 }
+
+/** The same question with its words in other meanings. */
+export const withTokens = ({ text, language }: Question, tokens: readonly Token[]): Question => ({
+  ...questionOf(text, tokens),
+  language,
+});
 
 function questionOf(text: string, tokens: readonly Token[]): Question {
   const senses = new Set(tokens.flatMap((token) => (token.type === "sense" ? token.senses : [])));
@@ -144,7 +183,8 @@ function questionOf(text: string, tokens: readonly Token[]): Question {
         tokens.flatMap((token) => (token.type === "name" && token.named.kind === kind ? token.named.values : [])),
       ),
     ],
-    periods: tokens.flatMap((token) => (token.type === "period" ? [token.period] : [])),
+    periods: tokens.flatMap((token) => (token.type === "period" && !token.isAhead ? [token.period] : [])),
+    ahead: tokens.flatMap((token) => (token.type === "period" && token.isAhead ? [token.period] : []))[0],
     unknown: tokens.flatMap((token) => (token.type === "unknown" ? [token.words] : [])),
   };
 }

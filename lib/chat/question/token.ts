@@ -7,5 +7,5 @@ import type { Sense } from "./senses.ts";
 export type Token =
   | { type: "sense"; senses: readonly Sense[]; words: string }
   | { type: "name"; named: Named; words: string; possessive: boolean }
-  | { type: "period"; period: Period; words: string }
+  | { type: "period"; period: Period; isAhead: boolean; words: string }
   | { type: "unknown"; words: string };

@@ -54,6 +54,9 @@ export function daysOf({ from, to }: { from?: string | undefined; to?: string | 
   return dayIn(from) === last ? ` on ${last}` : ` from ${dayIn(from)} to ${last}`;
 }
 
+const countsOf = ({ from, to }: NonNullable<ChangeFilter["affected_users"]>): string =>
+  [from === undefined ? "" : `at least ${from}`, to === undefined ? "" : `at most ${to}`].filter(Boolean).join(" and ");
+
 export const standing = ({ status, resolution }: Pick<Change, "status" | "resolution">): string =>
   status === "denied" && resolution !== null ? ENDED[resolution] : STATUS[status];
 
@@ -87,6 +90,9 @@ export const queries = {
       text === undefined ? "" : ` that speak of ${quote(text)}`,
       filter.verdict === undefined ? "" : ` with the verdict ${all(filter.verdict).map(verdict).join(" or ")}`,
       filter.drifted ? " that drift" : "",
+      filter.reversible === undefined ? "" : ` that ${filter.reversible ? "can" : "cannot"} be undone`,
+      filter.reasoned === undefined ? "" : ` ${filter.reasoned ? "with" : "without"} a rationale`,
+      filter.affected_users === undefined ? "" : ` that affect ${countsOf(filter.affected_users)} people`,
       filter.emergency ? " approved in an emergency" : "",
       status === undefined
         ? ""
@@ -114,6 +120,10 @@ export const queries = {
   more: (count: number, how: string): string => `and ${count} more: ${how}`,
   notUnderstood: (words: readonly string[]): string =>
     `Not understood, and left out of this answer: ${words.map((word) => quote(word, 60)).join(", ")}.`,
+  notAnswered: (questions: readonly string[]): string =>
+    `Not answered here; ask it by itself: ${questions.map((one) => quote(one, 120)).join(", ")}.`,
+  leftOut: (words: readonly string[]): string =>
+    `Understood, and left out of this answer: ${words.map((word) => quote(word, 60)).join(", ")}.`,
   noChange: (ids: readonly string[]): string => `No change on record has the id ${ids.join(", ")}.`,
   /** A change in a line: what it is, and what became of it. */
   row({ change, outcome, drift }: FoundChange): string {
@@ -153,9 +163,6 @@ export const queries = {
     lapsed: "let lapse",
     closed: "closed",
   } satisfies Record<string, string>,
-  /** Who did it, where the log alone says so. */
-  did: (deed: string, who: string | null, at: string, note: string): string =>
-    `  ${deed} by ${who === null ? "the service itself" : label(who)} on ${dayIn(at)}${note === "" ? "" : `: ${quote(note, 300)}`}`,
 };
 
 const SAID_BY: Partial<Record<Role, readonly Event[]>> = {

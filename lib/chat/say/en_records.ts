@@ -76,6 +76,7 @@ const TITLES: Partial<Record<EventsAsked["what"], string>> = {
   proposal_refused: "Proposals that were refused",
   consent_decision: "Decisions",
   change_drifted: "Entries about drift",
+  emergency_reviewed: "Reviews of emergencies",
   service_frozen: "Freezes of all applies",
 };
 
@@ -149,10 +150,12 @@ export const records = {
   held: (count: number): string => `Approved, and something is in the way of ${count}:`,
   waiting: ({
     change,
+    until,
     missing,
     blocked_by,
   }: {
     change: Change;
+    until: string | null;
     missing: readonly Missing[];
     blocked_by: readonly Gate[];
   }): string => {
@@ -167,6 +170,7 @@ export const records = {
       ` (${given.length} of ${needed} consents${given.length > 0 ? `: ${given.join(", ")}` : ""})`,
       missing.length > 0 ? `; waits for ${missing.map(whoMay).join("; and for ")}` : "",
       gates.length > 0 ? `; in its way: ${gates.join("; ")}` : "",
+      until === null ? "" : `; ${change.status === "approved" ? "lapses" : "expires"} on ${dayIn(until)}`,
     ].join("");
   },
   reviews: (count: number): string =>
@@ -216,6 +220,8 @@ export const records = {
   event: (entry: Entry, who: string | null, change: Change | undefined): string =>
     `- ${dayIn(entry.timestamp)} ${deedOf(entry)}${factsOf(entry, who)}${change ? `; ${change.change_id} ${label(change.target)} (${label(change.tenant_id)}), ${quote(change.summary, 120)}` : ""} (audit entry ${entry.id})`,
   due: (of: string, count: number): string => `Due${of}, the soonest first: ${count === 0 ? "nothing" : count}.`,
+  /** Behind what is asked for: by when it is to be decided. */
+  dueIn: (days: string): string => ` due${days}`,
   dueChange: (
     at: string,
     is: "review" | "consent" | "apply",

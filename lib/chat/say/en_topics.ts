@@ -98,6 +98,8 @@ export const topics = {
     stale: boolean,
   ): string =>
     `- ${kpi} ${value} on ${dayIn(at)}${attainment === null ? ` (does not count: ${reason})` : `, baseline ${baseline}, target ${target}, attainment ${figure(attainment)}`}${goal ? `, goal ${goal.status.replace("_", " ")}${goal.progress === null ? "" : `, progress ${figure(goal.progress)}`}` : ""}${stale ? ", stale: not fed for over 7 days" : ""}`,
+  unfedKpis: (stale: number, never: number): string =>
+    `KPIs that were not fed for over 7 days: ${stale || "none"}; that were never fed: ${never || "none"}.`,
   unfed: (kpi: string): string => `- ${kpi}: no value was fed yet`,
   need: ({ value, open, overdue, items }: Need): string =>
     [
@@ -158,6 +160,8 @@ export const topics = {
     freeze
       ? `Applies are frozen by ${label(freeze.actor)} since ${dayIn(freeze.at)}, ${freeze.until === null ? "until somebody lifts it" : `until ${dayIn(freeze.until)}`}${freeze.note ? `: ${quote(freeze.note, 200)}` : ""}.`
       : "Nothing is frozen now.",
+  frozenThen: (actor: string | null, days: { from: string; to: string }, note: string): string =>
+    `Applies were frozen${actor === null ? "" : ` by ${label(actor)}`} from ${dayIn(days.from)} to ${dayIn(days.to)}${note === "" ? "" : `: ${quote(note, 200)}`}.`,
   windows: ({ allow, deny }: Policy["windows"]): string =>
     allow.length + deny.length === 0
       ? "No windows are set: changes may be applied at any time."

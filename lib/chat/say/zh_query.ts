@@ -2,6 +2,7 @@
 import type { Change, Resolution, Status } from "../../governance/rules/change.ts";
 import type { Verdict } from "../../governance/rules/outcome.ts";
 import { label, quote } from "../../kit/quote.ts";
+import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import type { Dimension } from "../../pulse/query/groups.ts";
 import type { Event, Role } from "../../pulse/query/row.ts";
 import { dayIn, lastDayIn } from "./days.ts";
@@ -69,6 +70,9 @@ export function daysOf({ from, to }: { from?: string | undefined; to?: string | 
   return dayIn(from) === last ? ` ${last}` : ` ${dayIn(from)} 至 ${last}`;
 }
 
+const countsOf = ({ from, to }: NonNullable<ChangeFilter["affected_users"]>): string =>
+  `影响${[from === undefined ? "" : `至少 ${from}`, to === undefined ? "" : `至多 ${to}`].filter(Boolean).join("、")} 人`;
+
 export const standing = ({ status, resolution }: Pick<Change, "status" | "resolution">): string =>
   status === "denied" && resolution !== null ? ENDED[resolution] : STATUS[status];
 
@@ -97,6 +101,9 @@ export const queries: typeof english = {
       text === undefined ? "" : `提到${quote(text)}`,
       filter.verdict === undefined ? "" : `结论为${all(filter.verdict).map(verdict).join("或")}`,
       filter.drifted ? "有漂移" : "",
+      filter.reversible === undefined ? "" : filter.reversible ? "可以撤销" : "不可撤销",
+      filter.reasoned === undefined ? "" : filter.reasoned ? "给出理由" : "没有给出理由",
+      filter.affected_users === undefined ? "" : countsOf(filter.affected_users),
       filter.emergency ? "紧急批准" : "",
       status === undefined
         ? ""
@@ -122,6 +129,8 @@ export const queries: typeof english = {
   looked: (looked) => `只查看了最新的 ${looked} 个变更；更早的不在本回答中。`,
   more: (count, how) => `另有 ${count} 个：${how}`,
   notUnderstood: (words) => `没有理解、因此未计入本回答：${words.map((word) => quote(word, 60)).join("、")}。`,
+  notAnswered: (questions) => `这里没有回答，请单独问：${questions.map((one) => quote(one, 120)).join("、")}。`,
+  leftOut: (words) => `能理解、但未计入本回答：${words.map((word) => quote(word, 60)).join("、")}。`,
   noChange: (ids) => `记录中没有 ID 为 ${ids.join("、")} 的变更。`,
   row({ change, outcome, drift }) {
     const { change_id, target, tenant_id, summary, proposer, asked_by, approvals, resolution } = change;
@@ -160,8 +169,6 @@ export const queries: typeof english = {
     lapsed: "失效",
     closed: "结束",
   },
-  did: (deed, who, at, note) =>
-    `  ${who === null ? "服务自身" : label(who)} 于 ${dayIn(at)} ${deed}${note === "" ? "" : `：${quote(note, 300)}`}`,
 };
 
 function noted({ approver, approval_note, resolution }: Change): string {

@@ -67,6 +67,7 @@ const TITLES: Partial<Record<string, string>> = {
   proposal_refused: "被拒收的提案",
   consent_decision: "决定",
   change_drifted: "漂移记录",
+  emergency_reviewed: "紧急变更的复核",
   service_frozen: "冻结记录",
 };
 
@@ -122,7 +123,7 @@ export const records: typeof english = {
   approved: (count) => (count === 0 ? "" : `${count} 个已批准的变更待应用：`),
   ready: (count) => (count === 0 ? "没有可以应用的变更。" : `可以应用：${count} 个`),
   held: (count) => `已批准但有阻碍：${count} 个`,
-  waiting: ({ change, missing, blocked_by }) => {
+  waiting: ({ change, until, missing, blocked_by }) => {
     const { change_id, target, tenant_id, tier, risk, summary, proposer, approvals, created_at } = change;
     const given = [...new Set(approvals.map(({ approver }) => label(approver)))];
     const gates = blocked_by
@@ -133,6 +134,7 @@ export const records: typeof english = {
       `（已有 ${given.length} / ${change.required_approvers} 个同意${given.length > 0 ? `：${given.join("、")}` : ""}）`,
       missing.length > 0 ? `；${missing.map(whoMay).join("；")}` : "",
       gates.length > 0 ? `；阻碍：${gates.join("；")}` : "",
+      until === null ? "" : `；${dayIn(until)} ${change.status === "approved" ? "失效" : "过期"}`,
     ].join("");
   },
   reviews: (count) => (count === 0 ? "没有到期的紧急复核。" : `${count} 个紧急变更待复核：`),
@@ -173,6 +175,7 @@ export const records: typeof english = {
   event: (entry, who, change) =>
     `- ${dayIn(entry.timestamp)} ${deedOf(entry)}${factsOf(entry, who)}${change ? `；${change.change_id} ${label(change.target)}（${label(change.tenant_id)}），${quote(change.summary, 120)}` : ""}（审计条目 ${entry.id}）`,
   due: (of, count) => `到期事项${of}，最近的在前：${count === 0 ? "无" : `${count} 项`}。`,
+  dueIn: (days) => `（${days.trim()} 到期）`,
   dueChange: (at, is, { change_id, target, tenant_id, summary }) =>
     `- ${dayIn(at)} ${is === "review" ? "紧急同意须复核" : is === "consent" ? "若无同意将过期" : "若未应用将失效"}：${change_id} ${label(target)}（${label(tenant_id)}），${quote(summary, 120)}`,
   dueGoal: (at, kpi) => `- ${dayIn(at)} ${label(kpi)} 目标的截止时间`,

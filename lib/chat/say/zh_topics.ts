@@ -27,7 +27,13 @@ const MEMORY: Record<MemoryKind, string> = {
   insight: "见解",
   chat: "对话",
 };
-const GOALS: Record<string, string> = { no_data: "无数据", behind: "落后", on_track: "正常", met: "已达成" };
+const GOALS: Record<string, string> = {
+  no_data: "无数据",
+  stale: "陈旧",
+  behind: "落后",
+  on_track: "正常",
+  met: "已达成",
+};
 const VERBS: Record<string, string> = {
   approve: "批准",
   deny: "拒绝",
@@ -91,6 +97,7 @@ export const topics: typeof english = {
   effect: (value) => `E 为 ${figure(value)}。`,
   kpi: ({ kpi, value, at, baseline, target, attainment, reason }, goal, stale) =>
     `- ${kpi} ${value}，${dayIn(at)}${attainment === null ? `（不计入：${reason}）` : `，基线 ${baseline}，目标 ${target}，达成度 ${figure(attainment)}`}${goal ? `，目标${GOALS[goal.status] ?? goal.status}${goal.progress === null ? "" : `，进度 ${figure(goal.progress)}`}` : ""}${stale ? "，已陈旧：超过 7 天未更新" : ""}`,
+  unfedKpis: (stale, never) => `超过 7 天未更新的 KPI：${stale || "无"}；从未录入的：${never || "无"}。`,
   unfed: (kpi) => `- ${kpi}：还没有数据`,
   need: ({ value, open, overdue, items }) =>
     [
@@ -138,6 +145,8 @@ export const topics: typeof english = {
     freeze
       ? `${label(freeze.actor)} 自 ${dayIn(freeze.at)} 起冻结应用，${freeze.until === null ? "直到有人解除" : `至 ${dayIn(freeze.until)}`}${freeze.note ? `：${quote(freeze.note, 200)}` : ""}。`
       : "目前没有冻结。",
+  frozenThen: (actor, { from, to }, note) =>
+    `${actor === null ? "" : `${label(actor)} 于 `}${dayIn(from)} 至 ${dayIn(to)} 冻结应用${note === "" ? "" : `：${quote(note, 200)}`}。`,
   windows: ({ allow, deny }) =>
     allow.length + deny.length === 0
       ? "没有设置窗口：随时可以应用。"

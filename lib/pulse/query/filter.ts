@@ -27,6 +27,12 @@ export interface ChangeFilter {
   drifted?: boolean | undefined;
   /** Whether somebody consented in an emergency. */
   emergency?: boolean | undefined;
+  /** Whether its proposer says that it can be undone. */
+  reversible?: boolean | undefined;
+  /** Whether its proposer gave a rationale. */
+  reasoned?: boolean | undefined;
+  /** How many people it affects, where that was stated: both ends inclusive. */
+  affected_users?: { from?: number | undefined; to?: number | undefined } | undefined;
   /** Words with which words of its summary, rationale or target begin, all of them, without case, numbers whole; or its whole id. */
   text?: string | undefined;
   /** Something happened to it from a moment on and before another, both RFC 3339; without either: ever. */

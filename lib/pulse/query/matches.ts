@@ -25,6 +25,9 @@ export function matches(
     (target === undefined || [target].flat().some((pattern) => matchesPattern(row.target, pattern))) &&
     (person === undefined || peopleOf(row, person.as).some((name) => isOneOf(name, person.name))) &&
     (emergency === undefined || row.approvals.some((one) => one.emergency === true) === emergency) &&
+    (filter.reversible === undefined || row.reversible === filter.reversible) &&
+    (filter.reasoned === undefined || (row.rationale !== "") === filter.reasoned) &&
+    isWithin(row.affected_users, filter.affected_users) &&
     (drifted === undefined || drift.has(row.change_id) === drifted) &&
     (period === undefined || timesWithin(row, period, person?.name).length > 0) &&
     (text === undefined || holdsWords(row, text)) &&
@@ -41,6 +44,9 @@ export const timesWithin = (
 
 const isAmong = <T>(value: T | null, asked: Asked<T>): boolean =>
   asked === undefined || (Array.isArray(asked) ? asked.includes(value) : asked === value);
+
+const isWithin = (value: number | null, asked: ChangeFilter["affected_users"]): boolean =>
+  asked === undefined || (value !== null && value >= (asked.from ?? 0) && value <= (asked.to ?? Infinity));
 
 /**
  * Words are held by their beginnings, so that `seat` finds seats; a number whole, and what is written without spaces anywhere.

@@ -13,6 +13,8 @@ const FIELDS = [
   "risk",
   "kpi",
   "expected_delta_k",
+  "affected_users",
+  "reversible",
   "proposer",
   "proposer_kind",
   "asked_by",

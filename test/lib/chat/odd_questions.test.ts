@@ -58,11 +58,25 @@ test.each<[question: string, by: string | undefined, says: RegExp, saysNot?: Reg
   // The opposite is not answered.
   ["Which changes except t1 were denied?", undefined, /I do not understand “except”/, /ui\.dark_mode \(t1\),/],
   ["除了 t1 之外有哪些变更被拒绝？", undefined, /我不理解/, /ui\.dark_mode（t1）/],
-  ["What will happen tomorrow?", undefined, /I do not understand “tomorrow”/, /What the log tells/],
+  ["What will happen tomorrow?", undefined, /^Due on 2026-11-17/, /What the log tells/],
+  ["What is due next week?", undefined, /^Due from 2026-11-23 to 2026-11-29, the soonest first: nothing\.$/],
+  ["What expires by Wednesday?", undefined, /data\.retention/, /guest_checkout/],
   ["Which changes of t1 were not approved?", undefined, /I do not understand “not”/],
   ["Which targets may nobody change?", undefined, /I do not understand/, /guest_checkout \(t1\)/],
   // What is left out is said.
-  ["Which changes were denied or rolled back?", undefined, /left out of this answer: “denied”/],
+  ["Which changes were denied or rolled back?", undefined, /that were denied: 3\.[^]*rolled back: 3\./, /left out/],
+  ["What was pulled?", undefined, /rolled back: 3\.[^]*withdrawn: 1\./],
+  // Of several questions each is answered, and what follows on is a part of the one before it.
+  [
+    "What is drifting? Is the log intact?",
+    undefined,
+    /^“What is drifting\?”\nOne target[^]*“Is the log intact\?”\nThe audit log is/,
+  ],
+  ["Who denied dark mode? And why?", undefined, /accessibility review/, /“And why/],
+  // What was understood and is not in the answer is named.
+  ["Which tasks of northwind are open?", undefined, /left out of this answer: “northwind”/],
+  ["How is csat since Monday?", undefined, /left out of this answer: “since monday”/],
+  ["会员等级有哪些变更？", undefined, /“会员/],
   ["Which changes did Ana and Bo both approve?", undefined, /left out of this answer: “bo@acme\.example”/, /No person/],
   ["Which of Dana's proposals did Ana approve?", undefined, /left out of this answer: “ana@acme\.example”/],
   ["What happened on Monday and Wednesday?", undefined, /left out of this answer: “2026-11/],
