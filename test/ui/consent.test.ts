@@ -163,6 +163,37 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     expect([statement, note]).toEqual([shown, "Too\nearly; ‘later’."]);
   });
 
+  inLong(test)("without the service's token it is asked for beside the button, and the same tap goes on", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await visit(page, named(service), `changes/${id}`);
+    await page.evaluate(() => sessionStorage.clear());
+    await page.addInitScript(() => sessionStorage.clear());
+    await page.reload();
+    await button(page, "Approve with your key").click();
+    await page.getByLabel("Admin token").fill(TOKEN);
+    await button(page, "Approve with your key").click();
+    await page.getByText("Your consent is recorded.").waitFor();
+  });
+
+  inLong(test)("what may be done stands at once, and no button moves while the page is filled", async () => {
+    const { service, page } = await enrolled();
+    const id = await service.propose();
+    await page.addInitScript(() => {
+      const moved: string[] = ((globalThis as unknown as { moved: string[] }).moved = []);
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries() as (PerformanceEntry & { sources: { node: Node | null }[] })[])
+          for (const { node } of entry.sources)
+            if (node?.parentElement?.closest(".decision-bar")) moved.push(node.textContent ?? "");
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await visit(page, named(service), `changes/${id}`);
+    await page.reload();
+    await button(page, "Approve with your key").waitFor();
+    await page.getByText("The host product was asked").waitFor();
+    expect(await page.evaluate(() => (globalThis as unknown as { moved: string[] }).moved)).toEqual([]);
+  });
+
   inLong(test)(
     "a lost answer is sent again with the same signature, and nobody is asked for the key twice",
     async () => {

@@ -1,7 +1,7 @@
 /** One change: the answer to each of an approver's doubts, in the order in which they come. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isReviewDue } from "../../../lib/governance/rules/in_force.ts";
-import type { ChangeDetail } from "../core/api_types.ts";
+import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { get, Refused } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
 import { lazy } from "../core/lazy.tsx";
@@ -13,7 +13,7 @@ import { isAbout } from "../domain/again.ts";
 import { curlGet, curlPost } from "../domain/curl.ts";
 import { expiryOf } from "../domain/expiry.ts";
 import { type Deed, DEEDS, fieldsOf } from "../domain/deeds.ts";
-import { keysOf } from "../domain/keys.ts";
+import { isPasskey, keysOf } from "../domain/keys.ts";
 import { offersOf } from "../domain/offers.ts";
 import { asText, requestOf, shortly, standingOf } from "../domain/sentences.ts";
 import { REVIEW_DUE, statusMark, words } from "../domain/statuses.ts";
@@ -60,8 +60,18 @@ export function ChangePage({ id }: { id: string }) {
       news?.type === "audit" ? isAbout(news.data, id, shown.current) : news?.type === "tick" && !!shown.current?.drift,
   });
   shown.current = change;
+  const { data: intent, error: noIntent } = useIntent();
+  const known = change !== undefined && (intent !== undefined || noIntent !== undefined);
+  const name = useValue(personName);
+  const signs = hasPasskey(name, intent);
+  const drifts = !!change?.drift;
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    if (known) void Promise.allSettled([signs && OneTap.ahead(), drifts && Drifted.ahead()]).then(() => setReady(true));
+  }, [known]);
   useTitle(change ? asText(shortly(change)) : "Change");
-  if (change) return <Shown key={id} change={change} error={error} reload={reload} />;
+  // What may be done stands at once: a button that moves under a finger is pressed in place of another.
+  if (known && ready) return <Shown key={id} change={change} error={error} reload={reload} />;
   const unknown = error instanceof Refused && error.refusal.code === "change_not_found";
   return (
     <>
@@ -78,6 +88,9 @@ export function ChangePage({ id }: { id: string }) {
     </>
   );
 }
+
+const hasPasskey = (name: string, intent: IntentView | undefined): boolean =>
+  keysOf(name, intent?.keys).some(isPasskey);
 
 function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown; reload: () => Promise<void> }) {
   const { data: intent } = useIntent();
@@ -120,8 +133,7 @@ function Shown({ change, error, reload }: { change: ChangeDetail; error: unknown
     await reload();
     setMissed(failure);
   };
-  const hasPasskey = keysOf(name, intent?.keys).some(({ type }) => type === "webauthn");
-  const taps = hasPasskey && isOpen("approve");
+  const taps = hasPasskey(name, intent) && isOpen("approve");
   const expiry = expiryOf(change, intent?.policy, now);
   return (
     <article class="change">

@@ -1,6 +1,6 @@
 /** What somebody signs: the statement in words, and the passkey or the SSH key that signs it. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { dateTime } from "../core/format.ts";
 import { useIntent } from "../core/shared.ts";
 import { quoted } from "../domain/curl.ts";
@@ -46,8 +46,11 @@ export function Signing({
   const text = statement?.text ?? "";
   useEffect(() => setSignature(""), [text]);
 
-  const able = statement !== undefined && (bySsh ? signature.trim() !== "" && !over : passkeys.length > 0);
-  useEffect(() => {
+  // A passkey's button stands from the first: what is signed is made anew when it is pressed.
+  const able =
+    problem === undefined &&
+    (bySsh ? statement !== undefined && signature.trim() !== "" && !over : passkeys.length > 0);
+  useLayoutEffect(() => {
     const sign = bySsh ? async () => ({ type: "ssh", signature: `${signature.trim()}\n` }) : withPasskey(passkeys);
     onProve(able ? () => prove(sign) : undefined);
   }, [able, bySsh, signature, name, passkeys.length]);
@@ -59,7 +62,7 @@ export function Signing({
         <Given text={name} /> {children}
       </p>
       <Facts of={[...facts, ["Intent", <Given text={intent.data?.version ?? "…"} />], ["Time", dateTime(at)]]} />
-      {statement && (
+      {problem === undefined && (
         <details>
           <summary>Show what is signed</summary>
           <Code label="What is signed">{text}</Code>

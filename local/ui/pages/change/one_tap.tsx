@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { fieldsOf } from "../../domain/deeds.ts";
 import { asSent } from "../../domain/keys.ts";
+import { KeptTokenField } from "../../parts/person_fields.tsx";
 import { SendFailure } from "./send_failure.tsx";
 import { SignDecision } from "./sign_decision.tsx";
 import { type Deciding, useDecision } from "./use_decision.tsx";
@@ -9,7 +10,7 @@ import type { Prove } from "../../parts/use_signature.tsx";
 
 /** Approves with a key of the person whose name this is. */
 export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: string }) {
-  const { busy, stage, error, decide } = useDecision({ ...deciding, deed: "approve" });
+  const { busy, stage, error, asksToken, decide } = useDecision({ ...deciding, deed: "approve" });
   const [prove, setProve] = useState<Prove | undefined>();
   const { change } = deciding;
   const approve = () =>
@@ -25,7 +26,8 @@ export function OneTap({ name, ...deciding }: Omit<Deciding, "deed"> & { name: s
         error={error}
         onProve={(given) => setProve(() => given)}
       />
-      <SendFailure error={error} where="under “You”" />
+      {asksToken && <KeptTokenField />}
+      <SendFailure error={error} where="above" />
       {prove && (
         <button type="button" aria-disabled={busy} aria-busy={busy} onClick={approve}>
           {stage === "proving" ? "Waiting for your key…" : busy ? "Sending…" : "Approve with your key"}
