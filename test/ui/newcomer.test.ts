@@ -21,6 +21,7 @@ describe.skipIf(!browser)("a new approver", () => {
     await page.getByLabel("Admin token").fill("not-the-right-one");
     await button(page, "Keep").click();
     await dialog.getByText("The service does not take this token.").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("password");
     expect(await page.evaluate(() => sessionStorage.length), "nothing of it is kept").toBe(0);
     await page.getByLabel("Admin token").fill(TOKEN);
     await button(page, "Keep").click();
@@ -35,6 +36,19 @@ describe.skipIf(!browser)("a new approver", () => {
     await page.getByLabel("Your name").fill("ana");
     await button(page, "Keep").click();
     await page.getByRole("button", { name: "You ana" }).waitFor();
+  });
+
+  test("is led to the field that is not right, on a phone too", async () => {
+    const page = await open({ name: "ana", token: TOKEN, viewport: { width: 390, height: 844 } });
+    await visit(page, service.url, "propose");
+    await page.getByLabel("Tenant").fill("t1");
+    await page.getByLabel("Target").fill("limits.seats");
+    await page.getByLabel("Summary").fill("Raise it");
+    await page.getByLabel("New value").fill("hello");
+    await button(page, "Propose").click();
+    const field = page.getByLabel("New value");
+    expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.getByText("is not JSON; text stands in double quotes").waitFor();
   });
 
   test("sees a long value whole while it is proposed", async () => {

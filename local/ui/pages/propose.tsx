@@ -55,7 +55,7 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     known.current = name;
   }, [name]);
   useEffect(() => {
-    if (error) document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
+    if (error) toFault();
   }, [error]);
   const value = valueOf(formOf(draft.kind, draft.value), draft.value);
   const apart = instead && whyApart(instead.of, draft);
@@ -66,7 +66,8 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     setKey(newKey());
   };
   const send = async () => {
-    if (busy || value.fault) return;
+    if (busy) return;
+    if (value.fault) return toFault();
     setBusy(true);
     setError(undefined);
     try {
@@ -131,6 +132,9 @@ function Proposal({ begun, instead }: { begun: Draft; instead?: Instead }) {
     </>
   );
 }
+
+/** The first field that is not right may be far from the button, on a phone out of sight. */
+const toFault = () => document.querySelector<HTMLElement>(`#${PROPOSAL_FORM} [aria-invalid]`)?.focus();
 
 const Sent = ({ proposed, instead }: { proposed: Proposed; instead: Instead | undefined }) => (
   <Notice tone="good" alert>

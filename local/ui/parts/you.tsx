@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
 import { mayWith } from "../core/api.ts";
 import { href } from "../core/router.tsx";
@@ -17,6 +17,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
   const { data: intent } = useIntent();
   const [fault, setFault] = useState<string | undefined>();
   const [busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const keep = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
@@ -26,8 +27,10 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
       const may = await mayWith({ "x-svc-admin-token": given });
       setBusy(false);
       // Whoever may write at all may feed KPIs.
-      if (may && may !== "unknown" && !may.includes("kpi"))
-        return setFault("The service does not take this token. Without one you can look, and decide nothing.");
+      if (may && may !== "unknown" && !may.includes("kpi")) {
+        setFault("The service does not take this token. Without one you can look, and decide nothing.");
+        return form.current?.querySelector<HTMLElement>('[type="password"]')?.focus();
+      }
     }
     personName.set(name.trim());
     adminToken.set(given);
@@ -35,7 +38,7 @@ export function YouDialog({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Who are you?" onClose={onClose}>
-      <form onSubmit={(event) => void keep(event)}>
+      <form ref={form} onSubmit={(event) => void keep(event)}>
         {named === null ? (
           <NameField
             hint="Stands in the audit log beside each of your decisions, for example ana@acme.example. Kept for this browser."
