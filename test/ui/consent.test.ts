@@ -329,6 +329,20 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     await page.getByText("Signed unattended, by a key of ana that signs by itself").waitFor();
   });
 
+  inLong(test)("a consent that does not count since keys are asked for is not counted, and that is said", async () => {
+    const policy = { approvers: ["ana", "bo"], required_approvers: { standard: 2 } };
+    const before = await startService({ intent: signedBy({}, policy) });
+    const id = await before.propose();
+    await before.post("api/product/approve", { change_id: id, approver: "bo" });
+    const keyed = () => ({ kind: "person", keys: [sshPen().key] });
+    const service = await restart(before, { intent: signedBy({ ana: keyed(), bo: keyed() }, policy) });
+    const page = await open({ name: "bo", token: TOKEN });
+    await visit(page, service.url, "");
+    await page.getByText("0 of 2 consents").waitFor();
+    await visit(page, service.url, `changes/${id}`);
+    await page.getByText("1 that was given does not count under the intent in force").first().waitFor();
+  });
+
   inLong(test)("an emergency consent is signed as one, with its note", async () => {
     const others = { bo: { kind: "person", keys: [sshPen().key] } };
     const break_glass = { approvers: ["ana"], required: 1, review_hours: 72 };

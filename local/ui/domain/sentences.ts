@@ -103,7 +103,7 @@ function lacking(change: ChangeDetail): Part[] {
 }
 
 /** The quorum as the service counts it under today's intent: not each consent that was given counts for it. */
-export function quorumOf({ required_approvers, missing }: ChangeDetail): {
+export function quorumOf({ required_approvers, missing }: Pick<ChangeDetail, "required_approvers" | "missing">): {
   given: number;
   needed: number;
   more: number;

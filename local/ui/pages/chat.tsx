@@ -59,7 +59,7 @@ function Log({ said, answers }: { said: readonly Said[]; answers: Readonly<Recor
   useEffect(() => {
     const shown = log.current;
     const asked = [...(shown?.querySelectorAll("li.user") ?? [])].at(-1);
-    if (shown && asked) shown.scrollTop += asked.getBoundingClientRect().top - shown.getBoundingClientRect().top;
+    if (shown && asked) shown.scrollTop += asked.getBoundingClientRect().top - shown.getBoundingClientRect().top - 8;
   }, [newest]);
   if (said.length === 0)
     return (

@@ -1,10 +1,18 @@
-import type { Change } from "../core/api_types.ts";
+import type { Change, ChangeDetail } from "../core/api_types.ts";
+import { counted } from "../core/format.ts";
+import { quorumOf } from "../domain/sentences.ts";
 
-/** "1 of 2 consents", for what still waits. */
-export const ConsentCount = ({ change }: { change: Pick<Change, "status" | "approvals" | "required_approvers"> }) =>
-  change.status === "pending_consent" ? (
+type Counted = Pick<Change, "status" | "approvals" | "required_approvers"> & Partial<Pick<ChangeDetail, "missing">>;
+
+/** "1 of 2 consents", for what still waits: those that count today where the service says what is missing. */
+export function ConsentCount({ change: { status, approvals, required_approvers, missing } }: { change: Counted }) {
+  if (status !== "pending_consent") return null;
+  const { given, needed } = missing
+    ? quorumOf({ required_approvers, missing })
+    : { given: approvals.filter(({ emergency }) => !emergency).length, needed: required_approvers };
+  return (
     <span>
-      {change.approvals.filter(({ emergency }) => !emergency).length} of {change.required_approvers}{" "}
-      {change.required_approvers === 1 ? "consent" : "consents"}
+      {given} of {counted(needed, "consent")}
     </span>
-  ) : null;
+  );
+}
