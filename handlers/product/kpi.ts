@@ -4,7 +4,8 @@ import { entrySchema } from "../../lib/audit/entry.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { finiteNumber, freeText, personName } from "../../lib/http/form.ts";
 import { feedKpis, type KpiFeed } from "../../lib/governance/feed_kpis.ts";
-import { kpiNames, STANDARD_KPIS } from "../../lib/governance/rules/intent.ts";
+import { kpiNames } from "../../lib/governance/rules/intent.ts";
+import { STANDARD_KPIS } from "../../lib/governance/rules/change_terms.ts";
 
 /** POST /api/product/kpi: feeds KPIs of the real product; one bad field refuses the whole feed. */
 export const kpi = endpoint(

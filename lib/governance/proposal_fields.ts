@@ -4,7 +4,8 @@ import { changeId, finiteNumber, flag, freeText, line, personName, target, whole
 import type { ErrorCode } from "../kit/errors.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { KINDS, RISKS, TIERS } from "./rules/change.ts";
-import { kpiNames, STANDARD_KPIS } from "./rules/intent.ts";
+import { kpiNames } from "./rules/intent.ts";
+import { STANDARD_KPIS } from "./rules/change_terms.ts";
 
 /** Which KPIs there are, the intent says. */
 export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => ({

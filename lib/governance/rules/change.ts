@@ -1,18 +1,9 @@
 /** A ChangeProposal: its fields. */
 import * as z from "zod";
 import { PROPOSER_KINDS } from "./actor.ts";
+import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "./change_terms.ts";
 
-export const KINDS = ["config", "workflow", "feature_flag", "code_patch", "experiment"] as const;
-export const TIERS = ["minor", "standard", "major"] as const;
-export const RISKS = ["low", "medium", "high"] as const;
-export const STATUSES = ["proposed", "pending_consent", "approved", "applied", "rolled_back", "denied"] as const;
-export const RESOLUTIONS = ["denied", "withdrawn", "expired", "revoked", "lapsed"] as const;
-
-export type Kind = (typeof KINDS)[number];
-export type Tier = (typeof TIERS)[number];
-export type Risk = (typeof RISKS)[number];
-export type Status = (typeof STATUSES)[number];
-export type Resolution = (typeof RESOLUTIONS)[number];
+export * from "./change_terms.ts";
 
 const time = z.iso.datetime();
 

@@ -4,22 +4,12 @@ import type { Sha256 } from "../../kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
-import { KINDS, RISKS } from "./change.ts";
+import { KINDS, RISKS, STANDARD_KPIS } from "./change_terms.ts";
 import { consentRules, unreachableConsent } from "./consent_rules.ts";
 import { filled, list, object, unknown } from "./fields.ts";
 import { approver, count, finite, moment, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
-
-/** The six KPIs of the specification; a feed may always name them. */
-export const STANDARD_KPIS = [
-  "nrr_quarterly",
-  "deal_win_rate",
-  "sales_cycle_days_p50",
-  "weekly_active_sales_pct",
-  "csat",
-  "incident_rate",
-] as const;
 
 const kpiName = z
   .string()

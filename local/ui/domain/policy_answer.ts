@@ -1,4 +1,5 @@
 /** What the intent's rules will say to a proposal, before it is sent. The service decides; this only foretells it. */
+import { RISKS } from "../../../lib/governance/rules/change_terms.ts";
 import { matchesPattern } from "../../../lib/governance/rules/names.ts";
 import type { Kind, Policy, Risk, Tier } from "../core/api_types.ts";
 import { figure } from "../core/format.ts";
@@ -22,8 +23,6 @@ export interface Foretold {
   required: number;
   reasons: string[];
 }
-
-const RISKS: readonly Risk[] = ["low", "medium", "high"];
 
 /** The answer under these rules. */
 export function foretell(stated: Stated, policy: Policy): Foretold {

@@ -56,18 +56,6 @@ export const VERDICT: Readonly<Record<Verdict, Mark>> = {
   too_early: { word: "Too early", shape: "quarter", tone: "quiet" },
 };
 
-export const STATUS_NAMES = Object.keys(STATUS) as Status[];
-
-/** The KPIs that every feed may name. */
-export const STANDARD_KPIS: readonly string[] = [
-  "nrr_quarterly",
-  "deal_win_rate",
-  "sales_cycle_days_p50",
-  "weekly_active_sales_pct",
-  "csat",
-  "incident_rate",
-];
-
 /** `nrr_quarterly` as words. */
 export const words = (name: string): string =>
   name.replaceAll("_", " ").replace(/\b(?:nrr|csat|kpis?)\b/g, (short) => SHORT[short] ?? short);

@@ -12,7 +12,8 @@ import { type Draft, draftAgain, draftFrom, draftOfHeld, fieldsOf } from "../dom
 import { whyApart } from "../domain/again.ts";
 import { formOf, valueOf } from "../domain/kinds.ts";
 import { keepReceipt } from "../domain/receipts.ts";
-import { STANDARD_KPIS, statusMark } from "../domain/statuses.ts";
+import { STANDARD_KPIS } from "../../../lib/governance/rules/change_terms.ts";
+import { statusMark } from "../domain/statuses.ts";
 import { ChangeName } from "../parts/change_name.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Failure, Notice, Pending } from "../parts/notice.tsx";

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
+import { RISKS, STATUSES } from "../../../../lib/governance/rules/change_terms.ts";
 import type { Filter } from "../../domain/change_list.ts";
 import { KINDS } from "../../domain/kinds.ts";
-import { markOf, STATUS_NAMES, titled } from "../../domain/statuses.ts";
+import { markOf, titled } from "../../domain/statuses.ts";
 import { Choice, Line } from "../../parts/field.tsx";
 
 const ANY = ["", "Any"] as const;
-const STATUSES = STATUS_NAMES.filter((one) => one !== "proposed").map((one) => [one, markOf(one).word] as const);
-const KINDS_BY_NAME = Object.entries(KINDS).map(([kind, { title }]) => [kind, title] as const);
-const RISKS = ["low", "medium", "high"].map((risk) => [risk, titled(risk)] as const);
+const BY_STATUS = STATUSES.filter((one) => one !== "proposed").map((one) => [one, markOf(one).word] as const);
+const BY_KIND = Object.entries(KINDS).map(([kind, { title }]) => [kind, title] as const);
+const BY_RISK = RISKS.map((risk) => [risk, titled(risk)] as const);
 
 /** What the list is narrowed by; what is wanted less often is folded away while it is empty. */
 export function Filters({ filter, onFilter }: { filter: Filter; onFilter: (more: Partial<Filter>) => void }) {
@@ -28,7 +29,7 @@ export function Filters({ filter, onFilter }: { filter: Filter; onFilter: (more:
           label="Status"
           value={status}
           onValue={(given) => onFilter({ status: given })}
-          options={[ANY, ...STATUSES]}
+          options={[ANY, ...BY_STATUS]}
         />
         <Line
           label="Tenant"
@@ -54,9 +55,14 @@ export function Filters({ filter, onFilter }: { filter: Filter; onFilter: (more:
             label="Kind"
             value={kind}
             onValue={(given) => onFilter({ kind: given })}
-            options={[ANY, ...KINDS_BY_NAME]}
+            options={[ANY, ...BY_KIND]}
           />
-          <Choice label="Risk" value={risk} onValue={(given) => onFilter({ risk: given })} options={[ANY, ...RISKS]} />
+          <Choice
+            label="Risk"
+            value={risk}
+            onValue={(given) => onFilter({ risk: given })}
+            options={[ANY, ...BY_RISK]}
+          />
           <Line label="Proposed from" type="date" value={from} onValue={(given) => onFilter({ from: given })} />
           <Line label="Proposed until" type="date" value={to} onValue={(given) => onFilter({ to: given })} />
         </div>

@@ -1,3 +1,4 @@
+import { RISKS } from "../../../../lib/governance/rules/change_terms.ts";
 import type { Kind } from "../../core/api_types.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { formOf, KINDS, type ValueDraft } from "../../domain/kinds.ts";
@@ -94,12 +95,7 @@ export function ProposalForm({
         <Choice
           label="Risk"
           {...field("risk")}
-          options={[
-            ["", "not stated"],
-            ["low", "low"],
-            ["medium", "medium"],
-            ["high", "high"],
-          ]}
+          options={[["", "not stated"], ...RISKS.map((risk) => [risk, risk] as const)]}
         />
         <Choice
           label="Tier"
