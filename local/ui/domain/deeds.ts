@@ -103,7 +103,8 @@ export const DEEDS: Readonly<Record<Deed, Facts>> = {
     person: "approver",
     decision: "approve_emergency",
     fields: { emergency: "true" },
-    explained: "It counts past the quorum, a freeze and a window, and somebody else reviews it afterwards.",
+    explained:
+      "It counts without the quorum, in a freeze and outside a window too, and somebody else reviews it afterwards.",
     done: "Your emergency consent is recorded, and will be reviewed.",
     says: "approves as an emergency",
     noteHint: "What is the emergency? The review will ask.",

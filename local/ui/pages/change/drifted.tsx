@@ -29,7 +29,7 @@ export function Drifted({ change }: { change: ChangeDetail }) {
       <div class="buttons">
         <Ways change={change} />
       </div>
-      <p class="quiet">Either is a new proposal that takes the place of this one, and needs consent as any.</p>
+      <p class="quiet">Either is a new proposal that takes the place of this one, and is decided as any other.</p>
     </Panel>
   );
 }
