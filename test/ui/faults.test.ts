@@ -107,21 +107,25 @@ describe.skipIf(!browser)("what was stumbled over", () => {
   test("what waits stands after three questions, however many changes there are; the rest comes behind it", async () => {
     const page = await open(ANA);
     const asked = questionsOf(page);
-    let first: string[] = [];
-    await page.exposeFunction("rowsStand", () => (first = [...asked]));
     await page.addInitScript(() => {
-      const { rowsStand } = globalThis as unknown as { rowsStand: () => void };
+      const asked: string[] = [];
+      const send = globalThis.fetch;
+      globalThis.fetch = (input, init) => {
+        asked.push(new URL(input instanceof Request ? input.url : input, location.href).pathname);
+        return send(input, init);
+      };
       const seen = new MutationObserver(() => {
         if (!document.querySelector("article.row")) return;
         seen.disconnect();
-        rowsStand();
+        Object.assign(globalThis, { askedFirst: [...asked] });
       });
       seen.observe(document, { subtree: true, childList: true });
     });
     await visit(page, service.url, "");
     await page.getByRole("region", { name: "Outcome open" }).waitFor();
     // The frame names the product when it can; nothing waits for that.
-    const waitedFor = first.filter((path) => path !== "product/intent");
+    const first = await page.evaluate(() => (globalThis as unknown as { askedFirst: string[] }).askedFirst);
+    const waitedFor = first.flatMap((path) => questionIn(path) ?? []).filter((path) => path !== "product/intent");
     expect(waitedFor.toSorted()).toEqual(["inbox", "state", "whoami"]);
     expect([...new Set(asked)].toSorted()).toEqual([
       "capabilities",
@@ -235,11 +239,14 @@ async function fill({ post, propose }: Service): Promise<string> {
 function questionsOf(page: Page): string[] {
   const asked: string[] = [];
   page.on("request", (request) => {
-    const path = new URL(request.url()).pathname.replace(/^\/api\//, "");
-    if (!path.startsWith("/") && path !== "events") asked.push(path);
+    const question = questionIn(new URL(request.url()).pathname);
+    if (question) asked.push(question);
   });
   return asked;
 }
+
+/** What a path asks the API; the event stream asks nothing. */
+const questionIn = (path: string): string | undefined => /^\/api\/(?!events$)(.+)$/.exec(path)?.[1];
 
 /** Words of ours in tables that stand on two lines. In the page. */
 function brokenInTables(): string[] {
