@@ -213,7 +213,7 @@ export function helpText(): string {
     "  SVC_PROTECT_READS",
     "      1: reads need the admin token, the read token, an agent's secret or the person whom the proxy names",
     "  SVC_READ_TOKEN",
-    "      opens reads and nothing else, as Authorization: Bearer or X-Svc-Read-Token; 16 characters or more beyond loopback",
+    "      opens reads and no write that needs a token, as Authorization: Bearer or X-Svc-Read-Token; 16 characters or more beyond loopback",
     "",
     "Exit codes: 0 normal; 1 the service cannot start or failed; 2 unknown or malformed option.",
   ].join("\n");

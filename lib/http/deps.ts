@@ -21,7 +21,7 @@ export interface HttpDeps {
   agents?: readonly { name: string; token_sha256: string }[] | undefined;
   /** Reads need a credential too: the admin token, the read token, an agent's secret or the proxy's word. */
   protectReads?: boolean | undefined;
-  /** Opens reads and nothing else, in `Authorization: Bearer` or `X-Svc-Read-Token`. */
+  /** Opens reads, and no write that needs a token, in `Authorization: Bearer` or `X-Svc-Read-Token`. */
   readToken?: string | undefined;
   /** Header in which a trusted proxy names the person. */
   identityHeader?: string | undefined;

@@ -31,7 +31,7 @@ export const personName = ofBrowser("name");
 /** The admin token, sent as `X-Svc-Admin-Token`; empty until it is given. */
 export const adminToken = ofTab("token");
 
-/** A token that opens reads and nothing else, sent as `X-Svc-Read-Token`; empty until it is given. */
+/** A token that opens reads, and no write that needs one, sent as `X-Svc-Read-Token`; empty until it is given. */
 export const readToken = ofTab("read_token");
 
 /** `light`, `dark`, or empty: as the system has it. */
