@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { keyOf } from "../lib/kit/webhook_signature.ts";
 import { version } from "../lib/kit/version.ts";
 import { isNamedProvider } from "../lib/llm/provider.ts";
+import { misspeltIn } from "./misspelt_variables.ts";
 import { checkNotify } from "./notify_options.ts";
 import { isDatabase, isLoopback } from "./option_values.ts";
 import { contentOf, type Environment, OptionError, secretIn } from "./secrets.ts";
@@ -27,7 +28,7 @@ export interface Options extends Given {
   protectAll: boolean;
   /** Reads need a token too, or the proxy's word. */
   protectReads: boolean;
-  /** Opens reads and nothing else. */
+  /** Opens reads, and no write that needs a token. */
   readToken: string | undefined;
   /** What is allowed but worth a warning in the log. */
   warnings: string[];
@@ -123,7 +124,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
     protectAll: flag("SVC_PROTECT_ALL", env) ?? !isLoopback(given.host),
     protectReads: flag("SVC_PROTECT_READS", env) ?? false,
     readToken: token("SVC_READ_TOKEN", env),
-    warnings: shownToAll(flags),
+    warnings: [...shownToAll(flags), ...misspeltIn(env, given.llmKeyEnv)],
   };
   if (!options.adminToken && !isLoopback(options.host)) {
     const address = `--host ${options.host} is not a loopback address`;

@@ -377,6 +377,15 @@ describe("what is not allowed like this, exit code 1", () => {
   });
 });
 
+test("a variable that is named almost as one that is known is told; others are somebody else's", () => {
+  expect(run([], { SVC_PROTECT_READ: "1", SVC_ADMIN_TOKENS_FILE: "/x" }).warnings).toEqual([
+    "SVC_PROTECT_READ is no option: did you mean SVC_PROTECT_READS?",
+    "SVC_ADMIN_TOKENS_FILE is no option: did you mean SVC_ADMIN_TOKEN_FILE?",
+  ]);
+  const others = { SVC_URL: "http://x", SVC_AGENT_TOKEN: "x", SVC_ACCOUNT: "x", PROTECT_READ: "1", SVC_PORTS: "x" };
+  expect(run(["--llm-key-env=SVC_PORTS"], others).warnings).toEqual([]);
+});
+
 test("SVC_PROTECT_READS and SVC_READ_TOKEN come from the environment; beyond loopback chat is protected unless told", () => {
   const READ = { SVC_READ_TOKEN: "a-token-to-read-with" };
   expect(run([], { ...READ, SVC_PROTECT_READS: "true" })).toMatchObject({
