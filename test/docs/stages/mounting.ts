@@ -101,6 +101,10 @@ export const mounting: Own = {
           const headers = { authorization: "Bearer session-of-ana" };
           const post = async (path, fields) =>
             (await POST(new Request(api + path, { method: "POST", headers, body: new URLSearchParams(fields) }))).json();
+          for (const handler of [GET, POST]) {
+            const stranger = new Request(api + "audit/export", { method: handler === GET ? "GET" : "POST" });
+            assert.equal((await handler(stranger)).status, 401);
+          }
           const change = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Banner", value: "true" };
           const { change_id } = await post("propose", change);
           await post("approve", { change_id, approver: "ana" });
