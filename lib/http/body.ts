@@ -106,6 +106,7 @@ export async function readFields(
   if (text.trimStart().startsWith("{")) throw jsonAsForm(request);
   const fields: Record<string, unknown> = parseForm(text);
   for (const field of jsonFields)
-    if (typeof fields[field] === "string") fields[field] = parseJson(fields[field], field);
+    if (typeof fields[field] === "string")
+      fields[field] = parseJson(fields[field], field, '; in a form a text stands in quotes: "hello"');
   return { text, fields };
 }

@@ -102,12 +102,12 @@ export function parseJsonObject(body: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** The JSON text of a field, read strictly. */
-export function parseJson(text: string, field: string): unknown {
+/** The JSON text of a field, read strictly; the hint is added for text that is no JSON at all. */
+export function parseJson(text: string, field: string, hint = ""): unknown {
   try {
     return parseStrictJson(text);
   } catch (error) {
-    if (error instanceof JsonRefused) throw invalidField(field, error.message);
+    if (error instanceof JsonRefused) throw invalidField(field, error.message + (error.cause ? hint : ""));
     throw error;
   }
 }

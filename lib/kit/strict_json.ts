@@ -1,6 +1,9 @@
 /** JSON.parse takes the last of a repeated member and lets lone surrogates through; neither can be consented to. */
 
-/** Thrown with a sentence that says what is wrong; holds no part of the text but member names. */
+/**
+ * Thrown with a sentence that says what is wrong, which holds no part of the text but member names. Of malformed text the
+ * parser's own error is its cause, which may.
+ */
 export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
 }
@@ -16,8 +19,8 @@ export function parseStrictJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
-    throw new JsonRefused("is not valid JSON");
+  } catch (cause) {
+    throw new JsonRefused("is not valid JSON", { cause });
   }
   scan(text);
   refuseUnkeepable(value);

@@ -149,7 +149,10 @@ function refuseUnreachable(
   const known = kpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
     if (!known.includes(kpi))
-      refuse(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: did you mean ${nearest(kpi, known)}?`);
+      refuse(
+        ["policy", "guardrails", index, "kpi"],
+        `is no KPI of this intent: ${isSlip(kpi, known) ? `did you mean ${nearest(kpi, known)}?` : `known are ${known.join(", ")}`}`,
+      );
   });
 }
 
@@ -185,7 +188,10 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   try {
     stated = parseStrictJson(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    if (error instanceof JsonRefused) throw new IntentInvalid(`the product intent ${error.message}`);
+    if (error instanceof JsonRefused) {
+      const { message, cause } = error;
+      throw new IntentInvalid(`the product intent ${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
+    }
     throw error;
   }
   const schema = strict ? intentSchema : manifestSchema;
@@ -196,6 +202,7 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
   if (!parsed.success || wrong.length > 0) {
     const rules = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
+      if (issue.code === "invalid_key") return `${field}: the name ${issue.issues[0]?.message}`;
       const absent = issue.code === "invalid_type" && issue.input === undefined;
       return `${field} ${absent ? "is required" : issue.message}`;
     });

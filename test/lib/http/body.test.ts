@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BODY_LIMIT, readBody } from "../../../lib/http/body.ts";
+import { BODY_LIMIT, readBody, readFields } from "../../../lib/http/body.ts";
 import { ORIGIN } from "../../support/requests.ts";
 
 const post = (body: BodyInit | null, headers: HeadersInit = {}): Request =>
@@ -19,6 +19,13 @@ test("a declared length over the limit is refused unread", async () => {
   const request = post(body, { "content-length": String(BODY_LIMIT + 1) });
   await expect(readBody(request)).rejects.toMatchObject({ code: "payload_too_large" });
   expect(read).toBe(false);
+});
+
+test("a form's text that is no JSON is told how JSON writes it; JSON that is refused is not", async () => {
+  const form = (value: string) => readFields(post(new URLSearchParams({ value })), { jsonFields: ["value"] });
+  await expect(form("hello")).rejects.toThrow(/value is not valid JSON; in a form a text stands in quotes: "hello"$/);
+  await expect(form('{"a":1,"a":2}')).rejects.toThrow(/value repeats the member "a"$/);
+  expect((await form('"hello"')).fields).toEqual({ value: "hello" });
 });
 
 test("a declared length that is too small does not hide a large body", async () => {

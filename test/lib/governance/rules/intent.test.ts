@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
+import { STANDARD_KPIS } from "../../../../lib/governance/rules/change_terms.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import { IntentInvalid, keptIntent, loadIntent } from "../../../../lib/governance/rules/intent.ts";
 import { intentJsonSchema } from "../../../../lib/governance/rules/intent_json_schema.ts";
@@ -119,6 +120,10 @@ test.each([
   ["a number beyond all range", '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x":1e999}'],
 ])("%s is refused", (_, text) => {
   expect(() => load(text)).toThrow(IntentInvalid);
+});
+
+test("text that is no JSON is refused with its place", () => {
+  expect(() => load('{\n  "product_id": "acme",\n}')).toThrow(/^the product intent is not valid JSON: .*position 26/);
 });
 
 test("manifest_hash is the SHA-256 of the canonical JSON", () => {
@@ -271,6 +276,11 @@ test.each<[string, object, string]>([
     { guardrails: [{ kpi: "incident_rat", max_regression: 1, action: "alert" }] },
     "policy.guardrails.0.kpi is no KPI of this intent: did you mean incident_rate?",
   ],
+  [
+    "a guardrail on a KPI that is like none",
+    { guardrails: [{ kpi: "zz", max_regression: 1, action: "alert" }] },
+    `policy.guardrails.0.kpi is no KPI of this intent: known are ${STANDARD_KPIS.join(", ")}`,
+  ],
 ])("a rule that could never come into force is refused: %s", (_, rules, told) => {
   expect(loading(policy(rules))).toThrow(told);
 });
@@ -281,6 +291,12 @@ test.each<[string, object, string]>([
     { forbidden_targets: ["billing.*"] },
     "forbidden_targets is no field of the product intent itself",
   ],
+  [
+    "a KPI with a capital",
+    { kpis: { Bad: { baseline: 4, target: 5 } } },
+    "kpis.Bad: the name must be a lower-case word of letters, digits and _",
+  ],
+  ["a KPI with a name of every object", { kpis: { constructor: {} } }, "kpis.constructor: the name is a reserved word"],
   ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
   ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
   ["more than it may hold", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
