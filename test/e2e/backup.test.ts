@@ -47,7 +47,7 @@ test("every receipt from before the backup holds in what was restored from it", 
   expect(meanwhile).toBeGreaterThan(before.length);
 
   mkdirSync(join(cwd, "restored"));
-  await run("bash", ["-c", "cp backup/* restored/"], { cwd });
+  await run("bash", ["-c", "cp -R backup/. restored/"], { cwd });
   const restored = await serve(cwd, [...WITH_INTENT, "--state=restored/state.json", "--cycle-interval=0"]);
   const newest = before.reduce((a, b) => (a.id > b.id ? a : b));
   const held = `expected_length=${newest.id}&expected_head=${newest.current_hash}`;

@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { stringify } from "yaml";
 import packageJson from "../../../package.json" with { type: "json" };
 import { program, serve } from "../../e2e/server.ts";
 import type { Story } from "../story.ts";
 import type { Own } from "./index.ts";
+import { backUpAgain, shipAfterACut } from "./operating/again.ts";
 import { ask, type Question } from "./operating/ask.ts";
 import { checkCompose, checkImage, versionInImage, whyNoImages } from "./operating/containers.ts";
 import { checkDoors, checkStream } from "./operating/doors.ts";
@@ -53,11 +54,14 @@ export const operating: Own = {
         "toml oauth2-proxy": checkLogIn,
         "dockerfile image": (example: string) => void shown.set("image", example),
         "yaml compose": (example) => void shown.set("compose", stringify(example)),
-        "yaml prometheus": (example, { standIns }) => void shown.set("prometheus", standIns.given(stringify(example))),
+        "yaml prometheus": keepScraping,
       },
     };
   },
-  afterwards() {
+  afterwards(story) {
+    test("what was shipped goes on where its last line was cut", () => shipAfterACut(story()));
+    test("a second backup is taken, tried and restored as the first", () => backUpAgain(story(), machine));
+
     for (const [name, start] of [
       ["nginx", startNginx],
       ["caddy", startCaddy],
@@ -96,6 +100,13 @@ export const operating: Own = {
     });
   },
 };
+
+/** Prometheus has a user of its own: it can read the rules, and nobody else the token. */
+function keepScraping(example: unknown, { standIns }: Story): void {
+  const modeOf = (name: string) => statSync(machine.path(`etc/prometheus/countersign_${name}`)).mode & 0o777;
+  expect([modeOf("alerts.yml"), modeOf("read_token")]).toEqual([0o644, 0o400]);
+  shown.set("prometheus", standIns.given(stringify(example)));
+}
 
 /** systemd finds nothing wrong with it, and little that it could take away. */
 function checkUnit(example: string, story: Story): void {

@@ -1,6 +1,6 @@
 /** The backup of the operator's manual, taken while the store is written to: whole, and with all that was acknowledged before. */
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -141,5 +141,44 @@ test("where the files never stand still it says so, and leaves nothing", async (
   const bin = await asking(folder, "head", () => write(store, 60));
   const to = join(folder, "backup");
   await expect(backupScript(folder)(state, to, [bin])).rejects.toThrow(/files changed during each of ten tries/);
+  expect(readdirSync(folder)).not.toContain("backup");
+});
+
+test("the reports and lessons beside the state are in it, with their times", async () => {
+  const folder = await temporaryFolder();
+  const state = join(folder, "data/state.json");
+  const store = await opened(state);
+  await write(store, 20);
+  mkdirSync(join(folder, "data/evolved"));
+  const report = join(folder, "data/evolved/report-2020-W01.md");
+  writeFileSync(report, "# A report");
+  utimesSync(report, 1_577_836_800, 1_577_836_800);
+  const to = join(folder, "backup");
+  await backupScript(folder)(state, to);
+  const copy = join(to, "evolved/report-2020-W01.md");
+  expect([readFileSync(copy, "utf8"), statSync(copy).mtimeMs]).toEqual(["# A report", 1_577_836_800_000]);
+  expect(await compare(to)).toBe(20);
+});
+
+test("of a path where no state is it says so at once, and leaves nothing", async () => {
+  const folder = await temporaryFolder();
+  const attempt = backupScript(folder)(join(folder, "stat.json"), join(folder, "backup"));
+  await expect(attempt).rejects.toMatchObject({
+    code: 1,
+    stderr: `countersign-backup: there is no ${join(folder, "stat.json")}.journal.jsonl\n`,
+  });
+  expect(readdirSync(folder)).not.toContain("backup");
+});
+
+test("where a file cannot be copied it fails, and leaves nothing", async () => {
+  const folder = await temporaryFolder();
+  const state = join(folder, "data/state.json");
+  const store = await opened(state, { segmentBytes: 8 * 1024 });
+  await write(store, 60);
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "cp"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  const to = join(folder, "backup");
+  await expect(backupScript(folder)(state, to, [bin])).rejects.toMatchObject({ code: 1 });
   expect(readdirSync(folder)).not.toContain("backup");
 });

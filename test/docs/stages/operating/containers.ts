@@ -55,6 +55,7 @@ export function checkCompose({
 }: Record<string, Record<string, unknown>>): Record<string, string> {
   const service = services!["countersign"] as ComposeService;
   expect(service).toMatchObject({ build: ".", read_only: true, cap_drop: ["ALL"] });
+  expect(service.environment).toMatchObject({ SVC_PROTECT_READS: "1", SVC_PROTECT_ALL: "1" });
   expect(service.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:/)]);
   expect(service.secrets).toEqual(Object.keys(secrets!));
   expect(service.volumes[0]!.split(":")[0]).toBe(Object.keys(volumes!)[0]);

@@ -53,6 +53,7 @@ export async function checkDoors(door: Door, { admin, read }: Secrets): Promise<
   expect((await asProgram({ path: "/api/state", headers: { cookie: ANA } })).status).toBe(401);
   const reading = { authorization: `Bearer ${read}` };
   expect((await asProgram({ path: "/api/state", headers: reading })).status).toBe(200);
+  expect((await asProgram({ path: "/api/chat", form: { message: "hello" }, headers: reading })).status).toBe(401);
   const claimed = await asProgram({
     path: "/api/product/propose",
     form: { ...PROPOSAL, proposer: "eve@acme.example" },

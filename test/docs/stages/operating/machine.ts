@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import packageJson from "../../../../package.json" with { type: "json" };
 import { program } from "../../../e2e/server.ts";
 import { freePort } from "../../../support/free_port.ts";
 import { ROOT } from "../../markdown.ts";
@@ -40,8 +41,6 @@ export async function newMachine(): Promise<Machine> {
   for (const folder of ["opt", "usr/local/bin", "bin", "run", "tmp"]) mkdirSync(path(folder), { recursive: true });
   const dist = dirname(dirname(await program()));
   for (const version of ["0.1.0", "0.2.0"]) install(path(`opt/countersign-${version}`), dist);
-  script(path("bin/ui_server"), `exec node ${dist}/local/ui_server.js "$@"`);
-  script(path("bin/countersign-verify"), `exec node ${dist}/local/verify/main.js "$@"`);
   const servicePort = await freePort();
   const systemctl = join(import.meta.dirname, "systemctl.mjs");
   script(path("bin/systemctl"), `exec node ${systemctl} "$@"`);
@@ -54,9 +53,11 @@ export async function newMachine(): Promise<Machine> {
     stands: {
       ...Object.fromEntries(FOLDERS.map((folder) => [folder, join(root, folder, "/")])),
       "127.0.0.1:8420": `127.0.0.1:${servicePort}`,
+      // Its own user may not be here, and only root can give a file to another.
+      "install -o prometheus": `install -o ${process.getuid!()}`,
     },
     env: {
-      PATH: `${path("bin")}:${process.env["PATH"]}`,
+      PATH: `${path("usr/local/bin")}:${path("bin")}:${process.env["PATH"]}`,
       MACHINE: root,
       SERVICE_PORT: String(servicePort),
     },
@@ -73,7 +74,8 @@ export async function newMachine(): Promise<Machine> {
 function install(folder: string, dist: string): void {
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/countersign"));
-  script(join(folder, "node_modules/.bin/ui_server"), `exec node ${dist}/local/ui_server.js "$@"`);
+  for (const [name, file] of Object.entries(packageJson.bin))
+    script(join(folder, "node_modules/.bin", name), `exec node ${join(dirname(dist), file)} "$@"`);
 }
 
 const script = (file: string, line: string): void =>

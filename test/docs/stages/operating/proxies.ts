@@ -103,9 +103,11 @@ export const startCaddy: StartProxy = async (machine, { site, prefix }, behind, 
   const file = machine.path(`etc/caddy/Caddyfile-${kind}`);
   writeFileSync(file, `${globals}\n${led(sites, machine, behind)}\n`);
   chmodSync(file, 0o600);
-  const token = readFileSync(machine.path("etc/countersign/admin_token"), "utf8");
+  const [, token] = /^COUNTERSIGN_ADMIN_TOKEN=(.+)\n$/.exec(
+    readFileSync(machine.path("etc/caddy/countersign.env"), "utf8"),
+  )!;
   const home = machine.path("run");
-  const env = { HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home, COUNTERSIGN_ADMIN_TOKEN: token };
+  const env = { HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home, COUNTERSIGN_ADMIN_TOKEN: token! };
   const caddy = await startProgram(
     "caddy",
     ["run", "--config", file, "--adapter", "caddyfile"],
