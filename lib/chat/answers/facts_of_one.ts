@@ -60,6 +60,11 @@ const FACTS: readonly Fact[] = [
   },
   {
     isOfOne: true,
+    isAsked: ({ has }) => has("reviewed"),
+    line: ({ change: { review }, say }) => (review ? say.reviewTime(review) : ""),
+  },
+  {
+    isOfOne: true,
     isAsked: ({ has }) => has("how_many") && has("approved", "needed") && !has("reach", "duration", "attempts"),
     line: ({ change, say }) => say.consentsOf(change),
   },

@@ -65,7 +65,7 @@ export const OF_DECIDING: readonly Kind[] = [
     name: "waits for whom",
     fits: (asking) =>
       namesOne(asking) &&
-      !isOfSomebody(asking) &&
+      (!isOfSomebody(asking) || (isNamed(asking) && asking.question.has("who", "whom"))) &&
       asking.question.has("who", "whom", "needed", "waits", "pending") &&
       asking.question.has("waits", "whom", "pending", "needed", "may") &&
       !asking.question.has("why", "reviewed"),

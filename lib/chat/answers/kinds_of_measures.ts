@@ -45,6 +45,7 @@ export const OF_MEASURES: readonly Kind[] = [
         question.has("duration", "attempts", "irreversible", "reversible") ||
         (question.has("reach") && question.has("person", "how_many", "tenant")) ||
         (question.has("when", "due") && question.has("expired", "lapsed")) ||
+        (question.has("reviewed") && question.has("due", "overdue") && question.has("happened", "emergency")) ||
         (question.has("how_many") && question.has("approved") && !question.has("change"));
       const isOfOne =
         question.named("target").length < 2 && !question.has("most", "least") && !SEVERAL.test(question.text);
@@ -67,6 +68,7 @@ export const OF_MEASURES: readonly Kind[] = [
     fits: (asking) =>
       asking.question.has("when") &&
       asking.question.has("expired", "lapsed") &&
+      !asking.question.has("ready") &&
       /\b(?:do|does|will)\b|什么时候(?!.*了)|会|将/i.test(asking.question.text) &&
       asking.question.periods.length === 0 &&
       !namesOne(asking),

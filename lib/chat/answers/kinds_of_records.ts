@@ -1,7 +1,7 @@
 /** Questions about the log and what went wrong, about why and whether it was worth it, and about what is kept beside changes. */
-import { type Answer, type Asking } from "./asking.ts";
+import { type Answer, type Asking, lines } from "./asking.ts";
 import { tellDue } from "./due.ts";
-import { tellOverdue, tellPeers, tellTasks } from "./figures.ts";
+import { tellKpis, tellOverdue, tellPeers, tellTasks } from "./figures.ts";
 import { has, isOfSomebody, type Kind, VERDICTS, withoutState } from "./kind.ts";
 import { tellDrift, tellEvents, tellFailures, tellLog, tellRefused } from "./log.ts";
 import { countChanges, tellChanges } from "./many_changes.ts";
@@ -17,6 +17,18 @@ async function driftOrHistory(asking: Asking): Promise<Answer> {
   if (asking.question.periods.length === 0) return tellDrift(asking);
   const { drifted: _, ...filter } = asking.plan.filter;
   return tellEvents({ ...asking, plan: { ...asking.plan, filter } }, ["change_drifted"]);
+}
+
+/** What came after is asked for too. */
+const AFTER = /后来|之后呢|然后呢|\band then\b|\bafterwards\b|\bsince then\b|\bin the end\b/i;
+
+/** What failed; where it is asked what came then, with all that became of the change. */
+async function failuresAndAfter(asking: Asking): Promise<Answer> {
+  const failed = await tellFailures(asking);
+  const whole = namesOne(asking) && AFTER.test(asking.question.text) ? await explain(asking) : undefined;
+  return whole
+    ? { ...failed, text: lines(failed.text, whole.text), citations: [...failed.citations, ...whole.citations] }
+    : failed;
 }
 
 /** Verdicts are of what was applied. */
@@ -60,7 +72,7 @@ export const OF_RECORDS: readonly Kind[] = [
   {
     name: "ready",
     fits: (asking) => has("ready")(asking) && !has("failed")(asking),
-    tells: ["ready", "approved", "applied", "frozen", "windows"],
+    tells: ["ready", "approved", "applied", "frozen", "windows", "expired", "lapsed"],
     answer: tellReady,
   },
   {
@@ -100,14 +112,21 @@ export const OF_RECORDS: readonly Kind[] = [
     name: "failed",
     fits: (asking) => has("failed")(asking) && !has(...VERDICTS)(asking) && asking.plan.filter.verdict === undefined,
     tells: ["failed", "drifted", "applied", "rolled_back", "attempts", "ready"],
-    answer: tellFailures,
+    answer: failuresAndAfter,
   },
   {
     name: "due",
     isOfAhead: true,
     fits: (asking) => has("due")(asking) && !has("overdue", "need")(asking),
     tells: ["expired", "lapsed", "goals", "kpis", "approved", "applied", "emergency", "ready"],
-    answer: tellDue,
+    answer: async (asking) => {
+      const due = await tellDue(asking);
+      // How far it is stands with the deadline of a goal.
+      if (asking.plan.filter.kpi === undefined || !asking.question.has("how_many", "goals", "kpis", "needed"))
+        return due;
+      const figures = await tellKpis(asking);
+      return { ...due, text: lines(due.text, figures.text), citations: [...due.citations, ...figures.citations] };
+    },
   },
   {
     name: "overdue",

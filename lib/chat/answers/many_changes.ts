@@ -5,6 +5,7 @@ import type { Dimension } from "../../pulse/query/groups.ts";
 import { sameName } from "../../governance/rules/names.ts";
 import type { Sense } from "../question/senses.ts";
 import { listed } from "./listed.ts";
+import { tellEvents } from "./log.ts";
 import { type Answer, type Asking, cite, find, howFar, lines, TOLD } from "./asking.ts";
 
 const DOER_EVENTS = { applied: "change_applied", rolled_back: "change_rolled_back" } as const;
@@ -14,9 +15,28 @@ const MOST_DONE = 20_000;
 export async function tellChanges(asking: Asking): Promise<Answer> {
   const filter = await narrowed(asking);
   const { plan, say } = asking;
-  if (!plan.doer) return listed(asking, filter);
+  if (!plan.doer) return withRefused(asking, await listed(asking, filter));
   const { total } = await find(asking, { ...filter, limit: 1 });
   return listed(asking, filter, say.title(say.query(plan.filter) + say.by(plan.doer.name), total));
+}
+
+/** What somebody proposed and the intent refused is no change, and was proposed all the same. */
+async function withRefused(asking: Asking, told: Answer): Promise<Answer> {
+  const { filter, deed } = asking.plan;
+  if (filter.person?.as !== "proposer" || deed !== "proposed") return told;
+  const { person, tenant_id, period } = filter;
+  const by = { person: { ...person, as: "either" as const }, tenant_id, period };
+  const isOnlyTheirs = Object.keys(filter).every((field) => field in by);
+  const refused = isOnlyTheirs
+    ? await tellEvents({ ...asking, plan: { ...asking.plan, filter: by } }, ["proposal_refused"])
+    : undefined;
+  if (!refused || refused.isNone) return told;
+  return {
+    ...told,
+    text: lines(told.text, refused.text),
+    citations: [...told.citations, ...refused.citations],
+    isNone: false,
+  };
 }
 
 /** The filter of a plan; who applied or rolled back is looked up in the log. */
@@ -92,7 +112,9 @@ export async function tellMost(asking: Asking): Promise<Answer> {
     return { text: lines(say.most(say.deeds[deed], groups, days), howFar(asking)), citations: cite("change", ids) };
   }
   // "Who has most denied proposals?" asks for those who proposed them.
-  const isWhose = /\bwho(?:se)? (?:has|had|have|got)\b|\bwhose\b|谁的/i.test(question.text);
+  const isWhose = /\bwho(?:se)? (?:has|had|have|got) (?:the )?(?:most|fewest|more)\b|\bwhose\b|谁的/i.test(
+    question.text,
+  );
   const role = by ?? (isWhose ? "proposer" : roleIn(deed));
   if (isWhose && by === undefined) {
     const { groups, total } = await find(asking, { ...filter, group: role });

@@ -17,7 +17,7 @@ const STATES: readonly Sense[] = [
 ];
 /** It speaks of what was said before. */
 const BACK =
-  /\b(?:it|its|they|them|their|those|these|that|this (?:one|change)|he|she|his|him|her)\b|它|其中|他们|这些|那些|这个变更|那个|他|她/i;
+  /\b(?:it|its|they|them|their|those|these|that|this (?:one|change)|he|she|his|him|her|each one)\b|它|其中|他们|这些|那些|这个变更|那个|他|她/i;
 const ASKS_FOR =
   /\b(?:what|what's|how many|how much|anything|something|which|list|show|any|is there|are there)\b|什么|哪些|有没有|多少|几个|任何/i;
 const SENTENCE_END = /(?<=[?？!！。；;\n]|\.(?=\s))\s*/;
@@ -39,8 +39,8 @@ export function partsOf(message: string, names: Names, now: number): Question[] 
   let before = "";
   for (const piece of pieces) {
     const question = readQuestion(piece, names, now);
-    const isOwn = standsAlone(question);
     const last = parts.at(-1);
+    const isOwn = standsAlone(question) && !(last !== undefined && asksOn(question, readQuestion(last, names, now)));
     if (!isOwn && last !== undefined && before === "") {
       // "Which of them were denied?" is asked of those before, which are asked for too.
       if (!isOfAnother(question, readQuestion(last, names, now))) parts.pop();
@@ -54,10 +54,29 @@ export function partsOf(message: string, names: Names, now: number): Question[] 
   return parts.length < 2 ? [whole] : parts.map((part) => readQuestion(part, names, now));
 }
 
-/** Whether it asks which or how many, and of something else that was done. */
-function isOfAnother({ has }: Question, before: Question): boolean {
+/** It asks for changes by itself. */
+const FOR_CHANGES = /哪些|哪个|哪几个|有没有|\b(?:which|any|anything|list|show)\b/i;
+
+/** When, by whom or why, of nothing that it names: of the change that was named before, or of what was done to those. */
+function asksOn({ has, text, named, periods, ahead }: Question, before: Question): boolean {
+  const isSame = has("failed") && before.has("failed");
+  if (!isSame && !has("when", "who", "whom", "why", "duration")) return false;
+  if (FOR_CHANGES.test(text) || has("change", "each", "most", "least", "me")) return false;
+  const isBare =
+    !has(...SUBJECTS) && periods.length === 0 && !ahead && named("person").length + named("tenant").length === 0;
   const deed = DEEDS.find((one) => has(one));
-  return deed !== undefined && !before.has(deed) && has("which", "how_many");
+  const isOfTheSame = deed !== undefined && before.has(deed) && has("who", "why") && before.periods.length > 0;
+  return isBare && (isOfTheSame || before.named("target").length + before.named("change").length === 1);
+}
+
+const OF_THOSE = /\b(?:of|among) (?:those|these|them)\b|里面|里头|当中|之中|其中/i;
+
+/** Whether it asks which or how many, and of something else that was done; or the same again, of some of them. */
+function isOfAnother({ has, text }: Question, before: Question): boolean {
+  const deed = DEEDS.find((one) => has(one));
+  const isOfSome = OF_THOSE.test(text) && before.has("most", "least", "how_many");
+  const isOther = deed !== undefined ? !before.has(deed) : isOfSome && has("live", "pending", "open");
+  return isOther && (has("which", "how_many") || isOfSome);
 }
 
 const isAsking = ({ text, has }: Question): boolean =>
@@ -69,5 +88,6 @@ function standsAlone({ text, has, named, periods, ahead }: Question): boolean {
   if (BACK.test(text)) return false;
   if (has(...SUBJECTS) || periods.length > 0 || ahead || named("person").length + named("tenant").length > 0)
     return true;
+  if (has("reach") && has("most", "least")) return true;
   return has(...STATES) && (ASKS_FOR.test(text) || has("me", "change") || (has("who") && has("most")));
 }

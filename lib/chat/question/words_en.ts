@@ -16,7 +16,7 @@ export const WORDS_EN: Lexicon = {
   newest: "newest|latest|most recent|most recently|recent|recently|last|lately|new",
   oldest: "longer|oldest|earliest|longest|first",
   each: "each|per|every|broken down|breakdown|grouped|distribution|split",
-  me: "me|my|mine|i|myself|i've|i'm|my desk|my plate|my court|on my plate|on my desk|on my list|need from me|needs me|needs my sign-off|need my sign-off",
+  me: "me|my|mine|i|myself|i've|i'm|my desk|my plate|my court|on my plate|on my desk|on my list|need from me|needs me|needs my sign-off|need my sign-off|need* my ok|need* my okay|need* my nod|need* my yes|need* my blessing|need* my go-ahead",
   not: "not|n't|never|no|without|isn't|aren't|wasn't|weren't|hasn't|haven't|didn't|don't|doesn't|cannot|can't|nobody|nothing|no one|no-one|except|excluding|other than|apart from",
   reach: "touch*|affect*|reach*|impact*",
   duration:
@@ -56,11 +56,11 @@ export const WORDS_EN: Lexicon = {
     "happen*|went on|going on|goes on|new*|activity*|history|event*|timeline|what is new|took place|occurred|did|do|does|been up to|work* on|summary|summarise|summarize|changed|done|come of|came of|become of|became of|story",
 
   pending:
-    "pending|wait* for approval|wait* for consent|wait* for a decision|wait* to be approved|wait to be decided|undecided|awaiting consent|awaiting approval|unapproved|not yet approved|not approved yet|in the queue|inbox|outstanding|awaiting a decision|not decided|not yet decided|to approve|to decide|up for approval|up for decision|open for decision|open proposals|open decisions|need* approval|need* consent|need* a decision|on the table|up in the air|in limbo|sign-off needed|need a sign-off|needs a sign-off|needs sign-off|needs my sign-off|need my sign-off|to sign off|to be signed off",
+    "pending|wait* for approval|wait* for consent|wait* for a decision|wait* to be approved|wait to be decided|undecided|awaiting consent|awaiting approval|unapproved|not yet approved|not approved yet|in the queue|inbox|outstanding|awaiting a decision|not decided|not yet decided|to approve|to decide|up for approval|up for decision|open for decision|open proposals|open decisions|need* approval|need* consent|need* a decision|on the table|up in the air|in limbo|sign-off needed|need a sign-off|needs a sign-off|needs sign-off|needs my sign-off|need my sign-off|to sign off|to be signed off|need* my ok|need* my okay|need* my nod|need* my yes|need* my blessing|need* my go-ahead",
   waits:
     "wait*|await*|hang*|stuck|blocks|blocked|blocking|blocker*|held up|in the way|lacks|lacking|missing|still needs|to do|on my plate|on my desk|on my list|attention|still has|still have|still must|hold* up|my desk|my plate|my court|on hold|sit*|sat|stall*|linger*|in the pipeline|need from me|needs me|bottleneck*|desk|plate",
   ready:
-    "ready|ready to apply|ready to be applied|can be applied|may be applied|could be applied|ready to ship|to apply|to be applied|wait* to be applied|not yet applied|approved but not applied|approved and not applied|waiting for apply|waiting for its apply|wait for their apply|waits for its apply|unapplied|not applied|never applied|ready for apply|ready for deployment|to be deployed|ready to deploy|haven't been applied|hasn't been applied|not been applied|good to go|cleared|ready to land|can go live|not shipped|never shipped|not live yet|can ship|can we ship",
+    "ready|ready to apply|ready to be applied|can be applied|may be applied|could be applied|ready to ship|to apply|to be applied|wait* to be applied|not yet applied|approved but not applied|approved and not applied|waiting for apply|waiting for its apply|wait for their apply|waits for its apply|unapplied|not applied|never applied|ready for apply|ready for deployment|to be deployed|ready to deploy|haven't been applied|hasn't been applied|not been applied|good to go|cleared|ready to land|can go live|not shipped|never shipped|not live yet|not out|not out yet|still not out|not yet out|isn't out|aren't out|can ship|can we ship",
   live: "live|in force|in effect|active|running|currently set|set to|currently on|in production|in use|in place|effective|switched on|at work",
   open: "not been done|haven't been done|hasn't been done|not done|not yet done|not yet been done|to be done|not been finished|haven't been finished|hasn't been finished|not finished|undone|open|unfinished|unresolved|in progress|in flight|not closed",
   overdue: "overdue|late|behind schedule|past due|beyond its time|too old|stale|too long",
@@ -83,7 +83,7 @@ export const WORDS_EN: Lexicon = {
   unfed:
     "stale|not fed|never fed|not been fed|nobody fed|nobody has fed|nobody feeds|not updated|not been updated|nobody updated|nobody has updated|outdated|out of date|no data|gone quiet|neglected|forgotten",
   goals: "goal*|on track|targets met|objective*|progress|reach our goal|baseline|behind our goals",
-  tasks: "task*|todo*|job*",
+  tasks: "task*|todo*|job*|rated|rating*",
   peers: "peer*|other instances|other nodes|link*|neighbours|neighbors|siblings|cross-host",
   policy:
     "policy*|rule*|intent|manifest|self-approval|self approval|own change|own changes|own proposal|own proposals|consent rules",
@@ -108,7 +108,7 @@ export const WORDS_EN: Lexicon = {
   medium: "medium risk|medium-risk|medium",
   high: "high risk|high-risk|high in risk|risky|high|dangerous|riskiest|highest risk|highest-risk",
   minor:
-    "minor|without consent|needed no consent|small ones|without anybody's consent|without any consent|without approval|without anyone's consent",
+    "minor|without consent|needed no consent|small ones|without anybody's consent|without any consent|without approval|without any approval|without an approval|without anybody approving|without anyone approving|without anyone's consent",
   standard: "standard",
   major: "major|large ones",
   config: "config*|configuration*|config changes",

@@ -47,10 +47,15 @@ function heldBy(
   let holding: ReadonlySet<Row> | undefined;
   const held: string[] = [];
   const left: string[] = [];
+  // "Price" is meant to find pricing.bundle too.
+  const wordOrStem = (word: string): string[] => {
+    const stem = stemOf(word);
+    return rowsWith(stem).size > rowsWith(word).size ? [stem, word] : [word, stem];
+  };
   for (const [place, word] of words.entries()) {
     // A number alone is in too many texts to be what is meant; and whoever tells a story asks for no words of a change.
     const isNone = /^\d+$/.test(word) || place >= LOOKED_FOR || isPerson(word, asked);
-    const forms = as?.word === word ? [as.form] : [word, stemOf(word), ...(WORDS_OF_PRODUCTS.get(word) ?? [])];
+    const forms = as?.word === word ? [as.form] : [...wordOrStem(word), ...(WORDS_OF_PRODUCTS.get(word) ?? [])];
     const both = (form: string): ReadonlySet<Row> =>
       holding ? new Set([...holding].filter((row) => rowsWith(form).has(row))) : rowsWith(form);
     const text = isNone ? undefined : forms.find((form) => both(form).size > 0);

@@ -2,6 +2,7 @@
 import type { Change } from "../../governance/rules/change.ts";
 import { label, quote } from "../../kit/quote.ts";
 import type { Measure, Span } from "../question/measure.ts";
+import { dayIn } from "./days.ts";
 import { figure } from "./figure.ts";
 import { partsOf } from "./span.ts";
 
@@ -78,6 +79,12 @@ export const fields = {
       : `Attempts to ${operation === "apply" ? "apply it" : "roll it back"}: ${count}${failed > 0 ? `, ${failed} of which failed` : ""}.`,
   reversibleOf: (reversible: boolean): string =>
     reversible ? "Its proposer says that it can be undone." : "Its proposer says that it cannot be undone.",
+  reviewTime: ({ due_at, at }: NonNullable<Change["review"]>): string => {
+    const late = at === null ? 0 : Date.parse(at) - Date.parse(due_at);
+    const done =
+      at === null ? "not done yet" : `done on ${dayIn(at)}, ${late > 0 ? `${spanIn(late)} late` : "in time"}`;
+    return `The review was due by ${dayIn(due_at)}: ${done}.`;
+  },
   consentsOf: ({ approvals, required_approvers, tier }: Change): string =>
     tier === "minor"
       ? "It is minor and needs no consent."

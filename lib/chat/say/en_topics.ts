@@ -97,7 +97,7 @@ export const topics = {
     goal: Figures["goals"][number] | undefined,
     stale: boolean,
   ): string =>
-    `- ${kpi} ${value} on ${dayIn(at)}${attainment === null ? ` (does not count: ${reason})` : `, baseline ${baseline}, target ${target}, attainment ${figure(attainment)}`}${goal ? `, goal ${goal.status.replace("_", " ")}${goal.progress === null ? "" : `, progress ${figure(goal.progress)}`}` : ""}${stale ? ", stale: not fed for over 7 days" : ""}`,
+    `- ${kpi} ${value} on ${dayIn(at)}${attainment === null ? ` (does not count: ${reason})` : `, baseline ${baseline}, target ${target}, attainment ${figure(attainment)}`}${goal ? `, goal ${goal.status.replace("_", " ")}${goal.progress === null ? "" : `, progress ${figure(goal.progress)}${goal.status === "met" || target === null ? "" : `, ${figure(Math.abs(target - value))} to go`}`}` : ""}${stale ? ", stale: not fed for over 7 days" : ""}`,
   unfedKpis: (stale: number, never: number): string =>
     `KPIs that were not fed for over 7 days: ${stale || "none"}; that were never fed: ${never || "none"}.`,
   unfed: (kpi: string): string => `- ${kpi}: no value was fed yet`,

@@ -2,6 +2,7 @@
 import { label, quote } from "../../kit/quote.ts";
 import type { Measure, Span } from "../question/measure.ts";
 import type { fields as english } from "./en_fields.ts";
+import { dayIn } from "./days.ts";
 import { figure } from "./figure.ts";
 import { partsOf } from "./span.ts";
 
@@ -66,6 +67,11 @@ export const fields: typeof english = {
       ? "还没有人尝试应用它。"
       : `尝试${operation === "apply" ? "应用" : "回滚"} ${count} 次${failed > 0 ? `，其中失败 ${failed} 次` : ""}。`,
   reversibleOf: (reversible) => (reversible ? "提出者说明它可以撤销。" : "提出者说明它不可撤销。"),
+  reviewTime: ({ due_at, at }) => {
+    const late = at === null ? 0 : Date.parse(at) - Date.parse(due_at);
+    const done = at === null ? "尚未完成" : `${dayIn(at)} 完成，${late > 0 ? `晚了 ${spanIn(late)}` : "按时"}`;
+    return `复核期限为 ${dayIn(due_at)}：${done}。`;
+  },
   consentsOf: ({ approvals, required_approvers, tier }) =>
     tier === "minor"
       ? "它是 minor 变更，无需同意。"

@@ -96,7 +96,7 @@ export const topics: typeof english = {
   noKpis: "还没有任何 KPI 数据。",
   effect: (value) => `E 为 ${figure(value)}。`,
   kpi: ({ kpi, value, at, baseline, target, attainment, reason }, goal, stale) =>
-    `- ${kpi} ${value}，${dayIn(at)}${attainment === null ? `（不计入：${reason}）` : `，基线 ${baseline}，目标 ${target}，达成度 ${figure(attainment)}`}${goal ? `，目标${GOALS[goal.status] ?? goal.status}${goal.progress === null ? "" : `，进度 ${figure(goal.progress)}`}` : ""}${stale ? "，已陈旧：超过 7 天未更新" : ""}`,
+    `- ${kpi} ${value}，${dayIn(at)}${attainment === null ? `（不计入：${reason}）` : `，基线 ${baseline}，目标 ${target}，达成度 ${figure(attainment)}`}${goal ? `，目标${GOALS[goal.status] ?? goal.status}${goal.progress === null ? "" : `，进度 ${figure(goal.progress)}${goal.status === "met" || target === null ? "" : `，还差 ${figure(Math.abs(target - value))}`}`}` : ""}${stale ? "，已陈旧：超过 7 天未更新" : ""}`,
   unfedKpis: (stale, never) => `超过 7 天未更新的 KPI：${stale || "无"}；从未录入的：${never || "无"}。`,
   unfed: (kpi) => `- ${kpi}：还没有数据`,
   need: ({ value, open, overdue, items }) =>

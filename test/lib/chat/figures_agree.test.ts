@@ -53,8 +53,9 @@ test("the KPIs", async () => {
     const line = lines.find((one) => one.startsWith(`- ${kpi} `))!;
     const goal = now.goals().find((one) => one.kpi === kpi)!;
     const progress = short((value - goal.baseline) / (target - goal.baseline));
+    const toGo = goal.status === "met" ? "" : `, ${short(Math.abs(target - value))} to go`;
     expect(line).toBe(
-      `- ${kpi} ${value} on ${minute(at)}, baseline ${goal.baseline}, target ${target}, attainment ${short(attainment)}, goal ${goal.status}, progress ${progress}${stale ? ", stale: not fed for over 7 days" : ""}`,
+      `- ${kpi} ${value} on ${minute(at)}, baseline ${goal.baseline}, target ${target}, attainment ${short(attainment)}, goal ${goal.status}, progress ${progress}${toGo}${stale ? ", stale: not fed for over 7 days" : ""}`,
     );
   }
 });
