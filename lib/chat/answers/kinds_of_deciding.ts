@@ -4,7 +4,7 @@ import { refuseToAct, verbIn } from "./act.ts";
 import { type Answer, type Asking, lines } from "./asking.ts";
 import { isOfSomebody, type Kind, peopleIn, withoutState } from "./kind.ts";
 import { tellFreezes } from "./freezes.ts";
-import { tellRefused } from "./log.ts";
+import { tellRefused, tellUnnoted } from "./log.ts";
 import { namesOne, tellMissing, tellWhetherMay } from "./one_change.ts";
 import { tellPolicy } from "./policy.ts";
 import { tellReviews, tellWaiting, tellWaitingFor } from "./waiting.ts";
@@ -37,6 +37,9 @@ function withoutPerson({ plan }: Asking): Asking["plan"] {
 
 const REVIEWED = /\b(?:were|was|did|been|got|get|who reviewed)\b|复核(?:了|过|的)/i;
 
+const UNNOTED =
+  /\b(?:no|without an?y?|without) (?:note|comment|remark)s?\b|(?:没有?|未|无)(?:写|留|给|附)?(?:任何)?(?:备注|附注|意见)/i;
+
 const isOfReviews = ({ question }: Asking): boolean =>
   question.has("overdue", "due", "pending", "waits", "which", "who", "expired", "needed", "may", "open") &&
   !question.has("denied") &&
@@ -49,6 +52,11 @@ export const OF_DECIDING: readonly Kind[] = [
     name: "act",
     fits: (asking) => verbIn(asking) !== undefined,
     answer: (asking) => refuseToAct(asking, verbIn(asking)!),
+  },
+  {
+    name: "consents without a note",
+    fits: ({ question }) => question.has("approved") && UNNOTED.test(question.text) && !question.has("denied"),
+    answer: tellUnnoted,
   },
   {
     name: "may approve",

@@ -33,7 +33,11 @@ export async function tellLog({ deps, say }: Asking): Promise<Answer> {
 }
 
 /** What happened within the days that are asked for, to what is asked for, or by whom. */
-export async function tellEvents(asking: Asking, types?: readonly EventType[]): Promise<Answer> {
+export async function tellEvents(
+  asking: Asking,
+  types?: readonly EventType[],
+  where?: EventQuery["where"],
+): Promise<Answer> {
   const { deps, say, plan, question } = asking;
   const { person, period, tenant_id, ...about } = plan.filter;
   const isAboutTheirs = person?.as === "proposer";
@@ -46,6 +50,7 @@ export async function tellEvents(asking: Asking, types?: readonly EventType[]): 
     from,
     to,
     types,
+    where,
     person: doer,
     tenant_id: tenant_id === undefined ? undefined : [tenant_id].flat(),
     limit: question.has("most") ? 100 : TOLD_EVENTS,
@@ -67,7 +72,8 @@ export async function tellEvents(asking: Asking, types?: readonly EventType[]): 
           query: say.about(asked),
           who: doer,
           days: say.days({ from, to }),
-          what: types === undefined ? "all" : types === FAILURES ? "failures" : types[0]!,
+          what:
+            types === UNNOTED ? "unnoted" : types === undefined ? "all" : types === FAILURES ? "failures" : types[0]!,
         },
         found.total,
       ),
@@ -95,6 +101,12 @@ async function idsOf(asking: Asking): Promise<ReadonlySet<string>> {
 }
 
 const FAILURES: readonly EventType[] = ["change_apply_failed", "change_rollback_failed", "change_drifted"];
+
+const UNNOTED: readonly EventType[] = ["consent_decision"];
+
+/** Consents that say nothing of why they were given. */
+export const tellUnnoted = (asking: Asking): Promise<Answer> =>
+  tellEvents(asking, UNNOTED, ({ facts }) => facts.decision === "approved" && !facts.note);
 
 /** What failed, and what drifts. */
 export async function tellFailures(asking: Asking): Promise<Answer> {

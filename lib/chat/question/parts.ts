@@ -60,7 +60,7 @@ const FOR_CHANGES = /哪些|哪个|哪几个|有没有|\b(?:which|any|anything|l
 /** When, by whom or why, of nothing that it names: of the change that was named before, or of what was done to those. */
 function asksOn({ has, text, named, periods, ahead }: Question, before: Question): boolean {
   const isSame = has("failed") && before.has("failed");
-  if (!isSame && !has("when", "who", "whom", "why", "duration")) return false;
+  if (!isSame && !has("when", "who", "whom", "why", "duration", "due")) return false;
   if (FOR_CHANGES.test(text) || has("change", "each", "most", "least", "me")) return false;
   const isBare =
     !has(...SUBJECTS) && periods.length === 0 && !ahead && named("person").length + named("tenant").length === 0;

@@ -73,6 +73,7 @@ function factsOf({ event_type, facts }: Entry, who: string | null): string {
 
 const TITLES: Partial<Record<EventsAsked["what"], string>> = {
   failures: "Failures and drift",
+  unnoted: "Consents without a note",
   proposal_refused: "Proposals that were refused",
   consent_decision: "Decisions",
   change_drifted: "Entries about drift",
@@ -85,7 +86,7 @@ export interface EventsAsked {
   query: string;
   who: string | readonly string[] | undefined;
   days: string;
-  what: "all" | "failures" | Entry["event_type"];
+  what: "all" | "failures" | "unnoted" | Entry["event_type"];
 }
 
 export const records = {

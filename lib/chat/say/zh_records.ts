@@ -64,6 +64,7 @@ const saidLate = (late: ReturnType<typeof lateOn>): string =>
 
 const TITLES: Partial<Record<string, string>> = {
   failures: "失败与漂移",
+  unnoted: "没有附注的同意",
   proposal_refused: "被拒收的提案",
   consent_decision: "决定",
   change_drifted: "漂移记录",

@@ -17,6 +17,8 @@ export interface EventQuery {
   change_ids?: ReadonlySet<string> | undefined;
   /** Only what was done by this person, or by any of these. */
   person?: string | readonly string[] | undefined;
+  /** Only what this holds of. */
+  where?: ((entry: Entry) => boolean) | undefined;
   /** How many entries at most; 20. */
   limit?: number | undefined;
 }
@@ -76,7 +78,8 @@ async function before(store: Store, length: number, moment: string): Promise<num
   return low;
 }
 
-const isAsked = (entry: Entry, { types, tenant_id, change_ids, person }: EventQuery): boolean =>
+const isAsked = (entry: Entry, { types, tenant_id, change_ids, person, where }: EventQuery): boolean =>
+  where?.(entry) !== false &&
   (types === undefined || types.includes(entry.event_type)) &&
   (tenant_id === undefined || tenant_id.includes(entry.tenant)) &&
   (change_ids === undefined || change_ids.has(entry.change_id)) &&
