@@ -41,6 +41,7 @@ export async function tellKpis({ deps, say, plan, question }: Asking): Promise<A
         ),
       ),
       unfed.map(({ kpi }) => say.unfed(kpi)),
+      goals.flatMap(({ kpi, deadline }) => (asked?.includes(kpi) && deadline ? [say.dueGoal(deadline, kpi)] : [])),
     ),
     citations: cite(
       "kpi",

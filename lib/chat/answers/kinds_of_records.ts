@@ -119,14 +119,11 @@ export const OF_RECORDS: readonly Kind[] = [
     isOfAhead: true,
     fits: (asking) => has("due")(asking) && !has("overdue", "need")(asking),
     tells: ["expired", "lapsed", "goals", "kpis", "approved", "applied", "emergency", "ready"],
-    answer: async (asking) => {
-      const due = await tellDue(asking);
-      // How far it is stands with the deadline of a goal.
-      if (asking.plan.filter.kpi === undefined || !asking.question.has("how_many", "goals", "kpis", "needed"))
-        return due;
-      const figures = await tellKpis(asking);
-      return { ...due, text: lines(due.text, figures.text), citations: [...due.citations, ...figures.citations] };
-    },
+    // How far a goal is stands with its deadline.
+    answer: (asking) =>
+      asking.plan.filter.kpi !== undefined && asking.question.has("how_many", "goals", "kpis", "needed")
+        ? tellKpis(asking)
+        : tellDue(asking),
   },
   {
     name: "overdue",

@@ -23,7 +23,7 @@ const ASKS_FOR =
 const SENTENCE_END = /(?<=[?？!！。；;\n]|\.(?=\s))\s*/;
 /** Where one sentence asks twice. */
 const AGAIN =
-  /,?\s+(?:and|plus)\s+(?:also\s+)?(?=(?:what|which|who|whose|how|when|is|are|did|do|does|has|have|was|were)\b)|[，,]\s*(?=(?:还有|另外|以及|顺便|并且|而且)?(?:谁|哪|什么|有没有|有多少|现在|上周|有哪些|有什么))/i;
+  /,?\s+(?:and|plus)\s+(?:also\s+)?(?=(?:what|which|who|whose|how|when|is|are|did|do|does|has|have|was|were)\b)|,?\s+and\s+(?=(?:of|among) (?:those|these|them)\b)|[，,]\s*(?=(?:还有|另外|以及|顺便|并且|而且)?(?:谁|哪|什么|有没有|有多少|现在|上周|有哪些|有什么))/i;
 /** Of more pieces than these none is a question of its own. */
 const MOST_PIECES = 8;
 
