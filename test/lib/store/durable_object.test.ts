@@ -65,7 +65,8 @@ async function restart(): Promise<void> {
 }
 
 // A read must show what is durable while a commit hangs; this store's reads wait for it, which it shows in a case of its own.
-const inObject = (storeCase: StoreCase): boolean => storeCase.needs !== "stall";
+// An object's storage is that of one process.
+const inObject = ({ needs }: StoreCase): boolean => needs !== "stall" && needs !== "another";
 
 describe("the Durable Object store keeps the store contract", () => {
   test.each(storeCases.filter(inObject).map(({ name }) => name))("%s", async (name) => {
@@ -92,6 +93,7 @@ describe("the cases that run in the object catch it when", () => {
     "each transaction has a sync of its own",
     "answers leave before they are durable",
     "everything is forgotten when reopened",
+    "another process has records of its own",
   ])("%s", async (store) => {
     const failed = await ask<string[]>(freshObject(), { ask: "failures", store });
     expect(failed).not.toEqual([]);
