@@ -76,7 +76,9 @@ export async function checkStream(door: Door, question: Question, propose: () =>
   const pieces = stream.setEncoding("utf8")[Symbol.asyncIterator]();
   let text = (await pieces.next()).value as string;
   expect(text).toMatch(/^retry: /);
-  const { change_id } = (await propose()).json;
+  const { json } = await propose();
+  expect(json).toMatchObject({ change_id: expect.any(String) });
+  const { change_id } = json;
   while (!text.includes(change_id)) {
     const { value, done } = await pieces.next();
     if (done) throw new Error(`the stream ended without ${change_id}:\n${text}`);
