@@ -67,7 +67,7 @@ describe.concurrent("a refused start is one line on standard error:", () => {
   inLong(test)("an intent with a field whose name has two lines", async ({ cwd }) => {
     await writeIntent(cwd, "bad.json", { kpis: { "two\nlines": {} } });
     const { told } = await refused(cwd, ["--product-intent=bad.json"]);
-    expect(told).toEqual([expect.stringMatching(/^ui_server: .*two lines .*must be/)]);
+    expect(told).toEqual([expect.stringMatching(/^ui_server: .*two lines: .*must be/)]);
   });
 
   inShort(test)("the state of another product", async ({ cwd }) => {
