@@ -140,6 +140,11 @@ export async function visit(page: Page, url: string, place: string): Promise<voi
   await settled(page);
 }
 
+/** Leaves what would be news unanswered. When a stream of events opens, what was read before is read anew, whenever that is. */
+export async function withoutNews(page: Page): Promise<void> {
+  await page.route(/\/api\/(?:events|product\/identity)$/, () => undefined);
+}
+
 /** Waits until what follows the drawing of a page is done too: its keys are given to it after the next frame. */
 export const settled = (page: Page): Promise<void> =>
   page.evaluate(

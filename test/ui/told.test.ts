@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { authenticator } from "./authenticator.ts";
-import { button, PAGES, startBrowser, useWindows, visit } from "./browser.ts";
+import { button, PAGES, startBrowser, useWindows, visit, withoutNews } from "./browser.ts";
 import { INTENT, startService, TOKEN } from "./service.ts";
 import { counted, decisionsOn, enrol, named, NOBODY, restart, signedBy } from "./signing.ts";
 
@@ -126,6 +126,7 @@ describe.skipIf(!browser)("told", () => {
     page.on("request", (request) => {
       if (request.url().includes("/api/inbox")) asked.push(request.url());
     });
+    await withoutNews(page);
     await visit(page, service.url, "");
     await titled(page, "(1) Inbox");
     expect(asked).toHaveLength(1);
