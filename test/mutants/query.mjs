@@ -83,8 +83,8 @@ export const query = [
   {
     file: "lib/chat/answers/waiting.ts",
     name: "one's own proposal waits for one's consent",
-    find: "if (awaits(change, person, intent)) mine.push(change);",
-    replace: "if (awaits(change, '', intent) || approvesOwn(change, person, intent.policy)) mine.push(change);",
+    find: "if (awaits(change, person, intent)) {",
+    replace: "if (awaits(change, '', intent) || approvesOwn(change, person, intent.policy)) {",
     tests: QUESTIONS,
   },
   {
@@ -97,15 +97,15 @@ export const query = [
   {
     file: "lib/chat/answers/waiting.ts",
     name: "what waits for somebody is not told of which tenant it is",
-    find: "const of = say.about(narrowing);",
-    replace: 'const of = "";',
+    find: "const about = say.about(narrowing);",
+    replace: 'const about = "";',
     tests: ["test/lib/chat/odd_questions.test.ts"],
   },
   {
-    file: "lib/chat/question/plan.ts",
+    file: "lib/chat/question/alternatives.ts",
     name: "of what happened or else, the one is passed over",
-    find: "    ...alternativesTo(deed, question),\n",
-    replace: "",
+    find: "return [or + 1, or - 1].map(",
+    replace: "return [or + 1].map(",
     tests: ["test/lib/chat/odd_questions.test.ts"],
   },
 ];
