@@ -1,14 +1,11 @@
 /** A question that asks for one thing or another, as a question for each. */
-import { type Deed, deedOf } from "./deeds.ts";
+import { type Deed, deedOf, ENDS } from "./deeds.ts";
 import type { Period } from "./periods.ts";
 import { type Question, withTokens } from "./read.ts";
 import type { Sense } from "./senses.ts";
 import type { Token } from "./token.ts";
 
-/** How what was never applied ends; of these any is asked for together. */
-const ENDS: ReadonlySet<Deed> = new Set(["denied", "expired", "lapsed", "withdrawn", "revoked"]);
-
-/** The questions that are asked: itself where it asks for no alternatives. */
+/** The questions that are asked: itself where it asks for no alternatives. Of the ways to end unapplied any is asked for together. */
 export function alternativesOf(question: Question): Question[] {
   const { tokens } = question;
   const pulled = tokens.findIndex(isEither);
@@ -22,7 +19,7 @@ export function alternativesOf(question: Question): Question[] {
   const or = tokens.findIndex((token, place) => {
     if (!/^(?:or|或|或者|还是)$/.test(token.words)) return false;
     const [before, behind] = [deedOf(tokens[place - 1]), deedOf(tokens[place + 1])];
-    return before !== undefined && behind !== undefined && before !== behind && !(ENDS.has(before) && ENDS.has(behind));
+    return before !== undefined && behind !== undefined && before !== behind && !(before in ENDS && behind in ENDS);
   });
   if (or === -1) return [question];
   return [or + 1, or - 1].map((left) => meaning(question, left));

@@ -1,4 +1,5 @@
 /** What may be said to have been done to a change. */
+import type { Resolution } from "../../governance/rules/change_terms.ts";
 import type { Sense } from "./senses.ts";
 import type { Token } from "./token.ts";
 
@@ -18,6 +19,15 @@ export const DEEDS = [
 ] as const satisfies readonly Sense[];
 /** One of these. */
 export type Deed = (typeof DEEDS)[number];
+
+/** How what was never applied ended; what is approved and runs out of time has lapsed. */
+export const ENDS: Readonly<Partial<Record<Deed, readonly Resolution[]>>> = {
+  denied: ["denied"],
+  expired: ["expired", "lapsed"],
+  lapsed: ["lapsed"],
+  withdrawn: ["withdrawn"],
+  revoked: ["revoked"],
+};
 
 /** What a piece of a question says was done. */
 export const deedOf = (token: Token | undefined): Deed | undefined =>

@@ -1,9 +1,8 @@
 /** From what a question says to the query that it asks. */
 import { POLICY_GUARDRAIL } from "../../governance/rules/actor.ts";
-import type { Resolution } from "../../governance/rules/change.ts";
 import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import type { Event, Row } from "../../pulse/query/row.ts";
-import { type Deed, DEEDS } from "./deeds.ts";
+import { type Deed, DEEDS, ENDS } from "./deeds.ts";
 import { isOnHost, peopleIn, together } from "./people.ts";
 import type { Question } from "./read.ts";
 import type { Sense } from "./senses.ts";
@@ -157,15 +156,6 @@ function ofState({ has, periods, text }: Question, deed: Deed | undefined, isOfT
   const ends = Object.entries(ENDS).filter(([end]) => has(end as Sense));
   return { ...judged, period, resolution: [...new Set(ends.flatMap(([, resolutions]) => resolutions))] };
 }
-
-/** How what was never applied ended; what is approved and runs out of time has lapsed. */
-const ENDS: Readonly<Partial<Record<Deed, readonly Resolution[]>>> = {
-  denied: ["denied"],
-  expired: ["expired", "lapsed"],
-  lapsed: ["lapsed"],
-  withdrawn: ["withdrawn"],
-  revoked: ["revoked"],
-};
 
 const FIRST =
   /(?:newest|latest|oldest|last|first|最新|最近|最早|前)的?\s*(\d{1,2}|two|three|four|five|ten|[两三四五十])(?=\s|个|条|项)/i;
