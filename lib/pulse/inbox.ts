@@ -9,7 +9,7 @@ import { reviewsDue } from "../governance/reviews_due.ts";
 import { awaits } from "../governance/rules/awaits.ts";
 import { type Change, changeSchema, RISKS } from "../governance/rules/change.ts";
 import { gateSchema } from "../governance/rules/gates.ts";
-import { deadlineOf, isReviewDue, LAST_PART } from "../governance/rules/in_force.ts";
+import { deadlineOf, LAST_PART, limitOf } from "../governance/rules/in_force.ts";
 import type { Hold } from "../governance/rules/hold.ts";
 import { missingSchema } from "../governance/rules/missing.ts";
 import type { ChangeRecord } from "../governance/rules/record.ts";
@@ -233,13 +233,11 @@ async function itemOf(
   const { intent } = deps.product!;
   const { change } = record;
   const { missing, gates } = await standingOf(deps, record, holds);
-  const over = deadlineOf(change, intent.policy);
-  const limit = over === undefined ? null : new Date(over).toISOString();
   return {
     ...pick(change, NAMES),
     title: change.summary,
     since: sinceOf(change),
-    expires_at: limit ?? (isReviewDue(change) ? change.review!.due_at : null),
+    expires_at: limitOf(change, intent.policy),
     waits_for_you: person !== null && awaits(change, person, intent),
     missing,
     gates: gates.filter(({ state }) => state !== "pass"),

@@ -9,7 +9,7 @@ import { readRecord } from "../governance/records.ts";
 import { isEmergency, reviewersOf } from "../governance/rules/break_glass.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { detailIn } from "../governance/rules/event.ts";
-import { deadlineOf, isLive, isReviewDue } from "../governance/rules/in_force.ts";
+import { isLive, isReviewDue, limitOf } from "../governance/rules/in_force.ts";
 import { missingConsents } from "../governance/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
@@ -131,11 +131,9 @@ function standingOf(
 ): Pick<Told, "missing" | "expires_at" | "reviewers"> {
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
-  const over = deadlineOf(change, intent.policy);
-  const due = isReviewDue(change) ? change.review!.due_at : null;
   return {
     missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
-    expires_at: over === undefined ? due : new Date(over).toISOString(),
-    reviewers: due === null ? undefined : reviewersOf(change, intent),
+    expires_at: limitOf(change, intent.policy),
+    reviewers: isReviewDue(change) ? reviewersOf(change, intent) : undefined,
   };
 }

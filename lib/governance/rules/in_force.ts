@@ -31,3 +31,13 @@ export function deadlineOf(
     ? undefined
     : Date.parse((status === "approved" && decided_at) || created_at) + hours * HOUR_MS;
 }
+
+/** When its time is over, or else its review is due, RFC 3339; null where nothing sets it a limit. */
+export function limitOf(
+  change: Parameters<typeof deadlineOf>[0] & Pick<Change, "review">,
+  policy: Policy,
+): string | null {
+  const over = deadlineOf(change, policy);
+  if (over !== undefined) return new Date(over).toISOString();
+  return isReviewDue(change) ? change.review!.due_at : null;
+}
