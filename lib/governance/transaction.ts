@@ -56,9 +56,11 @@ export async function governed<T>(
   { anyClock = false } = {},
 ): Promise<T | Answer> {
   let end: ChainHead | undefined;
+  let misfits: Misfit[] = [];
   const outcome = await reading(deps, () =>
     deps.store.transact(async (tx) => {
       end = undefined;
+      misfits = [];
       const now = deps.clock.now();
       const [head] = await Promise.all([readHead(tx), learnOfBreach(deps, tx)]);
       refuseBroken(deps.integrity.breach);
@@ -76,13 +78,14 @@ export async function governed<T>(
         now,
         evidence,
         isBehind: behind !== undefined,
+        misfits,
       });
       const decided = await decision(transaction);
       end = commit();
       if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);
       return decided;
     }),
-  );
+  ).finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
   if (end) deps.integrity.outline!.settle({ length: end.length, head: end.head });
   if (outcome instanceof AppError) throw outcome;
   return outcome;
@@ -95,13 +98,17 @@ interface Opened {
   now: number;
   evidence: Evidence;
   isBehind: boolean;
+  /** What is found of records that do not hold: told once the decision is one, since a run of it may have seen less. */
+  misfits: Misfit[];
 }
+
+type Misfit = [changeId: string, fields: readonly string[]];
 
 function begin(
   tx: Tx,
   { sha256, ids, integrity }: GovernanceDeps,
   product: ProductRuntime,
-  { head: opened, coming, now, evidence, isBehind }: Opened,
+  { head: opened, coming, now, evidence, isBehind, misfits }: Opened,
 ) {
   const at = stamp(opened, now);
   const outline = integrity.outline!;
@@ -167,7 +174,7 @@ function begin(
     },
     /** 409 `evidence_mismatch`, of a change that is named from here on. */
     mismatched(changeId: string, fields: readonly string[]): AppError {
-      noteMisfit(integrity, changeId, fields);
+      misfits.push([changeId, fields]);
       return mismatch(changeId, fields);
     },
     /**

@@ -1,4 +1,4 @@
-import type { Pacing } from "../../lib/store/engine/group_commit.ts";
+import type { Pacing } from "../../lib/store/engine/pacing.ts";
 
 /** The machine's time, chance that is always even; pauses are noted, not made. */
 export function notedPacing(): Pacing & { pauses: number[] } {

@@ -39,6 +39,17 @@ export async function startPostgres(): Promise<PostgresServer | undefined> {
   }
 }
 
+/** Holds the lock of a store's head, as a writer does that is in the middle; gives what lets go of it. */
+export async function holdHead(pool: Pool, store: string): Promise<() => Promise<void>> {
+  const client = await pool.connect();
+  await client.query("begin");
+  await client.query("select from countersign_heads where store = $1 for update", [store]);
+  return async () => {
+    await client.query("rollback");
+    client.release();
+  };
+}
+
 async function startIn(folder: string, { initdb, postgres, user }: PostgresPrograms): Promise<PostgresServer> {
   const data = join(folder, "data");
   const options = { ...user, cwd: "/", env: ENV };

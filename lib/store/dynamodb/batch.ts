@@ -2,16 +2,16 @@
  * One try to carry a batch of decisions. The head is one item that counts all commits, and that every commit moves: what was
  * read is what is there as long as the head has not moved, whatever was read. So transactions are serialisable.
  */
-import { type Attempt, Contended, OutcomeUnknown } from "../engine/group_commit.ts";
+import { type Attempt, Contended, type Engine, OutcomeUnknown } from "../engine/attempt.ts";
 import { boundsOf } from "../engine/record_key.ts";
-import type { Row, Version, View } from "../engine/view.ts";
+import type { Key, Row, Version, View } from "../engine/view.ts";
 import { StoreUnavailable } from "../store.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
-import { binary, type Item, keyOf, type Operation, operationFor, partitionOf, rowIn } from "./items.ts";
+import { binary, checkSize, type Item, keyOf, type Operation, operationFor, partitionOf, rowIn } from "./items.ts";
 import { getItem, getItems, query, write } from "./requests.ts";
 
 /** What one request takes beside the head: 100 operations with it, and 4 MB with all that goes around the texts. */
-export const MOST = { writes: 99, bytes: 3_500_000 };
+const MOST = { writes: 99, bytes: 3_500_000 };
 
 /** The live records of a table. */
 export const viewOf = (client: DynamoDbClient): View => ({
@@ -26,34 +26,53 @@ export const viewOf = (client: DynamoDbClient): View => ({
   },
 });
 
-/** Begins a try. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */
-export async function beginBatch(client: DynamoDbClient, findOut: number): Promise<Attempt> {
-  const head = await readHead(client);
+/** The engine over a table. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */
+export function dynamoDbEngine(client: DynamoDbClient, findOut: number): Engine {
+  /** As it was when it was read last. */
+  let known: Head | undefined;
+
+  return {
+    most: MOST,
+    check: checkSize,
+    absent: (key) => known && absentIn(known, key),
+    begin: () => beginBatch(client, { findOut, learnt: (head) => void (known = head) }),
+  };
+}
+
+interface Terms {
+  findOut: number;
+  learnt(head: Head): void;
+}
+
+function beginBatch(client: DynamoDbClient, { findOut, learnt }: Terms): Attempt {
+  const reading = readHead(client).then((head) => (learnt(head), head));
   const { versions, list } = viewOf(client);
   const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
 
   return {
+    head: reading.then(nameOf),
     async versions(keys) {
-      const found = await versions(keys);
-      return keys.map((key, index) => {
-        const revision = lastRevision(head, key.collection);
-        return found[index] ?? (revision > 0 ? { ...key, revision, json: undefined } : undefined);
-      });
+      const [found, head] = await Promise.all([versions(keys), reading]);
+      return keys.map((key, index) => found[index] ?? absentIn(head, key));
     },
     list,
     async commit(writes) {
+      const head = await reading;
       if (writes.length === 0) {
-        if ((await readHead(client)).commits !== head.commits) throw moved();
-        return;
+        if (nameOf(await readHead(client)) !== nameOf(head)) throw moved();
+        return nameOf(head);
       }
       const { table } = client;
-      const operations = [advance(table, head, writes), ...writes.map((version) => operationFor(table, version))];
+      const next = after(head, writes);
+      const operations = [advance(table, head, next), ...writes.map((write) => operationFor(table, write))];
       const sent = { token: crypto.randomUUID(), patience: findOut };
       const kept = await write(client, operations, sent).catch((error: unknown) => {
         if (!(error instanceof NoAnswer)) throw error;
         throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });
       if (!kept) throw moved();
+      learnt(next);
+      return nameOf(next);
     },
     abandon: () => Promise.resolve(),
   };
@@ -84,16 +103,24 @@ async function readHead(client: DynamoDbClient): Promise<Head> {
   return { commits, deleted: new Map(Object.entries(deleted.M).map(([name, { N }]) => [name, Number(N)])) };
 }
 
-/** The revision above which a record begins that is not there, so that none restarts. */
-const lastRevision = ({ deleted }: Head, collection: string): number =>
-  Math.max(deleted.get(collection) ?? 0, deleted.get(ALL) ?? 0);
+const nameOf = ({ commits }: Head): string => String(commits);
 
-/** Moves the head by one commit that makes these writes, if it still stands where it stood. */
-function advance(TableName: string, head: Head, writes: readonly Version[]): Operation {
-  const deleted = new Map(head.deleted);
+/** What is left of a record that is not there: the revision above which it begins, so that none restarts. */
+function absentIn({ deleted }: Head, key: Key): Version | undefined {
+  const revision = Math.max(deleted.get(key.collection) ?? 0, deleted.get(ALL) ?? 0);
+  return revision > 0 ? { ...key, revision, json: undefined } : undefined;
+}
+
+/** The head after a commit. */
+function after({ commits, deleted: before }: Head, writes: readonly Version[]): Head {
+  const deleted = new Map(before);
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
-  const { commits } = head;
+  return { commits: commits + 1, deleted };
+}
+
+/** Moves the head on by one commit, if it still stands where it stood. */
+function advance(TableName: string, { commits }: Head, next: Head): Operation {
   return {
     Update: {
       TableName,
@@ -101,8 +128,8 @@ function advance(TableName: string, head: Head, writes: readonly Version[]): Ope
       UpdateExpression: "set commits = :next, deleted = :deleted",
       ConditionExpression: commits === 0 ? "attribute_not_exists(commits)" : "commits = :commits",
       ExpressionAttributeValues: {
-        ":next": { N: String(commits + 1) },
-        ":deleted": { M: Object.fromEntries([...deleted].map(([name, last]) => [name, { N: String(last) }])) },
+        ":next": { N: String(next.commits) },
+        ":deleted": { M: Object.fromEntries([...next.deleted].map(([name, last]) => [name, { N: String(last) }])) },
         ...(commits > 0 && { ":commits": { N: String(commits) } }),
       },
     },

@@ -1,5 +1,5 @@
 /** DynamoDB's JSON protocol over `fetch`: signed, with answers that are waited for and failures that are sorted. */
-import { type Pacing, pauseAfter } from "../engine/group_commit.ts";
+import { type Pacing, pauseAfter } from "../engine/pacing.ts";
 import { StoreBusy, StoreUnavailable } from "../store.ts";
 import { askAws, type AwsCredentials } from "./aws.ts";
 

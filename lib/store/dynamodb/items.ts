@@ -1,4 +1,5 @@
 /** Records as items: a collection's live records are one partition, in order of their ids. */
+import type { Write } from "../engine/attempt.ts";
 import { idOf, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
 import { bytesOfText } from "../engine/write_set.ts";
@@ -17,7 +18,9 @@ export type Item = Record<string, Attribute>;
 
 /** One member of a `TransactWriteItems`. */
 export type Operation =
-  { Put: { TableName: string; Item: Item } } | { Delete: { TableName: string; Key: Item } } | { Update: Update };
+  | { Put: { TableName: string; Item: Item; ConditionExpression?: string } }
+  | { Delete: { TableName: string; Key: Item } }
+  | { Update: Update };
 
 /** A change of one item, made if its condition holds; else the whole request is refused. */
 export interface Update {
@@ -55,11 +58,12 @@ export function rowIn(collection: string, { sk, revision, json }: Item): Row {
   return revision ? { collection, id, revision: Number(revision.N), json: new Json(json!.S!) } : { id };
 }
 
-/** Writes a version. */
-export function operationFor(TableName: string, { collection, id, revision, json }: Version): Operation {
+/** Writes a version; where no record was, none may be. */
+export function operationFor(TableName: string, { collection, id, revision, json, before }: Write): Operation {
   const key = keyOf({ collection, id });
   if (!json) return { Delete: { TableName, Key: key } };
-  return { Put: { TableName, Item: { ...key, revision: { N: String(revision) }, json: { S: json.text } } } };
+  const Item = { ...key, revision: { N: String(revision) }, json: { S: json.text } };
+  return { Put: { TableName, Item, ...(!before?.json && { ConditionExpression: "attribute_not_exists(pk)" }) } };
 }
 
 /** Refuses a record that no item can hold. */

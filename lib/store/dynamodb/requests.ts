@@ -1,7 +1,7 @@
 /** The four requests that the store makes, each until it has all that was asked for. */
 import { type DynamoDbClient, DynamoDbError } from "./client.ts";
 import { binary, type Item, nameOf, type Operation } from "./items.ts";
-import { Contended } from "../engine/group_commit.ts";
+import { Contended } from "../engine/attempt.ts";
 import type { Bounds } from "../engine/record_key.ts";
 import type { ListOptions } from "../store.ts";
 

@@ -1,10 +1,10 @@
 /** A store in a DynamoDB table, which many processes and functions may use at once. */
-import { groupCommit, type Pacing, systemPacing } from "../engine/group_commit.ts";
+import { groupCommit } from "../engine/group_commit.ts";
+import { type Pacing, systemPacing } from "../engine/pacing.ts";
 import { readsOf } from "../engine/view.ts";
 import type { Store } from "../store.ts";
-import { beginBatch, MOST, viewOf } from "./batch.ts";
+import { dynamoDbEngine, viewOf } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
-import { checkSize } from "./items.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
@@ -20,7 +20,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const client = dynamoDbClient(options, limits, pacing);
   return {
     ...readsOf(viewOf(client)),
-    ...groupCommit({ begin: () => beginBatch(client, limits.findOut), most: MOST, check: checkSize }, pacing),
+    ...groupCommit(dynamoDbEngine(client, limits.findOut), pacing),
   };
 }
 

@@ -1,11 +1,14 @@
-/** One SQL transaction that carries a batch of decisions, under a lock that every writer of the store takes. */
+/**
+ * One SQL transaction that carries a batch of decisions. Each store has a row that counts its commits, the head: whoever
+ * writes locks it, so that writers queue, and moves it on from where it stood, so that no two commits follow the same one
+ * even where an engine's locks do not hold.
+ */
 import type { Pool, PoolClient } from "pg";
-import { type Attempt, Contended, OutcomeUnknown, type Pacing, pauseAfter } from "../engine/group_commit.ts";
-import type { Version } from "../engine/view.ts";
-import { type Json, json } from "../json.ts";
+import { type Attempt, Contended, OutcomeUnknown } from "../engine/attempt.ts";
+import { type Pacing, pauseAfter } from "../engine/pacing.ts";
 import { borrow } from "./connection.ts";
 import { isRefusal, storeError } from "./errors.ts";
-import { listRecords, readVersions, writeVersions } from "./rows.ts";
+import { lastCommitOf, listRecords, readVersions, requireHead, writeVersions, writtenAt } from "./rows.ts";
 
 /** How long to wait for what; milliseconds. */
 export interface PostgresLimits {
@@ -28,63 +31,69 @@ export interface Writer {
   place: string;
   limits: PostgresLimits;
   pacing: Pacing;
-  /** Names this process; it keeps the number of its last commit under this name. */
+  /** Names this process; the number of its last commit is kept under this name. */
   id: string;
 }
 
-/** The collection of the writers' commit numbers: no record of the service can have it. */
-export const WRITERS = "";
-
-/** What a writer's record holds: when it last wrote, so that writers that are long gone can be told. */
-export const writtenAt = (now: number): Json<string> => json(new Date(now).toISOString());
-
-/** Begins a transaction that has the lock. `number` is what this commit is known by. */
-export async function beginBatch(writer: Writer, number: number): Promise<Attempt> {
+/** Begins a transaction that has the lock of the head. `number` is what this commit is known by. */
+export function beginBatch(writer: Writer, number: number): Attempt {
   const { store, place } = writer;
-  const connection = await borrow(writer.pool, place);
-  const { client } = connection;
-  const mapped = <T>(work: Promise<T>, use?: "first use"): Promise<T> =>
-    work.catch(async (error: unknown) => {
-      await connection.giveUp();
+  const borrowed = borrow(writer.pool, place);
+  /** Sent in this order, without waiting for one another where the connection can do so. */
+  const ask = async <T>(work: (client: PoolClient) => Promise<T>, use?: "first use"): Promise<T> => {
+    const connection = await borrowed;
+    return connection.send(work).catch((error: unknown) => {
       throw storeError(error, place, use);
     });
-  await mapped(lock(client, writer), "first use");
+  };
+  const head = ask((client) => lockHead(client, writer), "first use");
+  head.catch(() => undefined);
+  const leave = async (way: "release" | "giveUp"): Promise<void> => {
+    const connection = await borrowed.catch(() => undefined);
+    await connection?.[way]();
+  };
 
   return {
-    versions: (keys) => mapped(readVersions(client, store, keys)),
-    list: (collection, options) => mapped(listRecords(client, store, collection, options)),
+    head: head.then(String),
+    versions: (keys) => ask((client) => readVersions(client, store, keys), "first use"),
+    list: (collection, options) => ask((client) => listRecords(client, store, collection, options), "first use"),
     async commit(writes) {
-      if (writes.length === 0) return connection.giveUp();
-      const marker: Version = {
-        collection: WRITERS,
-        id: writer.id,
-        revision: number,
-        json: writtenAt(writer.pacing.clock.now()),
-      };
-      await mapped(writeVersions(client, store, [...writes, marker]));
-      try {
-        await commit(client);
-      } catch (error) {
-        await connection.giveUp();
-        if (isRefusal(error)) throw storeError(error, place);
-        if (await wasKept(writer, number)) return;
-        throw new Contended(`${place}: the connection was lost before the commit`, { cause: error });
+      const from = await head;
+      if (writes.length === 0) {
+        await Promise.all([ask((client) => requireHead(client, store, from)), leave("giveUp")]);
+        return String(from);
       }
-      connection.release();
+      const by = { id: writer.id, number, json: writtenAt(writer.pacing.clock.now()) };
+      const [written, committed] = await Promise.allSettled([
+        ask((client) => writeVersions(client, { store, from, by }, writes)),
+        ask(commit),
+      ]);
+      if (committed.status === "fulfilled" && written.status === "fulfilled") {
+        await leave("release");
+        return String(from + 1);
+      }
+      await leave("giveUp");
+      for (const end of [written, committed])
+        if (end.status === "rejected" && isRefusal(end.reason.cause)) throw end.reason;
+      if (await wasKept(writer, number)) return String(from + 1);
+      throw new Contended(`${place}: the connection was lost before the commit`, { cause: committed });
     },
-    abandon: () => connection.giveUp(),
+    abandon: () => leave("giveUp"),
   };
 }
 
-/** The lock is fair, and ends with the transaction: after its commit can be seen, and also when its process dies. */
-async function lock(client: PoolClient, { store, limits }: Writer): Promise<void> {
-  await client.query(
+/** The lock is had in turn, and ends with the transaction: after its commit can be seen, and also when its process dies. */
+async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<number> {
+  const results = (await client.query(
     `begin isolation level read committed read write;
      set local lock_timeout = ${limits.lock};
      set local idle_in_transaction_session_timeout = ${limits.idle};
-     select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`,
-  );
-  await client.query("select pg_advisory_xact_lock(hashtextextended('countersign/' || $1, 0))", [store]);
+     select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
+     select commits::float8 from countersign_heads where store = ${client.escapeLiteral(store)} for update`,
+  )) as unknown as { rows: { commits: number }[] }[];
+  const [head] = results.at(-1)!.rows;
+  if (!head) throw new Error(`there is no head of the store ${store}: somebody deleted it`);
+  return head.commits;
 }
 
 async function commit(client: PoolClient): Promise<void> {
@@ -105,9 +114,8 @@ async function wasKept(writer: Writer, number: number): Promise<boolean> {
     try {
       const { client, giveUp } = await borrow(writer.pool, place);
       try {
-        await lock(client, writer);
-        const [last] = await readVersions(client, store, [{ collection: WRITERS, id }]);
-        return last?.revision === number;
+        await lockHead(client, writer);
+        return (await lastCommitOf(client, store, id)) === number;
       } finally {
         await giveUp();
       }

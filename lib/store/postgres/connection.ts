@@ -5,6 +5,8 @@ import { storeError } from "./errors.ts";
 /** A connection that was borrowed; it goes back once, by either way. */
 export interface Connection {
   client: PoolClient;
+  /** Asks something of it, after what was asked before: at once where it can be sent without waiting for those answers. */
+  send<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
   /** Hands it back as it is. */
   release(): void;
   /** Undoes what is open and hands it back; closes it when that fails. */
@@ -39,12 +41,20 @@ export async function borrow(pool: Pool, place: string): Promise<Connection> {
     client.off("error", ignore);
     client.release(broken);
   };
+  let last: Promise<unknown> = Promise.resolve();
+  const send = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
+    if ((client as { pipeline?: boolean }).pipeline) return work(client);
+    const sent = last.then(() => work(client));
+    last = sent.catch(ignore);
+    return sent;
+  };
   return {
     client,
+    send,
     release: () => release(),
     async giveUp() {
       if (!held) return;
-      await client.query("rollback").then(
+      await send(() => client.query("rollback")).then(
         () => release(),
         () => release(true),
       );

@@ -1,5 +1,5 @@
 /** What an error of Postgres, or of the way to it, says about the transaction. */
-import { Contended } from "../engine/group_commit.ts";
+import { Contended } from "../engine/attempt.ts";
 import { StoreUnavailable } from "../store.ts";
 
 interface ServerError extends Error {
@@ -8,8 +8,11 @@ interface ServerError extends Error {
   severity: string;
 }
 
-/** lock_not_available, query_canceled (a time limit), serialization_failure, deadlock_detected: never the end of a connection. */
-const CONTENDED: unknown[] = ["55P03", "57014", "40001", "40P01"];
+/**
+ * lock_not_available, query_canceled (a time limit), serialization_failure, deadlock_detected: never the end of a connection.
+ * And division_by_zero, unique_violation: the store was not as it was read (see `writeVersions`).
+ */
+const CONTENDED: unknown[] = ["55P03", "57014", "40001", "40P01", "22012", "23505"];
 
 /** Whether the server itself refused the statement and goes on: then the transaction is undone, beyond doubt. */
 export function isRefusal(error: unknown): error is ServerError {

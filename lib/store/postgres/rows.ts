@@ -1,12 +1,16 @@
 /** Records as rows: the statements that read and write them. */
 import type { Pool, PoolClient } from "pg";
+import type { Write } from "../engine/attempt.ts";
 import { boundsOf, idOf, sortKey } from "../engine/record_key.ts";
 import { type Key, nameOf, type Row as Listed, type Version } from "../engine/view.ts";
-import { Json } from "../json.ts";
+import { Json, json } from "../json.ts";
 import type { ListOptions } from "../store.ts";
 
 /** A pool, or one connection of it. */
 export type Queryable = Pick<Pool | PoolClient, "query">;
+
+/** The collection of the writers' commit numbers: no record of the service can have it. */
+export const WRITERS = "";
 
 interface Row {
   collection: string;
@@ -18,14 +22,32 @@ interface Row {
 }
 
 const VERSIONS = `select collection, id, revision::float8, value
-  from unnest($2::text[], $3::bytea[]) as asked(collection, id) join countersign_records using (collection, id)
+  from unnest($2::text[], $3::bytea[]) as asked(collection, id) join countersign_rows using (collection, id)
   where store = $1`;
 
-const PUT = `insert into countersign_records (store, collection, id, revision, deleted, value)
-  select $1, collection, id, revision, value is null, value
-  from unnest($2::text[], $3::bytea[], $4::bigint[], $5::text[]) as put(collection, id, revision, value)
-  on conflict (store, collection, id)
-  do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value`;
+/**
+ * Moves the head from where it stood and writes each record over the version that was read, or where there was none. What
+ * is not so divides by zero, which undoes the transaction. The writer's own row says which commit was its last.
+ */
+const WRITE = `with put as materialized (
+    select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
+      as put(collection, id, before, revision, value)
+  ), moved as (
+    update countersign_heads set commits = commits + 1 where store = $1 and commits = $2 returning 1
+  ), added as (
+    insert into countersign_rows (store, collection, id, revision, deleted, value)
+    select $1, collection, id, revision, value is null, value from put where before = 0 returning 1
+  ), changed as (
+    update countersign_rows as row set revision = put.revision, deleted = put.value is null, value = put.value
+    from put where put.before > 0 and row.store = $1 and row.collection = put.collection and row.id = put.id
+      and row.revision = put.before returning 1
+  ), told as (
+    insert into countersign_rows (store, collection, id, revision, deleted, value)
+    values ($1, '${WRITERS}', $8, $9, false, $10)
+    on conflict (store, collection, id) do update set revision = excluded.revision, value = excluded.value
+  )
+  select 1 / ((select count(*) from moved) * (
+    (select count(*) from added) + (select count(*) from changed) = (select count(*) from put))::int) as fits`;
 
 const versionIn = ({ collection, id, revision, value }: Row): Version => ({
   collection,
@@ -45,7 +67,7 @@ export async function listRecords(
   const bounds = boundsOf(options);
   if (!bounds) return [];
   const { rows } = await client.query<Row>(
-    `select id ${keysOnly ? "" : ", collection, revision::float8, value"} from countersign_records
+    `select id ${keysOnly ? "" : ", collection, revision::float8, value"} from countersign_rows
      where store = $1 and collection = $2 and id between $3 and $4 and not deleted
      order by id ${reverse ? "desc" : "asc"} limit $5`,
     [store, collection, bounds.from, bounds.to, limit],
@@ -68,13 +90,42 @@ export async function readVersions(
   return keys.map((key) => found.get(nameOf(key)));
 }
 
-/** Writes each version in place of the one before. */
-export async function writeVersions(client: Queryable, store: string, versions: readonly Version[]): Promise<void> {
-  await client.query(PUT, [
+/** The commit that a writer makes, and where the head stood when it read. */
+export interface Commit {
+  store: string;
+  from: number;
+  by: { id: string; number: number; json: Json<string> };
+}
+
+/** Makes all writes, if the store is still as it was read. Errors: `division_by_zero`, `unique_violation` where it is not. */
+export async function writeVersions(
+  client: Queryable,
+  { store, from, by }: Commit,
+  writes: readonly Write[],
+): Promise<void> {
+  await client.query(WRITE, [
     store,
-    versions.map(({ collection }) => collection),
-    versions.map(({ id }) => sortKey(id)),
-    versions.map(({ revision }) => revision),
-    versions.map(({ json }) => json?.text ?? null),
+    from,
+    writes.map(({ collection }) => collection),
+    writes.map(({ id }) => sortKey(id)),
+    writes.map(({ before }) => before?.revision ?? 0),
+    writes.map(({ revision }) => revision),
+    writes.map(({ json }) => json?.text ?? null),
+    sortKey(by.id),
+    by.number,
+    by.json.text,
   ]);
 }
+
+/** Makes sure that nothing was committed since it was read. Errors: `division_by_zero`. */
+export async function requireHead(client: Queryable, store: string, from: number): Promise<void> {
+  await client.query("select 1 / (commits = $2)::int from countersign_heads where store = $1", [store, from]);
+}
+
+/** The number of a writer's last commit. */
+export async function lastCommitOf(client: Queryable, store: string, id: string): Promise<number | undefined> {
+  return (await readVersions(client, store, [{ collection: WRITERS, id }]))[0]?.revision;
+}
+
+/** What a writer's record holds: when it last wrote, so that writers that are long gone can be told. */
+export const writtenAt = (now: number): Json<string> => json(new Date(now).toISOString());

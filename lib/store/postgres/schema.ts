@@ -19,6 +19,13 @@ const STEPS = [
      check (deleted = (value is null))
    ) with (fillfactor = 80);
    create index countersign_live on countersign_records (store, collection, id) where not deleted`,
+  // The name is another, so that a process of the version before, which does not move the head, writes nothing any more.
+  `alter table countersign_records rename to countersign_rows;
+   create table countersign_heads (
+     store text collate "C" primary key,
+     commits bigint not null
+   ) with (fillfactor = 10);
+   insert into countersign_heads select distinct store, 0 from countersign_rows`,
 ];
 
 /** Any number that is the same in every process: two that open an empty database take turns. */

@@ -1,16 +1,18 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
-import { Pool, type PoolClient } from "pg";
+import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
-import { groupCommit, type Pacing, systemPacing, withRetries } from "../engine/group_commit.ts";
+import { groupCommit } from "../engine/group_commit.ts";
+import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
 import { readsOf } from "../engine/view.ts";
-import { beginBatch, type PostgresLimits, type Writer, WRITERS, writtenAt } from "./batch.ts";
+import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { withConnection } from "./connection.ts";
-import { placeOf } from "./errors.ts";
-import { listRecords, readVersions } from "./rows.ts";
+import { placeOf, storeError } from "./errors.ts";
+import { probeFence } from "./probe.ts";
+import { listRecords, readVersions, WRITERS, writtenAt } from "./rows.ts";
 import { migrate } from "./schema.ts";
 import type { Store } from "../store.ts";
 
-const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 15_000, findOut: 30_000 };
+const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
 /** What one statement should carry at most. */
@@ -45,10 +47,16 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     withRetries(() => withConnection(pool, place, work), pacing);
 
   const writer: Writer = { pool, store, place, limits, pacing, id: crypto.randomUUID() };
-  await read((client) => prepare(client, writer)).catch(async (error: unknown) => {
+  try {
+    await read((client) => prepare(client, writer));
+    await withRetries(
+      () => probeFence(pool, place).catch((error: unknown) => Promise.reject(storeError(error, place, "first use"))),
+      pacing,
+    );
+  } catch (error) {
     await leave();
     throw error;
-  });
+  }
 
   let number = 0;
   const commits = groupCommit({ begin: () => beginBatch(writer, ++number), most: MOST }, pacing);
@@ -71,7 +79,9 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: limits.answer,
     keepAlive: true,
-  });
+    // Statements are sent without waiting for the answers to those before.
+    pipeline: true,
+  } as PoolConfig);
   // A connection that breaks while nobody uses it is taken out; without a listener it would end the process.
   pool.on("error", onLost);
   return pool;
@@ -80,8 +90,10 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
 /** The tables, and no more of the writers that are long gone. */
 async function prepare(client: PoolClient, { store, place, pacing }: Writer): Promise<void> {
   await migrate(client, place);
-  await client.query(
-    `delete from countersign_records where store = $1 and collection = $2 and value collate "C" < $3`,
-    [store, WRITERS, writtenAt(pacing.clock.now() - WRITERS_KEPT_MS).text],
-  );
+  await client.query("insert into countersign_heads values ($1, 0) on conflict do nothing", [store]);
+  await client.query(`delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < $3`, [
+    store,
+    WRITERS,
+    writtenAt(pacing.clock.now() - WRITERS_KEPT_MS).text,
+  ]);
 }

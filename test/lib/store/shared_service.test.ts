@@ -8,8 +8,7 @@ import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
 import { LONG } from "../../support/length.ts";
 import { notedPacing } from "../../support/noted_pacing.ts";
-import { startPostgres } from "../../support/postgres_server.ts";
-import { gate } from "../../support/scripted_adapter.ts";
+import { holdHead, startPostgres } from "../../support/postgres_server.ts";
 
 const [dynamoDb, postgres] = [await startDynamoDb(), await startPostgres()];
 afterAll(async () => void (await Promise.all([dynamoDb?.stop(), postgres?.stop()])));
@@ -50,22 +49,15 @@ onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, 
 
 onPostgres("one whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
   const at = { url: postgres!.url, name: "busy" };
-  const holder = await postgresStore(at);
   const store = await postgresStore({ ...at, ...notedPacing(), limits: { lock: 20 } });
   const { post, audit } = await instance(store, "node-1");
   const before = await audit();
-  const [holding, mayEnd] = [gate(), gate()];
-  const held = holder.transact(async () => {
-    holding.open();
-    await mayEnd.opened;
-  });
-  await holding.opened;
+  const letGo = await holdHead(postgres!.pool, at.name);
   const refused = await post("propose", PROPOSAL);
   expect(refused).toMatchObject({ status: 503, body: { code: "store_busy" } });
   expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-  mayEnd.open();
-  await held;
+  await letGo();
   expect(await audit()).toEqual(before);
   expect((await post("propose", PROPOSAL)).status).toBe(201);
-  await Promise.all([holder.close(), store.close()]);
+  await store.close();
 });

@@ -1,6 +1,6 @@
 import { Client, Pool, type QueryResult } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { systemPacing } from "../../../../lib/store/engine/group_commit.ts";
+import { systemPacing } from "../../../../lib/store/engine/pacing.ts";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";
 import { StoreUnavailable } from "../../../../lib/store/store.ts";
 import type { AnyStore, AnyTx } from "../../../contract/any_store.ts";
@@ -174,7 +174,7 @@ if (server) {
 
     test("holds ids that SQL text could not", async () => {
       await withStores(1, async ([store]) => {
-        const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_records; --"];
+        const ids = ["\u0000", "a\u0000", "a\u0000b", "\ufeffmark", "'; drop table countersign_rows; --"];
         await store!.transact((tx) => ids.forEach((id) => tx.put("odd", id, { id })));
         for (const id of ids) expect((await store!.get("odd", id))?.value).toEqual({ id });
         expect((await store!.list("odd", { limit: 9 })).map(({ id }) => id)).toEqual([...ids].sort());
@@ -213,9 +213,9 @@ if (server) {
         await write((tx, id) => tx.put("queue", id, 1));
         await write((tx, id) => id !== ids.at(-1) && tx.delete("queue", id));
         expect((await store!.list("queue", { limit: 1 })).map(({ id }) => id)).toEqual(["q2999"]);
-        await pool.query("analyze countersign_records");
+        await pool.query("analyze countersign_rows");
         const { rows } = await pool.query(
-          `explain (analyze, format json) select id from countersign_records
+          `explain (analyze, format json) select id from countersign_rows
            where store = $1 and collection = 'queue' and not deleted order by id limit 1`,
           [`store-${made}`],
         );

@@ -1,0 +1,47 @@
+/** What an engine does for a batch of decisions, where other processes write to the same store. */
+import type { Awaitable, Key, Version, View } from "./view.ts";
+
+/** A version to keep, and the revision of what it replaces: 0 where nothing ever was. */
+export interface Write extends Version {
+  readonly before: Version | undefined;
+}
+
+/**
+ * One try to carry a batch. It is begun at once: what is asked of it before the head is told may go out with the question
+ * for that. Whatever its methods reject with ends it, and nothing of it is kept.
+ */
+export interface Attempt extends View {
+  /**
+   * Names the last commit. The commit of this try is refused when another came after it; so what is read once it is told
+   * holds, and so does all that was read at any time since that commit was made.
+   */
+  readonly head: Awaitable<string>;
+  /**
+   * Makes the writes durable, all or none, and names this commit, or the last one when there is nothing to write and all
+   * that was read holds. Errors: `Contended` where the head has moved.
+   */
+  commit(writes: readonly Write[]): Promise<string>;
+  /** Lets go without a commit; never rejects. */
+  abandon(): Promise<void>;
+}
+
+/** A store engine that many processes write to. */
+export interface Engine {
+  begin(): Attempt;
+  /** What one commit takes, records and bytes of text: as much as one decision may write, or more. */
+  readonly most: { readonly writes: number; readonly bytes: number };
+  /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
+  check?(version: Version): void;
+  /** What a record is that has no version of its own, as far as is known: by default it never was. */
+  absent?(key: Key): Version | undefined;
+}
+
+/** Another process was at work: the same may succeed a little later. */
+export class Contended extends Error {
+  override readonly name = "Contended";
+}
+
+/** The engine did not say whether it kept a transaction, and cannot be asked: it may be kept, or not. */
+export class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
+}

@@ -1,0 +1,93 @@
+/** What a process holds of a shared store: records and pages as they were at one commit, and so are while nobody made another. */
+import type { ListOptions } from "../store.ts";
+import { inner, type Key, nameOf, type Row, type Version } from "./view.ts";
+
+/** A page of a collection. */
+export interface Page {
+  readonly collection: string;
+  readonly options: ListOptions<boolean>;
+}
+
+/** What was found of a record, and in a page. */
+export type Found = Version | undefined;
+export type Rows = readonly Row[];
+
+/** So much is held between two batches: characters of text, each record counted as some more, and pages. */
+const MOST_TEXT = 16_000_000;
+const EACH = 200;
+const MOST_PAGES = 1000;
+
+/** What a process holds. */
+export type Held = ReturnType<typeof holding>;
+
+/** Holds nothing yet. */
+export function holding() {
+  const versions = new Map<string, { found: Found }>();
+  const pages = new Map<string, Map<string, Rows>>();
+  let head: string | undefined;
+  let size = 0;
+
+  const drop = (name: string): void => {
+    const known = versions.get(name);
+    if (!known) return;
+    size -= sizeOf(known.found);
+    versions.delete(name);
+  };
+  const hold = (key: Key, found: Found): void => {
+    const name = nameOf(key);
+    drop(name);
+    versions.set(name, { found });
+    size += sizeOf(found);
+  };
+
+  return {
+    /** The commit as of which it holds, if it holds anything. */
+    get head(): string | undefined {
+      return head;
+    },
+    /** What is known of a record; undefined where nothing is. */
+    version: (key: Key): { readonly found: Found } | undefined => versions.get(nameOf(key)),
+    rows: ({ collection, options }: Page): Rows | undefined => pages.get(collection)?.get(JSON.stringify(options)),
+    learn: hold,
+    learnPage: ({ collection, options }: Page, rows: Rows): void =>
+      void inner(pages, collection).set(JSON.stringify(options), rows),
+    /** Another process made this commit: nothing is known of what it left as it was. */
+    moveTo(next: string): void {
+      versions.clear();
+      pages.clear();
+      size = 0;
+      head = next;
+    },
+    /** This process made this commit, directly after the one before. */
+    follow(next: string, writes: readonly Version[]): void {
+      head = next;
+      for (const version of writes) {
+        pages.delete(version.collection);
+        hold(version, version);
+      }
+    },
+    /** Lets go of what was learnt first where it is too much. Not within a batch, which would ask for it again. */
+    bound(): void {
+      for (const name of versions.keys()) {
+        if (size <= MOST_TEXT) break;
+        drop(name);
+      }
+      if ([...pages.values()].reduce((sum, { size: count }) => sum + count, 0) > MOST_PAGES) pages.clear();
+    },
+  };
+}
+
+const sizeOf = (found: Found): number => EACH + (found?.json?.text.length ?? 0);
+
+/** Whether a record is at the same version. */
+export const isSame = (one: Found | Row, other: Found | Row): boolean =>
+  one === other ||
+  (one !== undefined &&
+    other !== undefined &&
+    one.id === other.id &&
+    one.revision === other.revision &&
+    (one.json === undefined) === (other.json === undefined));
+
+/** Whether a page has the same records. */
+export const isSamePage = (one: Rows, other: Rows): boolean =>
+  one === other || (one.length === other.length && one.every((row, index) => isSame(row, other[index])));

@@ -1,0 +1,37 @@
+/** When a request is made again that others were in the way of. */
+import type { Clock } from "../../kit/platform.ts";
+import { StoreBusy } from "../store.ts";
+import { Contended } from "./attempt.ts";
+
+/** A clock that can be waited on, and numbers from 0 to below 1. */
+export interface Pacing {
+  clock: Clock & { sleep(ms: number): Promise<void> };
+  random: () => number;
+}
+
+/** The machine's clock and chance. */
+export const systemPacing: Pacing = {
+  clock: { now: () => Date.now(), sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
+  random: () => Math.random(),
+};
+
+const TRIES = 8;
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1000;
+
+/** How long to wait after this many tries: anything up to a bound that doubles, so that those who collided part. */
+export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
+  Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
+
+/** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */
+export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Contended)) throw error;
+      if (tries === TRIES) throw new StoreBusy(`contended after ${TRIES} tries: ${error.message}`, { cause: error });
+      await clock.sleep(pauseAfter(tries, random));
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** What keeps the writers of a Postgres store apart is the store itself, not a lock. */
+import { Client, Pool } from "pg";
+import { afterAll, expect, test } from "vitest";
+import { postgresStore } from "../../../../lib/store/postgres/store.ts";
+import { StoreUnavailable } from "../../../../lib/store/store.ts";
+import type { AnyStore } from "../../../contract/any_store.ts";
+import { notedPacing } from "../../../support/noted_pacing.ts";
+import { startPostgres } from "../../../support/postgres_server.ts";
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+const onPostgres = server ? test : test.skip;
+
+/** Connections to an engine that does not keep to something: that part of a statement is replaced. */
+function lacking(...parts: readonly (readonly [part: string, by: string])[]): Pool {
+  class Lacking extends Client {
+    // oxlint-disable-next-line no-explicit-any -- one of many overloads
+    override query(...given: any[]): any {
+      if (typeof given[0] === "string") for (const [part, by] of parts) given[0] = given[0].replaceAll(part, by);
+      return super.query(...(given as [string]));
+    }
+  }
+  const pool = new Pool({ connectionString: server!.url, Client: Lacking });
+  pool.on("error", () => undefined);
+  return pool;
+}
+
+const LOCK = ["for update", ""] as const;
+const FENCE = ["and commits = $2", "and $2::bigint >= 0"] as const;
+const CONDITION = ["and commits = 0", ""] as const;
+
+const increment = (store: AnyStore): Promise<number> =>
+  store.transact(async (tx) => {
+    const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
+    tx.put("counters", "n", next);
+    tx.put("log", String(next), next, 0);
+    return next;
+  });
+
+/** What each of 120 increments by three writers was told. */
+async function countTo120(pool: Pool, name: string): Promise<number[]> {
+  const open = (): Promise<AnyStore> => postgresStore({ pool, name, random: notedPacing().random });
+  const stores = [await open(), await open(), await open()];
+  const told = await Promise.all(Array.from({ length: 120 }, (_, index) => increment(stores[index % 3]!)));
+  await Promise.all(stores.map((store) => store.close()));
+  await pool.end();
+  return told.sort((a, b) => a - b);
+}
+
+const EACH_ONCE = Array.from({ length: 120 }, (_, index) => index + 1);
+
+onPostgres("writers follow one another where the engine's locks are none", async () => {
+  expect(await countTo120(lacking(LOCK), "no lock")).toEqual(EACH_ONCE);
+});
+
+onPostgres("an engine on which two connections move one row from the same place is refused by name", async () => {
+  const pool = lacking(CONDITION);
+  const refused = postgresStore({ pool, name: "no fence" }).catch((error: unknown) => error);
+  expect(await refused).toBeInstanceOf(StoreUnavailable);
+  expect(String(await refused)).toMatch(/PostgreSQL \d+.* let 2 of two connections move one row/);
+  await pool.end();
+});
+
+onPostgres("what was never there is put in the place of nothing", async () => {
+  const pool = lacking(FENCE, LOCK);
+  const name = "what is there";
+  const [one, other]: [AnyStore, AnyStore] = [await postgresStore({ pool, name }), await postgresStore({ pool, name })];
+  await Promise.all([one, other].map((store) => store.transact((tx) => tx.get("log", "1"))));
+  await increment(one);
+  expect(await increment(other)).toBe(2);
+  await Promise.all([one.close(), other.close()]);
+  await pool.end();
+});
+
+onPostgres("a writer of the version before finds no table, and writes nothing beside this one", async () => {
+  await (await postgresStore({ url: server!.url })).close();
+  await expect(server!.pool.query("select from countersign_records")).rejects.toMatchObject({ code: "42P01" });
+});
