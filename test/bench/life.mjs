@@ -1,15 +1,7 @@
 /** Every step of a change's life, and the pages people read, beside node:http that parses and answers as many bytes. */
+import { processorTime } from "./cpu_time.mjs";
 import { changeIdIn, load, median, requestBytes } from "./load.mjs";
-import {
-  bytesIn,
-  caughtUp,
-  longestPause,
-  processorTime,
-  startReference,
-  startService,
-  stop,
-  temporaryFolder,
-} from "./programs.mjs";
+import { bytesIn, caughtUp, longestPause, startReference, startService, stop, temporaryFolder } from "./programs.mjs";
 
 const PROPOSAL = {
   tenant_id: "t1",

@@ -79,15 +79,6 @@ export async function endAll() {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 }
 
-/** The processor's time of all its threads so far, in microseconds; NaN where the system does not tell. */
-export async function processorTime({ child }) {
-  const tasks = `/proc/${child.pid}/task`;
-  const names = await readdir(tasks).catch(() => []);
-  const times = names.map((name) => readFile(`${tasks}/${name}/schedstat`, "utf8").catch(() => "0"));
-  const nanoseconds = (await Promise.all(times)).reduce((sum, text) => sum + Number(text.split(" ")[0]), 0);
-  return names.length > 0 ? nanoseconds / 1000 : NaN;
-}
-
 /** Resident memory in MiB; NaN where the system does not tell. */
 export async function memoryOf({ child }) {
   const status = await readFile(`/proc/${child.pid}/status`, "utf8").catch(() => "");

@@ -9,46 +9,60 @@ import type { Engine } from "./attempt.ts";
 import { type Held, holding } from "./held.ts";
 import { type Pacing, withRetries } from "./pacing.ts";
 import { type Job, queued } from "./queue.ts";
-import { learn, readingOf, type Run, runOf, stillRight } from "./run.ts";
+import { commonReading, learn, type Reading, readingOf, type Run, runOf, stillRight } from "./run.ts";
 
 const MOST_DECISIONS = 256;
+/** So many decisions cost more to run than a round trip takes: where others write, they are not run over what has changed. */
+const MANY = 8;
 /** After so many runs that took something for absent which was there, decisions read one thing after another. */
 const GUESSING_RUNS = 4;
 
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
-  const held = holding();
+  const sharing: Sharing = { held: holding(), overtaken: false, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
     const takeMore = (): void => void jobs.push(...queue.splice(0, MOST_DECISIONS - jobs.length));
     try {
       const { ends } = await withRetries(() => {
         takeMore();
-        return attempt(engine, held, { jobs, takeMore });
+        return attempt(engine, sharing, { jobs, takeMore });
       }, pacing);
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
     } catch (error) {
       for (const { reject } of jobs) reject(error);
     } finally {
-      held.bound();
+      sharing.held.bound();
     }
   });
+}
+
+/** How this process stands to the others on its store. */
+interface Sharing {
+  readonly held: Held;
+  /** Whether another had committed when this one came to do so last. */
+  overtaken: boolean;
+  /** What more than one decision of the last batch read. */
+  common: Reading;
 }
 
 /** Decides as many jobs as one commit takes, one at least, and commits. `takeMore`: those that came while it waited. */
 async function attempt(
   engine: Engine,
-  held: Held,
+  sharing: Sharing,
   { jobs, takeMore }: { jobs: readonly Job[]; takeMore: () => void },
 ): Promise<Run> {
-  let run = await runOf(jobs, { engine, held });
+  const { held } = sharing;
+  const isInVain = sharing.overtaken && jobs.length >= MANY;
+  let run = await runOf(isInVain ? [] : jobs, { engine, held });
   const base = engine.begin();
   try {
     const ahead = learn(readingOf(run, held, "not held"), base, held);
     const [head] = await Promise.all([base.head, ahead]);
-    if (head !== held.head) {
-      const reading = readingOf(run, held, "all");
+    sharing.overtaken = head !== held.head;
+    if (sharing.overtaken) {
+      const reading = isInVain ? sharing.common : readingOf(run, held, "all");
       held.moveTo(head);
       takeMore();
       await learn(reading, base, held);
@@ -60,6 +74,7 @@ async function attempt(
       run = await runOf(jobs, { engine, held, right, base: isGuessing ? undefined : base });
       if (isGuessing) await learn(readingOf(run, held, "not held"), base, held);
     }
+    sharing.common = commonReading(run);
     const writes = run.writes(held);
     held.follow(await base.commit(writes), writes);
     // What was refused was judged by what was not durable yet, and told by nobody before it was.

@@ -57,6 +57,19 @@ export function readingOf({ decided }: Run, held: Held, which: "all" | "not held
   return { keys: [...keys.values()], pages: [...pages.values()] };
 }
 
+/** What more than one of the decisions read. */
+export function commonReading({ decided }: Run): Reading {
+  const seen = new Set<string>();
+  const isSecond = (name: string): boolean => seen.has(name) || !seen.add(name);
+  const keys = new Map<string, Key>();
+  const pages = new Map<string, Page>();
+  for (const { saw } of decided) {
+    for (const [name, { key }] of saw.versions) if (isSecond(name)) keys.set(name, key);
+    for (const [name, { page }] of saw.pages) if (isSecond(`page ${name}`)) pages.set(name, page);
+  }
+  return { keys: [...keys.values()], pages: [...pages.values()] };
+}
+
 /** Reads in one round trip, and holds what was found. */
 export async function learn({ keys, pages }: Reading, base: View, held: Held): Promise<void> {
   const [found, ...rows] = await Promise.all([

@@ -1,0 +1,11 @@
+/** What a process has used of the processor. */
+import { readdir, readFile } from "node:fs/promises";
+
+/** The processor's time of all its threads so far, in microseconds; NaN where the system does not tell. */
+export async function processorTime({ child }) {
+  const tasks = `/proc/${child.pid}/task`;
+  const names = await readdir(tasks).catch(() => []);
+  const times = names.map((name) => readFile(`${tasks}/${name}/schedstat`, "utf8").catch(() => "0"));
+  const nanoseconds = (await Promise.all(times)).reduce((sum, text) => sum + Number(text.split(" ")[0]), 0);
+  return names.length > 0 ? nanoseconds / 1000 : NaN;
+}

@@ -1,0 +1,2 @@
+/** Placeholder. */
+export async function dynamoDb(_: { short: boolean }): Promise<void> {}

@@ -1,0 +1,150 @@
+/** Proposals a second on Postgres, beside a plain SQL function that chains the same entries, called by as many clients. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Pool } from "pg";
+import { startPostgres } from "../../support/postgres_server.ts";
+// @ts-expect-error -- plain JavaScript
+import { followUp, load, median } from "../load.mjs";
+// @ts-expect-error -- plain JavaScript
+import { processorTime } from "../cpu_time.mjs";
+import { slowLink } from "./slow_link.ts";
+
+const CLIENTS = 64;
+
+/** What no service can leave out: one entry after another, each with the hash of the one before, and the change. */
+const PLAIN = `
+create table plain_head (n bigint not null, hash text not null);
+insert into plain_head values (0, repeat('0', 64));
+create table plain_entries (id bigint primary key, text text not null, hash text not null);
+create table plain_changes (id text primary key, text text not null);
+create function plain_propose(change_id text, entry text, change text) returns text language plpgsql as $$
+declare last plain_head; made text;
+begin
+  select * into last from plain_head for update;
+  made := encode(sha256(convert_to(last.hash || entry, 'UTF8')), 'hex');
+  insert into plain_entries values (last.n + 1, entry, made);
+  insert into plain_changes values (change_id, change);
+  update plain_head set n = last.n + 1, hash = made;
+  return made;
+end $$;`;
+
+interface Service {
+  child: ChildProcess;
+  port: number;
+}
+
+async function serviceOn(url: string, folder: string): Promise<Service> {
+  const args = ["--port", "0", "--cycle-interval", "0", "--state", url, "--evolved-dir", join(folder, "evolved")];
+  const intent = ["--product-intent", "dist/local/example/product_intent.json"];
+  const child = spawn(process.execPath, ["dist/local/ui_server.js", ...args, ...intent], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  for await (const line of createInterface({ input: child.stderr })) {
+    const { message, url: address } = JSON.parse(line) as { message: string; url: string };
+    if (message !== "listening") continue;
+    child.stderr.resume();
+    return { child, port: Number(new URL(address).port) };
+  }
+  throw new Error("the service did not start");
+}
+
+async function stop({ child }: Service): Promise<void> {
+  child.kill("SIGTERM");
+  if (child.exitCode === null) await new Promise((resolve) => child.once("exit", resolve));
+}
+
+/** What some services carry together. */
+interface Rate {
+  perSecond: number;
+  /** The processor's time of the services, microseconds a proposal. */
+  cpu: number;
+}
+
+const cpuOf = async (services: readonly Service[]): Promise<number> =>
+  ((await Promise.all(services.map(processorTime))) as number[]).reduce((sum, one) => sum + one, 0);
+
+async function proposals(services: readonly Service[], count: number): Promise<Rate> {
+  const before = await cpuOf(services);
+  const began = performance.now();
+  await Promise.all(
+    services.map(({ port }) =>
+      load({
+        port,
+        request: () => followUp,
+        expected: 201,
+        count: count / services.length,
+        connections: Math.floor(CLIENTS / services.length),
+      }),
+    ),
+  );
+  const perSecond = count / ((performance.now() - began) / 1000);
+  return { perSecond, cpu: ((await cpuOf(services)) - before) / count };
+}
+
+async function plain(pool: Pool, count: number): Promise<Rate> {
+  const [entry, change] = ["e".repeat(800), "c".repeat(1000)];
+  let sent = 0;
+  const began = performance.now();
+  const client = async (): Promise<void> => {
+    const connection = await pool.connect();
+    while (sent < count)
+      await connection.query("select plain_propose($1, $2, $3)", [
+        `${process.hrtime.bigint()}-${sent++}`,
+        entry,
+        change,
+      ]);
+    connection.release();
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return { perSecond: count / ((performance.now() - began) / 1000), cpu: NaN };
+}
+
+/** Measures, and prints. */
+export async function postgres({ short }: { short: boolean }): Promise<void> {
+  const server = await startPostgres();
+  if (!server) return;
+  const folder = await mkdtemp(join(tmpdir(), "countersign-bench-"));
+  const [rounds, count] = short ? [3, 1500] : [7, 6000];
+  const pool = new Pool({ connectionString: server.url, max: CLIENTS });
+  pool.on("error", () => undefined);
+  await pool.query(PLAIN);
+  const at = (port: number) => server.url.replace(/:\d+\//, `:${port}/`);
+  const own = Number(new URL(server.url).port);
+  const link = await slowLink(own, 2);
+  const services: Service[] = [];
+  for (let index = 0; index < 3; index++) services.push(await serviceOn(server.url, folder));
+  const far = await serviceOn(at(link.port), folder);
+  const one = services.slice(0, 1);
+  try {
+    for (const warm of [services, [far], one]) await proposals(warm, 3000);
+    const rates = { plain: [] as Rate[], one: [] as Rate[], three: [] as Rate[], far: [] as Rate[] };
+    for (let round = 0; round < rounds; round++) {
+      rates.plain.push(await plain(pool, count));
+      rates.one.push(await proposals(one, count));
+      rates.three.push(await proposals(services, count));
+      rates.far.push(await proposals([far], count));
+    }
+    const of = (name: keyof typeof rates, other: keyof typeof rates) =>
+      median(rates[name].map(({ perSecond }, index) => perSecond / rates[other][index]!.perSecond)).toFixed(2);
+    const rate = (name: keyof typeof rates) => {
+      const [perSecond, cpu] = [rates[name].map((one) => one.perSecond), rates[name].map((one) => one.cpu)];
+      return `${Math.round(median(perSecond))}/s${name === "plain" ? "" : `, ${Math.round(median(cpu))} µs each`}`;
+    };
+    console.log(`Postgres, ${CLIENTS} clients, ${rounds} rounds of ${count}; ratios are medians of the rounds`);
+    console.log(`  plain chained SQL function   ${rate("plain")}`);
+    console.log(
+      `  one process                  ${rate("one")}, ${of("one", "plain")} of the plain function (must 1.0)`,
+    );
+    console.log(`  three processes              ${rate("three")}, ${of("three", "one")} of one (must 0.8)`);
+    console.log(`  one process, 2 ms away       ${rate("far")}, ${of("far", "one")} of one (must 0.67)`);
+  } finally {
+    await Promise.all([...services, far].map(stop));
+    link.stop();
+    await pool.end();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

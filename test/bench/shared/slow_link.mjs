@@ -1,0 +1,29 @@
+/** node slow_link.mjs PORT MS: passes on to a port of this machine what arrives, each piece so many milliseconds later. */
+import { connect, createServer } from "node:net";
+
+const [target, ms] = process.argv.slice(2).map(Number);
+
+function passOn(from, to) {
+  const waiting = [];
+  const next = () => {
+    const { data, due } = waiting[0];
+    const left = due - performance.now();
+    if (left > 0) return void setTimeout(next, Math.max(0, left - 0.5));
+    waiting.shift();
+    to.write(data);
+    if (waiting.length > 0) next();
+  };
+  from.on("data", (data) => {
+    waiting.push({ data, due: performance.now() + ms });
+    if (waiting.length === 1) next();
+  });
+  from.on("error", () => to.destroy()).on("close", () => to.destroy());
+}
+
+const server = createServer({ noDelay: true }, (client) => {
+  const upstream = connect({ port: target, host: "127.0.0.1", noDelay: true });
+  passOn(client, upstream);
+  passOn(upstream, client);
+});
+server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,11 @@
+/** A TCP proxy, in a process of its own, over which each packet takes its time in both directions. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+/** Starts one to a port of this machine; `ms`: for the way there and back. */
+export async function slowLink(port: number, ms: number): Promise<{ port: number; stop(): void }> {
+  const child = fork(join(process.cwd(), "test/bench/shared/slow_link.mjs"), [String(port), String(ms / 2)]);
+  const [told] = (await once(child, "message")) as [{ port: number }];
+  return { port: told.port, stop: () => void child.kill() };
+}
