@@ -16,13 +16,16 @@ const WRITES = MOST_WRITES - 2;
 /** So many at a time are put elsewhere: each goes, comes, and may displace another. */
 const MOVED = WRITES / 4;
 
-/** Follows up to the log's end; `proceed` is asked before each slice. Another process that is faster is left to it. */
+/**
+ * Follows up to the log's end; `proceed` is asked before each slice. Another process that is faster is left to it: false where
+ * one was.
+ */
 export async function catchUp(
   deps: FollowDeps,
   follower: Follower,
   proceed: () => boolean = () => true,
   read: EntryReader = entryReader(deps.store),
-): Promise<void> {
+): Promise<boolean> {
   const { store } = deps;
   const slice = async (): Promise<boolean> => {
     // What closes for good must not rest on one look at the clock. Before the head is read: an entry that comes later is not before this moment.
@@ -31,11 +34,13 @@ export async function catchUp(
     const head = (await readHead(store))?.length ?? 0;
     return storeSlice(deps, follower, store, { head, now, read });
   };
-  await deps.mutex(`follow ${follower.name}`, async () => {
+  return deps.mutex(`follow ${follower.name}`, async () => {
     try {
       while (proceed() && (await slice()));
+      return true;
     } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
+      if (error instanceof RevisionConflict) return false;
+      throw error;
     }
   });
 }

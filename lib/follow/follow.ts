@@ -35,10 +35,14 @@ export async function standingOf(
   }
 }
 
-/** Brings all followers up to the log's end, or as far as `proceed` lets them; never rejects. */
-export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<void> {
+/**
+ * Brings all followers up to the log's end, or as far as `proceed` lets them; never rejects. False where another process
+ * was faster at one.
+ */
+export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<boolean> {
   const read = entryReader(deps.store);
-  await Promise.all(FOLLOWERS.map((follower) => followOne(deps, follower, proceed, read)));
+  const alone = await Promise.all(FOLLOWERS.map((follower) => followOne(deps, follower, proceed, read)));
+  return alone.every(Boolean);
 }
 
 async function followOne(
@@ -46,16 +50,18 @@ async function followOne(
   follower: Follower,
   proceed: (() => boolean) | undefined,
   read: EntryReader,
-): Promise<void> {
+): Promise<boolean> {
   let failing = problems.get(deps.store);
   if (!failing) problems.set(deps.store, (failing = new Map()));
   try {
-    await catchUp(deps, follower, proceed, read);
+    const alone = await catchUp(deps, follower, proceed, read);
     failing.delete(follower.name);
+    return alone;
   } catch (error) {
     if (!failing.has(follower.name))
       deps.log.warn("a follower of the log failed", { follower: follower.name, error: String(error) });
     failing.set(follower.name, String(error));
+    return true;
   }
 }
 
@@ -74,11 +80,12 @@ export async function rebuild(deps: FollowDeps): Promise<Record<string, number>>
 
 /**
  * Follows the log as this process commits to it, until it is stopped. Times in milliseconds: `pause`, so that what is written
- * in a burst is followed together; `poll`, as often as a store is looked at that other processes write to.
+ * in a burst is followed together; `yielding`, so long another process that was faster is left to it, so that of many one
+ * does the work; `poll`, as often as a store is looked at that other processes write to.
  */
 export function keepFollowing(
   deps: FollowDeps & { commits?: CommitSignal | undefined },
-  { pause, poll } = { pause: 100, poll: 30_000 },
+  { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 30_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
   const never = createCommitSignal();
@@ -89,8 +96,8 @@ export function keepFollowing(
   const run = async (): Promise<void> => {
     while (goOn()) {
       const { count } = commits;
-      await followAll(deps, sound);
-      await never.wait(0, pause, ended.signal);
+      const alone = await followAll(deps, sound);
+      await never.wait(0, alone ? pause : yielding, ended.signal);
       await commits.wait(count, poll, ended.signal);
     }
   };

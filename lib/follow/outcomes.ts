@@ -72,7 +72,7 @@ export const outcomes: Follower<State> = {
 /** Tells how many outcomes time closed while something ran, and how many verdicts were new; 0 where that cannot be read. */
 export async function judgedMeanwhile(
   { store }: Pick<FollowDeps, "store">,
-  run: () => Promise<void>,
+  run: () => Promise<unknown>,
 ): Promise<{ closed: number; new_verdicts: number }> {
   const soFar = async () => (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State;
   const before: State | undefined = await soFar();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FOLLOWERS, keepFollowing, standingOf } from "../../../lib/follow/follow.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import type { Store } from "../../../lib/store/store.ts";
+import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
 import { pulse } from "../pulse/pulse_service.ts";
 
 /** A time that no test lives to see: what is followed was woken by a commit. */
@@ -28,7 +28,7 @@ async function service(store: Store = memoryStore()) {
 
 test("each commit is followed, those of a burst together, until it is stopped", async () => {
   const { deps, bring, caughtUp, behind } = await service();
-  const following = keepFollowing(deps, { pause: 0, poll: NEVER });
+  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
   await caughtUp();
   await Promise.all([bring("denied", { target: "ui.a" }), bring("applied", { target: "ui.b" })]);
@@ -41,7 +41,7 @@ test("each commit is followed, those of a burst together, until it is stopped", 
 test("what another process wrote is found by looking now and then", async () => {
   const base = memoryStore();
   const { deps, caughtUp } = await service(base);
-  const following = keepFollowing(deps, { pause: 0, poll: 1 });
+  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: 1 });
   const other = await pulse({ store: base });
   await other.bring("rolled_back");
   await caughtUp();
@@ -50,7 +50,7 @@ test("what another process wrote is found by looking now and then", async () => 
 
 test("a process that stops lets it go, and waits for the slice under way", async () => {
   const { deps, bring, commits } = await service();
-  const following = keepFollowing(deps, { pause: NEVER, poll: NEVER });
+  const following = keepFollowing(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
   commits.close();
   await following.stop();
@@ -60,10 +60,34 @@ test("a log that does not hold is not followed, and is again once it holds", asy
   const { deps, bring, caughtUp, behind } = await service();
   await bring("applied");
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
-  const following = keepFollowing(deps, { pause: 0, poll: 1 });
+  const following = keepFollowing(deps, { pause: 0, yielding: 0, poll: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await behind()).every((count) => count === 4)).toBe(true);
   delete deps.integrity.breach;
   await caughtUp();
+  await following.stop();
+});
+
+test("a process than which another was faster leaves the work to it for a while", async () => {
+  const base = memoryStore();
+  let overtaken = (): void => undefined;
+  const wasOvertaken = new Promise<void>((resolve) => (overtaken = resolve));
+  let faster = false;
+  const store: Store = {
+    ...base,
+    transact(decide) {
+      if (!faster) return base.transact(decide);
+      overtaken();
+      return Promise.reject(new RevisionConflict("cursors", "tally", 1, 2));
+    },
+  };
+  const { deps, bring, behind } = await service(store);
+  await bring("applied");
+  faster = true;
+  const following = keepFollowing(deps, { pause: 0, yielding: NEVER, poll: 0 });
+  await wasOvertaken;
+  faster = false;
+  for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
+  expect(Math.min(...(await behind()))).toBeGreaterThan(0);
   await following.stop();
 });
