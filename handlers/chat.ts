@@ -25,7 +25,7 @@ export const chat = endpoint(
         message: text.optional().describe("What you say; text and content are other names of it."),
         text: text.optional().describe("Other name of message."),
         content: text.optional().describe("Other name of message."),
-        author: personName.optional().describe("Who says it; absent: whom the proxy names."),
+        author: personName().optional().describe("Who says it; absent: whom the proxy names."),
         conversation_id: conversation
           .optional()
           .describe("A conversation by name; absent: the author's own, or the common one where nobody is named."),

@@ -18,7 +18,7 @@ export const chatHistory = endpoint(
     input: z.object({
       limit: wholeNumber(1, 500).default(50).describe("How many messages at most."),
       before: line(40).optional().describe("Only messages before this id."),
-      author: personName
+      author: personName()
         .optional()
         .describe("Whose own conversation; absent: that of whom the proxy names; without a proxy, all of them."),
       conversation_id: conversation.optional().describe("Which conversation, by name, whatever author says."),

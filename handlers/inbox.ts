@@ -18,7 +18,7 @@ export const inbox = endpoint(
     example: { limit: 20 },
     product: true,
     input: z.object({
-      person: personName.optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),
+      person: personName().optional().describe("For whom; absent: whom the proxy names, or an agent's secret."),
       limit: wholeNumber(1, 1000).default(50).describe("How many items a list at most."),
     }),
     output: inboxSchema,

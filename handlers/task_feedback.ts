@@ -18,11 +18,11 @@ export const taskFeedback = endpoint(
     example: { task_id: "task_01980a3f-52cc-7c51-8f0e-6d3f1f6a9b20", rating: 4, comment: "Short and to the point." },
     token: "protect_all",
     input: z.object({
-      task_id: changeId.describe("The completed task."),
+      task_id: changeId().describe("The completed task."),
       rating: wholeNumber(1, 5).describe("1 to 5, 5 being best."),
       comment: freeText(4000).default("").describe("What to say with it."),
       rater: z
-        .preprocess((given) => (given === "" ? undefined : given), personName.optional())
+        .preprocess((given) => (given === "" ? undefined : given), personName().optional())
         .describe("Who rates; absent: whom the proxy names."),
     }),
     output: z.object({

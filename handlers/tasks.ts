@@ -28,7 +28,7 @@ export const tasks = endpoint(
     input: z.object({
       status: word(TASK_STATUSES).optional().describe("Only tasks of this status."),
       limit: wholeNumber(1, 500).default(100).describe("How many tasks at most."),
-      after: changeId.optional().describe("Only tasks behind this id: next of the page before."),
+      after: changeId().optional().describe("Only tasks behind this id: next of the page before."),
     }),
     output: z.object({
       tasks: z.array(taskSchema).describe("Tasks in running order."),
@@ -40,7 +40,7 @@ export const tasks = endpoint(
 );
 
 const priorityName = word(Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]);
-const priorityNumber = finiteNumber.refine((rank) => Math.abs(rank) <= PRIORITY_BOUND);
+const priorityNumber = finiteNumber().refine((rank) => Math.abs(rank) <= PRIORITY_BOUND);
 const lowered = (given: unknown): unknown => (typeof given === "string" ? given.trim().toLowerCase() : given);
 
 /** A field of a form that was left empty was not given. */

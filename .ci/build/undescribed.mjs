@@ -1,4 +1,7 @@
-/** Takes the descriptions of fields out of what is bundled: they are for the document of the API, which few bundles make. */
+/**
+ * Takes out of what is bundled what is for the document of the API, which few bundles make: the descriptions of fields, and
+ * zod's way from a schema to JSON Schema, a sixth of zod, which every schema refers to.
+ */
 import { readFile } from "node:fs/promises";
 
 const TEXT = String.raw`(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`;
@@ -12,6 +15,14 @@ const DESCRIBED = new RegExp(
 /** A module's text without `.describe("…")` and `.meta({ description: "…", examples: […] })`. */
 const undescribed = (text) => text.replaceAll(DESCRIBED, "");
 
+const TO_JSON_SCHEMA = /[\\/]zod[\\/]v4[\\/]core[\\/](?:to-json-schema|json-schema-processors)\.js$/;
+
+/** A module that exports the same names with nothing behind them. */
+const emptied = (text) =>
+  [...text.matchAll(/^export (?:const|function) (\w+)/gm)]
+    .map(([, name]) => `export const ${name} = undefined;`)
+    .join("\n");
+
 /** Loads modules without them. */
 export const UNDESCRIBED = {
   name: "undescribed",
@@ -20,5 +31,6 @@ export const UNDESCRIBED = {
       contents: undescribed(await readFile(path, "utf8")),
       loader: "ts",
     }));
+    onLoad({ filter: TO_JSON_SCHEMA }, async ({ path }) => ({ contents: emptied(await readFile(path, "utf8")) }));
   },
 };

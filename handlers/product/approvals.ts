@@ -17,16 +17,18 @@ export const approvals = endpoint(
       "Changes that wait for consent, for their apply or for the review of an emergency, oldest first, each with what is missing and what blocks it.",
     example: { limit: 50 },
     product: true,
-    input: z.object({
-      limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
-      after: changeId.optional().describe("Only changes younger than this id: next of the page before."),
-    }),
-    output: z.object({
-      pending: z.array(awaitingChange).describe("Changes that wait for consent, oldest first."),
-      approved: z.array(awaitingChange).describe("Changes that wait for their apply, oldest first."),
-      review_due: z.array(changeToReview).describe("Changes whose emergency consent is to be reviewed."),
-      next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
-    }),
+    input: () =>
+      z.object({
+        limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
+        after: changeId().optional().describe("Only changes younger than this id: next of the page before."),
+      }),
+    output: () =>
+      z.object({
+        pending: z.array(awaitingChange()).describe("Changes that wait for consent, oldest first."),
+        approved: z.array(awaitingChange()).describe("Changes that wait for their apply, oldest first."),
+        review_due: z.array(changeToReview()).describe("Changes whose emergency consent is to be reviewed."),
+        next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
+      }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(deps, input)),
 );

@@ -17,11 +17,14 @@ export const approve = endpoint(
       "Records one person's consent. The change becomes approved once as many have consented as the intent requires; nothing is applied yet.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Checked with support." },
     names: "approver",
-    input: z.strictObject({
-      approver: personName.describe("Who consents; absent: whom the proxy names."),
-      ...decisionFields,
-      emergency: flag.optional().describe("Consent under break_glass: needs a note, and passes freeze and windows."),
-    }),
+    input: () =>
+      z.strictObject({
+        approver: personName().describe("Who consents; absent: whom the proxy names."),
+        ...decisionFields(),
+        emergency: flag()
+          .optional()
+          .describe("Consent under break_glass: needs a note, and passes freeze and windows."),
+      }),
     errors: [...DECISION_ERRORS, "already_decided", "not_an_approver", "self_approval_forbidden"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

@@ -25,44 +25,50 @@ export const audit = endpoint(
       "A page of the hash-chained audit log, filtered by change, tenant or event type. format=jsonl or csv gives the whole log as a file.",
     example: { change_id: CHANGE_ID, limit: 100 },
     product: true,
-    input: z.object({
-      limit: wholeNumber(1, 1000).default(1000).describe("How many entries at most."),
-      before: wholeNumber(0).optional().describe("Only entries before this id."),
-      after: wholeNumber(0).optional().describe("Only entries after this id."),
-      order: word(["asc", "desc"])
-        .optional()
-        .describe("asc: in the order of the chain; desc: newest first. A page without after is the newest."),
-      change_id: changeId.optional().describe("Only entries about this change."),
-      tenant: line(200).optional().describe("Only entries about changes of this tenant."),
-      event_type: word(EVENT_TYPES).optional().describe("Only entries of this event."),
-      format: word(["json", "jsonl", "csv"])
-        .optional()
-        .describe("jsonl or csv: the whole log as a file, without any filter."),
-      contents: flag
-        .optional()
-        .describe("With format=jsonl: behind each proposal its content, behind each intent its manifest."),
-    }),
-    output: z.union([
+    input: () =>
       z.object({
-        entries: z.array(entrySchema).describe("The page."),
-        next: z.number().int().nullable().describe("Give this as before or after for the next page; null at the end."),
-        length: z.number().int().describe("How many entries the log has."),
-        head: z.string().meta({
-          description: "current_hash of its last entry; empty without any.",
-          examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+        limit: wholeNumber(1, 1000).default(1000).describe("How many entries at most."),
+        before: wholeNumber(0).optional().describe("Only entries before this id."),
+        after: wholeNumber(0).optional().describe("Only entries after this id."),
+        order: word(["asc", "desc"])
+          .optional()
+          .describe("asc: in the order of the chain; desc: newest first. A page without after is the newest."),
+        change_id: changeId().optional().describe("Only entries about this change."),
+        tenant: line(200).optional().describe("Only entries about changes of this tenant."),
+        event_type: word(EVENT_TYPES).optional().describe("Only entries of this event."),
+        format: word(["json", "jsonl", "csv"])
+          .optional()
+          .describe("jsonl or csv: the whole log as a file, without any filter."),
+        contents: flag()
+          .optional()
+          .describe("With format=jsonl: behind each proposal its content, behind each intent its manifest."),
+      }),
+    output: () =>
+      z.union([
+        z.object({
+          entries: z.array(entrySchema()).describe("The page."),
+          next: z
+            .number()
+            .int()
+            .nullable()
+            .describe("Give this as before or after for the next page; null at the end."),
+          length: z.number().int().describe("How many entries the log has."),
+          head: z.string().meta({
+            description: "current_hash of its last entry; empty without any.",
+            examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+          }),
+          origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
         }),
-        origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
-      }),
-      z.string().meta({
-        contentMediaType: "application/x-ndjson",
-        description:
-          "With format=jsonl: one entry a line, the whole chain in order. With contents too, behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
-      }),
-      z.string().meta({
-        contentMediaType: "text/csv",
-        description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
-      }),
-    ]),
+        z.string().meta({
+          contentMediaType: "application/x-ndjson",
+          description:
+            "With format=jsonl: one entry a line, the whole chain in order. With contents too, behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
+        }),
+        z.string().meta({
+          contentMediaType: "text/csv",
+          description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
+        }),
+      ]),
   },
   async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");

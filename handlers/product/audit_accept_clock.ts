@@ -14,7 +14,7 @@ export const auditAcceptClock = endpoint(
     description:
       "After a clock ran ahead: writes one entry after which times may step back, so that governed writes are taken again.",
     example: { actor: "ops@acme.example", note: "The clock ran a day ahead until 09:00." },
-    input: z.strictObject(actFields),
+    input: () => z.strictObject(actFields()),
     output: acceptClockAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },

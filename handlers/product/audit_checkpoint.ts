@@ -20,47 +20,49 @@ export const auditCheckpoint = endpoint(
       "The length and Merkle root of the log now, as a C2SP checkpoint that can be kept and compared. Accept: text/plain gives the signed note alone.",
     example: { cosigned: true },
     product: true,
-    input: z.object({
-      cosigned: flag
-        .optional()
-        .describe("The newest checkpoint that a witness has cosigned, in place of the one of now."),
-    }),
-    errors: ["not_found"],
-    output: z.union([
+    input: () =>
       z.object({
-        checkpoint: z.string().meta({
-          description: "C2SP tlog-checkpoint in a signed note.",
-          examples: ["acme-crm/audit/0f3a\n2\nHf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=\n"],
-        }),
-        origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
-        length: z.number().int().describe("How many entries the checkpoint covers."),
-        root: z.string().meta({
-          description: "Root of the Merkle tree over them, base64.",
-          examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
-        }),
-        signed: z.boolean().describe("Whether the log signed it."),
-        key: z.string().nullable().describe("Verifier key of the log; null when not signed."),
-        at: z.string().meta({ description: "When it was made.", format: "date-time" }),
-        witnesses: z
-          .array(
-            z.object({
-              name: z.string().meta({ description: "The witness.", examples: ["acme-crm-witness"] }),
-              length: z.number().int().describe("How many entries the log had."),
-              at: z
-                .string()
-                .nullable()
-                .meta({
-                  description: "When, by the witness's clock; null before the first time.",
-                  examples: ["2026-11-22T18:00:00.000Z"],
-                }),
-            }),
-          )
-          .describe("What each witness saw last."),
+        cosigned: flag()
+          .optional()
+          .describe("The newest checkpoint that a witness has cosigned, in place of the one of now."),
       }),
-      z
-        .string()
-        .meta({ contentMediaType: "text/plain", description: "The signed note alone, for Accept: text/plain." }),
-    ]),
+    errors: ["not_found"],
+    output: () =>
+      z.union([
+        z.object({
+          checkpoint: z.string().meta({
+            description: "C2SP tlog-checkpoint in a signed note.",
+            examples: ["acme-crm/audit/0f3a\n2\nHf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U=\n"],
+          }),
+          origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
+          length: z.number().int().describe("How many entries the checkpoint covers."),
+          root: z.string().meta({
+            description: "Root of the Merkle tree over them, base64.",
+            examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
+          }),
+          signed: z.boolean().describe("Whether the log signed it."),
+          key: z.string().nullable().describe("Verifier key of the log; null when not signed."),
+          at: z.string().meta({ description: "When it was made.", format: "date-time" }),
+          witnesses: z
+            .array(
+              z.object({
+                name: z.string().meta({ description: "The witness.", examples: ["acme-crm-witness"] }),
+                length: z.number().int().describe("How many entries the log had."),
+                at: z
+                  .string()
+                  .nullable()
+                  .meta({
+                    description: "When, by the witness's clock; null before the first time.",
+                    examples: ["2026-11-22T18:00:00.000Z"],
+                  }),
+              }),
+            )
+            .describe("What each witness saw last."),
+        }),
+        z
+          .string()
+          .meta({ contentMediaType: "text/plain", description: "The signed note alone, for Accept: text/plain." }),
+      ]),
   },
   async ({ cosigned }, { deps, request }: Call<PulseDeps>) => {
     const checkpointed = cosigned ? undefined : await currentCheckpoint(deps);

@@ -18,39 +18,41 @@ export const auditProof = endpoint(
       "With id: a Merkle proof that this entry is in the log. With from: a proof that the log of that length was only added to since.",
     example: { id: 7, length: 12 },
     product: true,
-    input: z.object({
-      id: wholeNumber(1).optional().describe("Entry whose inclusion is proved; instead of from."),
-      from: wholeNumber(1).optional().describe("Earlier length that the log is proved to continue; instead of id."),
-      length: wholeNumber(1).optional().describe("Length of the log that the proof is for; absent: now."),
-    }),
-    output: z.object({
-      kind: z.enum(["inclusion", "consistency"]).describe("Which proof it is."),
-      id: z.number().int().optional().describe("Of an inclusion proof: the entry."),
-      leaf: z
-        .string()
-        .optional()
-        .meta({
-          description: "Of an inclusion proof: current_hash of the entry, the leaf of the tree.",
-          examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
-        }),
-      from: z.number().int().optional().describe("Of a consistency proof: the earlier length."),
-      from_root: z
-        .string()
-        .optional()
-        .meta({
-          description: "Of a consistency proof: its root, base64.",
-          examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
-        }),
-      length: z.number().int().describe("Length of the log that is proved."),
-      root: z
-        .string()
-        .meta({ description: "Its root, base64.", examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="] }),
-      proof: z.array(z.string()).meta({
-        description: "Hashes of the proof (RFC 6962), base64.",
-        examples: [["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="]],
+    input: () =>
+      z.object({
+        id: wholeNumber(1).optional().describe("Entry whose inclusion is proved; instead of from."),
+        from: wholeNumber(1).optional().describe("Earlier length that the log is proved to continue; instead of id."),
+        length: wholeNumber(1).optional().describe("Length of the log that the proof is for; absent: now."),
       }),
-      checkpoint: z.string().nullable().describe("Checkpoint of that length; null when the newest is of another."),
-    }),
+    output: () =>
+      z.object({
+        kind: z.enum(["inclusion", "consistency"]).describe("Which proof it is."),
+        id: z.number().int().optional().describe("Of an inclusion proof: the entry."),
+        leaf: z
+          .string()
+          .optional()
+          .meta({
+            description: "Of an inclusion proof: current_hash of the entry, the leaf of the tree.",
+            examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+          }),
+        from: z.number().int().optional().describe("Of a consistency proof: the earlier length."),
+        from_root: z
+          .string()
+          .optional()
+          .meta({
+            description: "Of a consistency proof: its root, base64.",
+            examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="],
+          }),
+        length: z.number().int().describe("Length of the log that is proved."),
+        root: z
+          .string()
+          .meta({ description: "Its root, base64.", examples: ["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="] }),
+        proof: z.array(z.string()).meta({
+          description: "Hashes of the proof (RFC 6962), base64.",
+          examples: [["Hf2TKiQNRIg89DQAkkG+Lx3pRq41bGOysIVOjp43W3U="]],
+        }),
+        checkpoint: z.string().nullable().describe("Checkpoint of that length; null when the newest is of another."),
+      }),
   },
   async ({ id, from, length: asked }, { deps }: Call<GovernanceDeps>) => {
     if ((id === undefined) === (from === undefined))

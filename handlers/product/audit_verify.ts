@@ -16,47 +16,49 @@ export const auditVerify = endpoint(
       "Recomputes the whole chain and compares stored changes with it. With a length and head that you kept it also shows that nothing was cut off or rewritten.",
     example: { expected_length: 12 },
     product: true,
-    input: z.object({
-      expected_length: wholeNumber(0).optional().describe("How many entries the log had when you looked last."),
-      expected_head: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
-        .optional()
-        .describe("current_hash of its last entry then, hex."),
-    }),
-    output: z.object({
-      valid: z.boolean().describe("Whether everything that was checked holds."),
-      length: z.number().int().describe("How many entries the log has."),
-      head: z.string().meta({
-        description: "current_hash of its last entry; 64 zeros without any.",
-        examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+    input: () =>
+      z.object({
+        expected_length: wholeNumber(0).optional().describe("How many entries the log had when you looked last."),
+        expected_head: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+          .optional()
+          .describe("current_hash of its last entry then, hex."),
       }),
-      first_invalid: z
-        .number()
-        .int()
-        .nullable()
-        .describe("Id of the first entry that does not hold; null when all do."),
-      reason: z.string().nullable().describe("What is wrong; null when nothing is."),
-      not_checked: z
-        .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
-        .describe("What this answer cannot show; a length and head that you kept take both kinds of loss off."),
-      state: z
-        .object({
-          compared: z.number().int().describe("How many changes were compared."),
-          mismatched: z.number().int().describe("How many of them differ."),
-          mismatches: z
-            .array(
-              z.object({
-                change_id: z.string().describe("The change."),
-                fields: z.array(z.string()).meta({ description: "What differs.", examples: [["status"]] }),
-              }),
-            )
-            .describe("Those that differ, the first few."),
-          unsettled: z.number().int().describe("How many could not be compared, an operation being under way."),
-        })
-        .nullable()
-        .describe("How stored changes compare with the log; null where the chain itself is broken."),
-    }),
+    output: () =>
+      z.object({
+        valid: z.boolean().describe("Whether everything that was checked holds."),
+        length: z.number().int().describe("How many entries the log has."),
+        head: z.string().meta({
+          description: "current_hash of its last entry; 64 zeros without any.",
+          examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+        }),
+        first_invalid: z
+          .number()
+          .int()
+          .nullable()
+          .describe("Id of the first entry that does not hold; null when all do."),
+        reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+        not_checked: z
+          .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
+          .describe("What this answer cannot show; a length and head that you kept take both kinds of loss off."),
+        state: z
+          .object({
+            compared: z.number().int().describe("How many changes were compared."),
+            mismatched: z.number().int().describe("How many of them differ."),
+            mismatches: z
+              .array(
+                z.object({
+                  change_id: z.string().describe("The change."),
+                  fields: z.array(z.string()).meta({ description: "What differs.", examples: [["status"]] }),
+                }),
+              )
+              .describe("Those that differ, the first few."),
+            unsettled: z.number().int().describe("How many could not be compared, an operation being under way."),
+          })
+          .nullable()
+          .describe("How stored changes compare with the log; null where the chain itself is broken."),
+      }),
   },
   async (kept, { deps }: Call<GovernanceDeps>) => answer(await verifyReport(deps, kept)),
 );

@@ -17,10 +17,9 @@ export const certificate = endpoint(
       "One text file that proves offline who consented to what, when and under which rules; countersign-verify checks it.",
     example: { change_id: CHANGE_ID },
     product: true,
-    input: z.object({ change_id: changeId.describe("Id of the change.") }),
-    output: z
-      .string()
-      .meta({ contentMediaType: "text/plain", description: "Content, intents and proofs in one file." }),
+    input: () => z.object({ change_id: changeId().describe("Id of the change.") }),
+    output: () =>
+      z.string().meta({ contentMediaType: "text/plain", description: "Content, intents and proofs in one file." }),
     errors: ["change_not_found", "evidence_mismatch", "approval_stale", "chain_broken"],
   },
   async ({ change_id }, { deps }: Call<PulseDeps>) =>

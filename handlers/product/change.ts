@@ -33,29 +33,31 @@ export const change = endpoint(
       "One change with its audit entries, its outcome, who consented, whose consent is missing, and what would block its apply now.",
     example: { change_id: CHANGE_ID },
     product: true,
-    input: z.object({
-      change_id: changeId.describe("Id of the change."),
-      wait: wholeNumber(0, LONGEST_WAIT)
-        .optional()
-        .describe(
-          "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
-        ),
-    }),
-    output: changeSchema.extend({
-      audit_entries: z.array(entrySchema).describe("Its audit entries, oldest first."),
-      outcome: outcomeSchema.nullable().describe("What its KPI did since the apply; null before."),
-      allowed_actions: z
-        .array(z.string())
-        .meta({ description: "What may be asked of it now.", examples: [["approve", "deny", "withdraw"]] }),
-      missing: z.array(missingSchema).describe("Whose consent is still missing, by rule."),
-      signers: z.array(signerSchema).describe("Who consented, and how that is known."),
-      gates: z.array(gateSchema).describe("What stands between it and its apply."),
-      drift: episodeSchema.nullable().describe("Since when and how the host shows it no more; null otherwise."),
-      related: z.array(relatedSchema).describe("Other changes that it has to do with."),
-      evidence: evidenceSchema
-        .nullable()
-        .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
-    }),
+    input: () =>
+      z.object({
+        change_id: changeId().describe("Id of the change."),
+        wait: wholeNumber(0, LONGEST_WAIT)
+          .optional()
+          .describe(
+            "Seconds to wait until the status moves; with If-None-Match, until the revision is none of those named.",
+          ),
+      }),
+    output: () =>
+      changeSchema().extend({
+        audit_entries: z.array(entrySchema()).describe("Its audit entries, oldest first."),
+        outcome: outcomeSchema().nullable().describe("What its KPI did since the apply; null before."),
+        allowed_actions: z
+          .array(z.string())
+          .meta({ description: "What may be asked of it now.", examples: [["approve", "deny", "withdraw"]] }),
+        missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
+        signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
+        gates: z.array(gateSchema()).describe("What stands between it and its apply."),
+        drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
+        related: z.array(relatedSchema).describe("Other changes that it has to do with."),
+        evidence: evidenceSchema
+          .nullable()
+          .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
+      }),
     notModified: true,
     errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
   },

@@ -17,19 +17,20 @@ export const coEvolution = endpoint(
     description: "What changes achieved at peers, the last received first, and what this node tells them.",
     example: { limit: 20 },
     product: true,
-    input: z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),
-    output: z.object({
-      insights: z.array(insightSchema).describe("What peers told, the last received first."),
-      peers: z.array(peerRowSchema).describe("The peers they come from."),
-      shared: z.array(sharedInsightSchema).describe("What leaves this node, word for word."),
-      counts: z
-        .object({
-          kept: z.number().describe("Insights that are kept."),
-          unrelated: z.number().describe("Insights of products that are unlike this one."),
-          refused: z.number().describe("Insights that were not well-formed."),
-        })
-        .describe("How many insights came, by what became of them."),
-    }),
+    input: () => z.object({ limit: wholeNumber(1, 500).default(100).describe("How many insights at most.") }),
+    output: () =>
+      z.object({
+        insights: z.array(insightSchema).describe("What peers told, the last received first."),
+        peers: z.array(peerRowSchema).describe("The peers they come from."),
+        shared: z.array(sharedInsightSchema).describe("What leaves this node, word for word."),
+        counts: z
+          .object({
+            kept: z.number().describe("Insights that are kept."),
+            unrelated: z.number().describe("Insights of products that are unlike this one."),
+            refused: z.number().describe("Insights that were not well-formed."),
+          })
+          .describe("How many insights came, by what became of them."),
+      }),
   },
   async ({ limit }, { deps }: Call<GovernanceDeps>) => answer(await coEvolutionView(deps, limit)),
 );

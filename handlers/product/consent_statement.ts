@@ -25,20 +25,20 @@ export const consentStatementOf = endpoint(
     input: (deps: GovernanceDeps) =>
       z.strictObject({
         decision: word([...DECISIONS, ...ACTS]).describe("What is decided: on a change, or an act on the service."),
-        approver: personName.describe("Who decides; of a proposal its proposer, of an act its actor."),
-        change_id: changeId
+        approver: personName().describe("Who decides; of a proposal its proposer, of an act its actor."),
+        change_id: changeId()
           .optional()
           .describe("The change that is decided on; absent for a proposal and for most acts."),
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
-        until: time.optional().describe("Of a freeze: when it ends by itself."),
-        at: statementTime.optional().describe("The time to put into the statement; absent: now."),
+        until: time().optional().describe("Of a freeze: when it ends by itself."),
+        at: statementTime().optional().describe("The time to put into the statement; absent: now."),
         proposal: z
           .strictObject(proposalFields(deps))
           .optional()
           .describe("What is proposed, in the fields of proposeChange; in a form, JSON text."),
         followup: z
-          .strictObject(followupFields)
+          .strictObject(followupFields())
           .optional()
           .describe("What is proposed, in the fields of proposeCrmFollowup; in a form, JSON text."),
       }),

@@ -16,10 +16,11 @@ export const deny = endpoint(
     description: "Closes a pending change for good: one denial is enough.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "Too many users before the holidays." },
     names: "approver",
-    input: z.strictObject({
-      approver: personName.describe("Who refuses; absent: whom the proxy names."),
-      ...decisionFields,
-    }),
+    input: () =>
+      z.strictObject({
+        approver: personName().describe("Who refuses; absent: whom the proxy names."),
+        ...decisionFields(),
+      }),
     errors: [...DECISION_ERRORS, "not_an_approver"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

@@ -15,7 +15,7 @@ export const drift = endpoint(
       "Whether the host product still shows what was applied, as of the last check; a cycle checks a hundred targets.",
     example: {},
     product: true,
-    input: z.object({}),
+    input: () => z.object({}),
     output: driftSchema,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => answer(await driftReport(deps)),

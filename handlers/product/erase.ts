@@ -17,10 +17,11 @@ export const erase = endpoint(
       "Removes the content of a change that nothing needs any more, within a day from every copy the service holds. Its entries and its digest stay, so the log still verifies.",
     example: { change_id: CHANGE_ID, actor: "privacy@acme.example", note: "Request 4711" },
     names: "actor",
-    input: z.strictObject({
-      change_id: changeId.describe("Id of the change; denied, rolled back or superseded."),
-      ...actFields,
-    }),
+    input: () =>
+      z.strictObject({
+        change_id: changeId().describe("Id of the change; denied, rolled back or superseded."),
+        ...actFields(),
+      }),
     output: erasureAnswer,
     errors: [
       "change_not_found",

@@ -15,13 +15,14 @@ export const exported = endpoint(
       "The whole audit log as JSON lines, with the content of changes and the intents, so that their digests can be recomputed.",
     example: {},
     product: true,
-    input: z.object({}),
-    output: z.string().meta({
-      contentMediaType: "application/x-ndjson",
-      examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
-      description:
-        "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
-    }),
+    input: () => z.object({}),
+    output: () =>
+      z.string().meta({
+        contentMediaType: "application/x-ndjson",
+        examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
+        description:
+          "The whole chain in order, one entry a line; behind an entry that begins a change a line {change_id, content}, behind that of an intent a line {manifest_hash, manifest}.",
+      }),
   },
   async (_input, { deps, request }: Call<GovernanceDeps>) =>
     download(request, () => contentsExport(deps.store), { type: "application/x-ndjson", name: "evidence.jsonl" }),

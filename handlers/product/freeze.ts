@@ -15,10 +15,11 @@ export const freeze = endpoint(
     description:
       "Holds every apply back, but for emergencies, until it is lifted or the given time has passed. Rollbacks stay possible.",
     example: { actor: "ops@acme.example", note: "Quarter end", until: "2027-01-02T08:00:00Z" },
-    input: z.strictObject({
-      ...actFields,
-      until: time.optional().describe("When it ends by itself; absent: when somebody lifts it."),
-    }),
+    input: () =>
+      z.strictObject({
+        ...actFields(),
+        until: time().optional().describe("When it ends by itself; absent: when somebody lifts it."),
+      }),
     output: freezeAnswer,
     errors: ACT_ERRORS,
   },

@@ -14,7 +14,7 @@ export const identity = endpoint(
     description: "Which product this instance governs, and which instance it is.",
     example: {},
     product: true,
-    input: z.object({}),
+    input: () => z.object({}),
     output: identitySchema,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => answer(deps.product!.identity),

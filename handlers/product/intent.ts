@@ -15,7 +15,7 @@ export const intent = endpoint(
       "The product intent that governs this instance: its rules, who signs with which keys, and how adapter and KPI feed stand.",
     example: {},
     product: true,
-    input: z.object({}),
+    input: () => z.object({}),
     output: intentSummary,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => answer(await intentView(deps)),

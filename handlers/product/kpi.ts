@@ -25,13 +25,14 @@ export const kpi = endpoint(
         .strictObject(fieldsOf(namesOf(product)))
         .transform((stated) => feedOf(stated, namesOf(product)))
         .refine(({ values }) => Object.keys(values).length > 0, "must name one KPI at least"),
-    output: z.object({
-      refreshed: z.boolean().describe("Whether a KPI that counts in E was fed."),
-      E: z.number().nullable().describe("Effect after the feed, 0 to 1; null without data."),
-      accepted: z.record(z.string(), z.number()).describe("The values that were taken, by KPI."),
-      at: z.string().meta({ description: "When.", format: "date-time" }),
-      audit_entry: entrySchema,
-    }),
+    output: () =>
+      z.object({
+        refreshed: z.boolean().describe("Whether a KPI that counts in E was fed."),
+        E: z.number().nullable().describe("Effect after the feed, 0 to 1; null without data."),
+        accepted: z.record(z.string(), z.number()).describe("The values that were taken, by KPI."),
+        at: z.string().meta({ description: "When.", format: "date-time" }),
+        audit_entry: entrySchema(),
+      }),
     errors: ["identity_mismatch", "idempotency_key_reused"],
   },
   (feed, call: Call<GovernanceDeps>) => feedKpis(call, feed),
@@ -41,10 +42,10 @@ const namesOf = (product: GovernanceDeps["product"]): readonly string[] =>
   product ? kpiNames(product.intent) : STANDARD_KPIS;
 
 const fieldsOf = (names: readonly string[]): Record<string, z.ZodType> => ({
-  actor: personName.optional().describe("Who feeds them; absent: whom the proxy names."),
+  actor: personName().optional().describe("Who feeds them; absent: whom the proxy names."),
   note: freeText(4000).optional().describe("Where the figures come from, for the record."),
   // An intent may have a KPI of such a name.
-  ...Object.fromEntries(names.map((name) => [name, finiteNumber.optional().describe(`Value of ${name} now.`)])),
+  ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });
 
 function feedOf(stated: Record<string, unknown>, names: readonly string[]): KpiFeed {

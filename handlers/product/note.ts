@@ -20,19 +20,21 @@ export const note = endpoint(
     product: true,
     token: true,
     names: "actor",
-    input: z.strictObject({
-      change_id: changeId.describe("Id of the change."),
-      actor: personName.optional().describe("Who says it; absent: whom the proxy names."),
-      item: word(LATE_ITEMS).describe("What it is; once each, where there is none."),
-      note: freeText(4000)
-        .refine((text) => text.trim() !== "", "must not be empty")
-        .describe("The words."),
-    }),
-    output: z.object({
-      change_id: z.string().describe("Id of the change."),
-      change: changeSchema,
-      audit_entry: entrySchema,
-    }),
+    input: () =>
+      z.strictObject({
+        change_id: changeId().describe("Id of the change."),
+        actor: personName().optional().describe("Who says it; absent: whom the proxy names."),
+        item: word(LATE_ITEMS).describe("What it is; once each, where there is none."),
+        note: freeText(4000)
+          .refine((text) => text.trim() !== "", "must not be empty")
+          .describe("The words."),
+      }),
+    output: () =>
+      z.object({
+        change_id: z.string().describe("Id of the change."),
+        change: changeSchema(),
+        audit_entry: entrySchema(),
+      }),
     errors: [
       "change_not_found",
       "illegal_transition",

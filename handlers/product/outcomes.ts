@@ -18,18 +18,20 @@ export const outcomes = endpoint(
       "For each applied change, newest first, the KPI movement that was expected beside the one that came. A correlation, not a cause; shared movements do not add up.",
     example: { limit: 20 },
     product: true,
-    input: z.object({
-      limit: wholeNumber(1, 1000).default(100).describe("How many outcomes at most."),
-      before: changeId.optional().describe("Only changes older than this id: next of the page before."),
-    }),
-    output: z.object({
-      outcomes: z.array(outcomeSchema).describe("Outcomes, the newest change first."),
-      calibration: z
-        .array(calibrationSchema)
-        .nullable()
-        .describe("Promises kept so far, by KPI and group; null on further pages."),
-      next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
-    }),
+    input: () =>
+      z.object({
+        limit: wholeNumber(1, 1000).default(100).describe("How many outcomes at most."),
+        before: changeId().optional().describe("Only changes older than this id: next of the page before."),
+      }),
+    output: () =>
+      z.object({
+        outcomes: z.array(outcomeSchema()).describe("Outcomes, the newest change first."),
+        calibration: z
+          .array(calibrationSchema)
+          .nullable()
+          .describe("Promises kept so far, by KPI and group; null on further pages."),
+        next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+      }),
   },
   async (input, { deps }: Call<GovernanceDeps>) => answer(await outcomePage(deps, input)),
 );

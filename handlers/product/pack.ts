@@ -24,20 +24,24 @@ export const pack = endpoint(
       "What an auditor needs of one change or of a period: entries, contents, intents, certificates and a checkpoint, as a tar file or a page to print.",
     example: { from: "2026-10-01T00:00:00Z", to: "2027-01-01T00:00:00Z" },
     product: true,
-    input: z.object({
-      change_id: changeId.optional().describe("The change that it is about; instead of from and to."),
-      from: time.optional().describe("Start of the period that it is about."),
-      to: time.optional().describe("End of the period, exclusive; absent: now."),
-      format: word(["tar", "html"]).default("tar").describe("tar: files; html: a page that prints well."),
-    }),
-    output: z.union([
-      z.string().meta({
-        contentMediaType: "application/x-tar",
-        description:
-          "Entries, contents, intents, certificates, a checkpoint, and a README that says how they are checked.",
+    input: () =>
+      z.object({
+        change_id: changeId().optional().describe("The change that it is about; instead of from and to."),
+        from: time().optional().describe("Start of the period that it is about."),
+        to: time().optional().describe("End of the period, exclusive; absent: now."),
+        format: word(["tar", "html"]).default("tar").describe("tar: files; html: a page that prints well."),
       }),
-      z.string().meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
-    ]),
+    output: () =>
+      z.union([
+        z.string().meta({
+          contentMediaType: "application/x-tar",
+          description:
+            "Entries, contents, intents, certificates, a checkpoint, and a README that says how they are checked.",
+        }),
+        z
+          .string()
+          .meta({ contentMediaType: "text/html", description: "With format=html: a page to read and to print." }),
+      ]),
     errors: ["change_not_found", "evidence_mismatch", "chain_broken"],
   },
   async ({ format, ...asked }, { deps, request }: Call<PulseDeps>) => {

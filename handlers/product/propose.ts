@@ -28,7 +28,7 @@ export const propose = endpoint(
     product: true,
     token: true,
     agents: true,
-    input: (deps: GovernanceDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields }),
+    input: (deps: GovernanceDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
     jsonFields: ["value", "proof"],
     output: proposalAnswer,
     success: 201,

@@ -19,7 +19,7 @@ export const proposeCrmFollowup = endpoint(
     example: { tenant_id: "t-100", affected_users: 80, expected_delta_k: 12.5 },
     product: true,
     token: true,
-    input: z.strictObject({ ...followupFields, ...proofFields }),
+    input: () => z.strictObject({ ...followupFields(), ...proofFields() }),
     jsonFields: ["proof"],
     output: proposalAnswer,
     success: 201,

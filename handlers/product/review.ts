@@ -23,18 +23,20 @@ export const review = endpoint(
       note: "The outage left no choice.",
     },
     names: "approver",
-    input: z.strictObject({
-      approver: personName.describe("Who reviews; absent: whom the proxy names."),
-      verdict: word(REVIEW_VERDICTS).describe("Whether the emergency was right."),
-      ...decisionFields,
-    }),
-    output: z.object({
-      change_id: z.string().describe("Id of the change."),
-      status: z.enum(STATUSES).describe("Its status."),
-      verdict: z.enum(REVIEW_VERDICTS).describe("What was found."),
-      change: changeSchema,
-      audit_entry: entrySchema,
-    }),
+    input: () =>
+      z.strictObject({
+        approver: personName().describe("Who reviews; absent: whom the proxy names."),
+        verdict: word(REVIEW_VERDICTS).describe("Whether the emergency was right."),
+        ...decisionFields(),
+      }),
+    output: () =>
+      z.object({
+        change_id: z.string().describe("Id of the change."),
+        status: z.enum(STATUSES).describe("Its status."),
+        verdict: z.enum(REVIEW_VERDICTS).describe("What was found."),
+        change: changeSchema(),
+        audit_entry: entrySchema(),
+      }),
     errors: [...DECISION_ERRORS, "not_an_approver", "self_approval_forbidden"],
   },
   (input, call: Call<GovernanceDeps>) => recordReview(call, input),

@@ -17,10 +17,11 @@ export const revoke = endpoint(
       "One who approved takes their consent back while the change is not applied; the change is closed as denied.",
     example: { change_id: CHANGE_ID, approver: "ana@acme.example", note: "The figures were of last year." },
     names: "approver",
-    input: z.strictObject({
-      approver: personName.describe("Who takes their consent back; absent: whom the proxy names."),
-      ...decisionFields,
-    }),
+    input: () =>
+      z.strictObject({
+        approver: personName().describe("Who takes their consent back; absent: whom the proxy names."),
+        ...decisionFields(),
+      }),
     errors: [...DECISION_ERRORS, "not_an_approver", "operation_in_progress"],
   },
   ({ approver, ...input }, call: Call<GovernanceDeps>) =>

@@ -18,12 +18,13 @@ export const rollback = endpoint(
     example: { change_id: CHANGE_ID, actor: "ops@acme.example", note: "Error rate rose." },
     product: true,
     token: true,
-    input: z.strictObject({
-      change_id: changeId.describe("Id of the change."),
-      dry_run: flag.optional().describe("Rehearse only: nothing is changed or recorded."),
-      actor: personName.optional().describe("Who does this; absent: whom the proxy names."),
-      note: freeText(4000).optional().describe("Why, for the record."),
-    }),
+    input: () =>
+      z.strictObject({
+        change_id: changeId().describe("Id of the change."),
+        dry_run: flag().optional().describe("Rehearse only: nothing is changed or recorded."),
+        actor: personName().optional().describe("Who does this; absent: whom the proxy names."),
+        note: freeText(4000).optional().describe("Why, for the record."),
+      }),
     output: operationAnswer,
     errors: [
       "change_not_found",

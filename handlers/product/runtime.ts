@@ -23,41 +23,43 @@ export const runtime = endpoint(
       "A page of changes, newest first, with the identity of this instance, the intent in force and the newest audit entries.",
     example: { status: "pending_consent", limit: 20 },
     product: true,
-    input: z.object({
-      before: changeId.optional().describe("Only changes older than this id: next of the page before."),
-      limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
-      status: word(STATUSES).optional().describe("Only changes of this status."),
-      tenant_id: line(200).optional().describe("Only changes of this tenant."),
-      entries: wholeNumber(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
-      ...filterFields,
-    }),
-    output: z.object({
-      identity: identitySchema,
-      intent: intentSummary,
-      changes: z.array(changeSchema).describe("Changes, newest first."),
-      total: z
-        .number()
-        .int()
-        .describe("How many there are, of this status where one is given; with other filters, of those looked at."),
-      looked: z
-        .number()
-        .int()
-        .optional()
-        .describe("With such a filter: how many of the newest changes were looked at."),
-      complete: z.boolean().optional().describe("Whether these are all there are; absent without such a filter."),
-      next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
-      audit: z
-        .object({
-          origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
-          length: z.number().int().describe("How many entries the log has."),
-          head: z.string().meta({
-            description: "current_hash of its last entry; empty without any.",
-            examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
-          }),
-          entries: z.array(entrySchema).describe("Its newest entries, in the order of the chain."),
-        })
-        .describe("The newest of the audit log."),
-    }),
+    input: () =>
+      z.object({
+        before: changeId().optional().describe("Only changes older than this id: next of the page before."),
+        limit: wholeNumber(1, 1000).default(1000).describe("How many changes at most."),
+        status: word(STATUSES).optional().describe("Only changes of this status."),
+        tenant_id: line(200).optional().describe("Only changes of this tenant."),
+        entries: wholeNumber(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
+        ...filterFields,
+      }),
+    output: () =>
+      z.object({
+        identity: identitySchema(),
+        intent: intentSummary,
+        changes: z.array(changeSchema()).describe("Changes, newest first."),
+        total: z
+          .number()
+          .int()
+          .describe("How many there are, of this status where one is given; with other filters, of those looked at."),
+        looked: z
+          .number()
+          .int()
+          .optional()
+          .describe("With such a filter: how many of the newest changes were looked at."),
+        complete: z.boolean().optional().describe("Whether these are all there are; absent without such a filter."),
+        next: z.string().nullable().describe("Give this as before for the next page; null at the end."),
+        audit: z
+          .object({
+            origin: z.string().meta({ description: "Name of the log.", examples: ["acme-crm/audit/0f3a"] }),
+            length: z.number().int().describe("How many entries the log has."),
+            head: z.string().meta({
+              description: "current_hash of its last entry; empty without any.",
+              examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+            }),
+            entries: z.array(entrySchema()).describe("Its newest entries, in the order of the chain."),
+          })
+          .describe("The newest of the audit log."),
+      }),
   },
   async ({ entries: limit, ...input }, { deps }: Call<GovernanceDeps>) => {
     const { origin, length, head, entries } = await auditPage(deps.store, { limit });

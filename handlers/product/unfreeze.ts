@@ -13,7 +13,7 @@ export const unfreeze = endpoint(
     operation: "unfreezeService",
     description: "Ends a freeze, so that approved changes can be applied again.",
     example: { actor: "ops@acme.example", note: "Quarter end is over." },
-    input: z.strictObject(actFields),
+    input: () => z.strictObject(actFields()),
     output: freezeAnswer,
     errors: [...ACT_ERRORS, "illegal_transition"],
   },

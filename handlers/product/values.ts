@@ -17,18 +17,20 @@ export const values = endpoint(
       "What applied changes say each target should be, by tenant and target, each with the change it is of and held against the audit log. A rollback brings back what was there before.",
     example: { tenant_id: "t-100" },
     product: true,
-    input: z.object({
-      tenant_id: line(200).optional().describe("Only this tenant's values; `*` for those meant for every tenant."),
-      target: target.optional().describe("Only this target's values, compared without case."),
-      limit: wholeNumber(1, 1000).default(1000).describe("Values at most; a page ends at 1 MiB too."),
-      after: freeText(2000).optional().describe("The `next` of the page before."),
-    }),
-    output: z.object({
-      values: z.array(valueSchema).describe("Values, by tenant and target."),
-      next: z.string().nullable().describe("The `after` of the next page; null at the end."),
-      as_of: z.number().int().describe("The audit entry up to which the log was followed."),
-      behind: z.number().int().describe("How many entries the log has beyond that; 0 as a rule."),
-    }),
+    input: () =>
+      z.object({
+        tenant_id: line(200).optional().describe("Only this tenant's values; `*` for those meant for every tenant."),
+        target: target().optional().describe("Only this target's values, compared without case."),
+        limit: wholeNumber(1, 1000).default(1000).describe("Values at most; a page ends at 1 MiB too."),
+        after: freeText(2000).optional().describe("The `next` of the page before."),
+      }),
+    output: () =>
+      z.object({
+        values: z.array(valueSchema).describe("Values, by tenant and target."),
+        next: z.string().nullable().describe("The `after` of the next page; null at the end."),
+        as_of: z.number().int().describe("The audit entry up to which the log was followed."),
+        behind: z.number().int().describe("How many entries the log has beyond that; 0 as a rule."),
+      }),
     notModified: true,
   },
   async (input, { deps, request }: Call<GovernanceDeps>) => {

@@ -17,10 +17,11 @@ export const withdraw = endpoint(
     example: { change_id: CHANGE_ID, proposer: "bo@acme.example", note: "Superseded by a smaller change." },
     agents: true,
     names: "proposer",
-    input: z.strictObject({
-      proposer: personName.describe("Who proposed it; absent: whom the proxy or the secret names."),
-      ...decisionFields,
-    }),
+    input: () =>
+      z.strictObject({
+        proposer: personName().describe("Who proposed it; absent: whom the proxy or the secret names."),
+        ...decisionFields(),
+      }),
     errors: [...DECISION_ERRORS, "not_the_proposer", "proposer_unknown"],
   },
   ({ proposer, ...input }, call: Call<GovernanceDeps>) =>

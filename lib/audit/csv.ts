@@ -3,13 +3,14 @@ import type { Store } from "../store/store.ts";
 import { type AuditEntry, entrySchema } from "./entry.ts";
 import { logRows } from "./rows.ts";
 
-const COLUMNS = Object.keys(entrySchema.shape) as (keyof AuditEntry)[];
+const columns = () => Object.keys(entrySchema().shape) as (keyof AuditEntry)[];
 
 /** The whole chain in order, a heading and one entry a line. */
 export async function* csvOf(store: Pick<Store, "texts">): AsyncGenerator<string, undefined> {
-  yield line(COLUMNS);
+  const names = columns();
+  yield line(names);
   for await (const rows of logRows(store))
-    yield rows.map(({ text }) => line(COLUMNS.map((column) => (JSON.parse(text) as AuditEntry)[column]))).join("");
+    yield rows.map(({ text }) => line(names.map((column) => (JSON.parse(text) as AuditEntry)[column]))).join("");
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 /** One audit entry and its hash. The encoding is frozen: `countersign-audit/v1`. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import type { Sha256 } from "../kit/platform.ts";
 
 export const EVENT_TYPES = [
@@ -24,34 +25,40 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** As answered, exported and hashed: an absent change or tenant is `""`, `id` counts from 1 without gaps. */
-export const entrySchema = z
-  .object({
-    origin: z.string().meta({ description: "Name of the log that it belongs to.", examples: ["acme-crm/audit/0f3a"] }),
-    id: z.number().int().describe("Its place in the log: 1 upwards, without gaps."),
-    timestamp: z
-      .string()
-      .meta({ description: "When it was written: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
-    event_type: z.enum(EVENT_TYPES).describe("What happened."),
-    change_id: z.string().meta({
-      description: "The change that it is about; empty when about none.",
-      examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
-    }),
-    tenant: z.string().meta({ description: "The tenant of that change; empty when about none.", examples: ["t-100"] }),
-    detail: z.string().meta({
-      description: "Facts about it, as JSON text, so that the hash covers them to the byte.",
-      examples: ['{"approver":"ana@acme.example"}'],
-    }),
-    previous_hash: z.string().meta({
-      description: "current_hash of the entry before; 64 zeros for the first.",
-      examples: ["0000000000000000000000000000000000000000000000000000000000000000"],
-    }),
-    current_hash: z.string().meta({
-      description: "SHA-256 (hex) over all fields above: the chain.",
-      examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
-    }),
-  })
-  .describe("One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping.");
-export type AuditEntry = z.infer<typeof entrySchema>;
+export const entrySchema = once(() =>
+  z
+    .object({
+      origin: z
+        .string()
+        .meta({ description: "Name of the log that it belongs to.", examples: ["acme-crm/audit/0f3a"] }),
+      id: z.number().int().describe("Its place in the log: 1 upwards, without gaps."),
+      timestamp: z
+        .string()
+        .meta({ description: "When it was written: RFC 3339, UTC.", examples: ["2026-11-20T09:30:00.000Z"] }),
+      event_type: z.enum(EVENT_TYPES).describe("What happened."),
+      change_id: z.string().meta({
+        description: "The change that it is about; empty when about none.",
+        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+      }),
+      tenant: z
+        .string()
+        .meta({ description: "The tenant of that change; empty when about none.", examples: ["t-100"] }),
+      detail: z.string().meta({
+        description: "Facts about it, as JSON text, so that the hash covers them to the byte.",
+        examples: ['{"approver":"ana@acme.example"}'],
+      }),
+      previous_hash: z.string().meta({
+        description: "current_hash of the entry before; 64 zeros for the first.",
+        examples: ["0000000000000000000000000000000000000000000000000000000000000000"],
+      }),
+      current_hash: z.string().meta({
+        description: "SHA-256 (hex) over all fields above: the chain.",
+        examples: ["3cea597796c018493b524b1395eba040221149459234f34c711aaa83b648a906"],
+      }),
+    })
+    .describe("One entry of the hash-chained audit log; as a receipt in an answer it is worth keeping."),
+);
+export type AuditEntry = z.infer<ReturnType<typeof entrySchema>>;
 
 export const FIRST_PREVIOUS_HASH = "0".repeat(64);
 

@@ -1,4 +1,5 @@
 /** Checking the chain: in slices, so that requests go on meanwhile, and never twice at once. */
+import { once } from "../kit/once.ts";
 import type { AuditDeps } from "./deps.ts";
 import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
@@ -12,7 +13,7 @@ import { outlineFrom } from "./outline.ts";
 import type { SubjectsOf } from "./outline_piece.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
-const strictEntry = entrySchema.strict();
+const strictEntry = once(() => entrySchema().strict());
 
 /** Entries between two turns of the event loop: some ten milliseconds. */
 const SLICE = 250;
@@ -155,7 +156,8 @@ function whyInvalid(
   sha256: AuditDeps["sha256"],
 ): string | undefined {
   if (!entry) return "the entry is missing or cannot be read";
-  if (!strictEntry.safeParse(entry).success) return "it is not an entry: a field is missing, added or of another type";
+  if (!strictEntry().safeParse(entry).success)
+    return "it is not an entry: a field is missing, added or of another type";
   if (entry.id !== link.length + 1) return `its id is ${entry.id}`;
   if (entry.origin !== head.origin) return "it belongs to another log";
   if (entry.previous_hash !== link.head) return "its previous_hash is not the hash of the entry before it";

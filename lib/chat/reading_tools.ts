@@ -17,8 +17,8 @@ import { type Tool, tool } from "./tool.ts";
 const LISTED = 20;
 
 const between = {
-  from: time.optional().describe("From this moment on, as 2026-11-16T00:00:00Z."),
-  to: time.optional().describe("Before this moment."),
+  from: time().optional().describe("From this moment on, as 2026-11-16T00:00:00Z."),
+  to: time().optional().describe("Before this moment."),
 };
 const limit = wholeNumber(1, LISTED).default(10).describe("How many at most.");
 
@@ -28,7 +28,7 @@ const filters = { tenant_id: line(200).optional(), status: word(STATUSES).option
 const page = {
   order: word(["newest", "oldest"]).default("newest"),
   limit,
-  after: changeId.optional().describe("The next of the page before."),
+  after: changeId().optional().describe("The next of the page before."),
 };
 
 /** Digests and revisions are of no use to a model. */
@@ -85,13 +85,13 @@ export const READING: Readonly<Record<string, Tool>> = {
   }),
   get_change: tool({
     description: "One change with its audit entries, outcome and what blocks it.",
-    input: z.strictObject({ change_id: changeId }),
+    input: z.strictObject({ change_id: changeId() }),
     run: async ({ change_id }, { deps }) => (await changeById(deps, change_id)) ?? `there is no change ${change_id}`,
   }),
   get_audit: tool({
     description: "What happened, by the newest entries of the audit log that fit, the oldest of them first.",
     input: z.strictObject({
-      change_id: changeId.optional(),
+      change_id: changeId().optional(),
       tenant_id: line(200).optional(),
       person: line(200).optional().describe("Whoever did it."),
       type: word(EVENT_TYPES).optional(),
@@ -102,7 +102,7 @@ export const READING: Readonly<Record<string, Tool>> = {
   }),
   list_failures: tool({
     description: "Failed operations and drift that the log tells of, and what drifts now.",
-    input: z.strictObject({ change_id: changeId.optional(), tenant_id: line(200).optional(), ...between, limit }),
+    input: z.strictObject({ change_id: changeId().optional(), tenant_id: line(200).optional(), ...between, limit }),
     async run(asked, { deps }) {
       const { entries: failures, ...rest } = await eventsIn(deps, { ...asked, types: FAILURES });
       const { change_id, tenant_id, limit } = asked;

@@ -1,54 +1,61 @@
 /** The success bodies that several endpoints share. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "./rules/change.ts";
 
 /** A created change with its receipt. */
-export const proposalAnswer = changeSchema
-  .extend({
-    conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
-    audit_entry: entrySchema,
-  })
-  .describe("A change that was put on record, with its receipt.");
+export const proposalAnswer = once(() =>
+  changeSchema()
+    .extend({
+      conflicts: z.array(z.string()).describe("Ids of other live changes on the same tenant and target."),
+      audit_entry: entrySchema(),
+    })
+    .describe("A change that was put on record, with its receipt."),
+);
 
 /** A consent decision with its receipt. */
-export const decisionAnswer = z
-  .object({
-    change_id: z.string().describe("Id of the change."),
-    status: z.enum(STATUSES).describe("Its status after the decision."),
-    decision: z.enum(["approved", ...RESOLUTIONS]).describe("What was decided."),
-    approvals: z.array(approvalSchema).describe("All consents so far, oldest first."),
-    change: changeSchema,
-    audit_entry: entrySchema,
-  })
-  .describe("A decision that was recorded, with its receipt.");
+export const decisionAnswer = once(() =>
+  z
+    .object({
+      change_id: z.string().describe("Id of the change."),
+      status: z.enum(STATUSES).describe("Its status after the decision."),
+      decision: z.enum(["approved", ...RESOLUTIONS]).describe("What was decided."),
+      approvals: z.array(approvalSchema()).describe("All consents so far, oldest first."),
+      change: changeSchema(),
+      audit_entry: entrySchema(),
+    })
+    .describe("A decision that was recorded, with its receipt."),
+);
 
 /** An apply or rollback with its receipt; `adapter` is `null` without one. A dry run has no entry, and `host` as it is now. */
-export const operationAnswer = z
-  .object({
-    change_id: z.string().describe("Id of the change."),
-    status: z.enum(STATUSES).describe("Its status now."),
-    dry_run: z.literal(true).optional().describe("Present when nothing was done, only rehearsed."),
-    change: changeSchema,
-    adapter: z
-      .object({
-        name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
-        result: z.string().meta({ description: "What came of it, in a word.", examples: ["applied"] }),
-        detail: z.unknown().optional().describe("What the adapter says beyond that: any JSON."),
-        preview: z.unknown().optional().describe("Of a dry run: what the host holds now and would hold, any JSON."),
-        host: z
-          .enum(["applied", "rolled_back", "absent", "unknown"])
-          .nullable()
-          .optional()
-          .describe("Of a dry run: what the host shows of the change; null when it cannot be asked."),
-        holds: z
-          .object({ value: z.unknown().describe("Any JSON.") })
-          .nullable()
-          .optional()
-          .describe("Of a dry run: what the target holds now; null: nothing; absent: not known."),
-      })
-      .nullable()
-      .describe("What the host product did, or in a dry run would do; null without an adapter."),
-    audit_entry: entrySchema.nullable().describe("The receipt; null for a dry run."),
-  })
-  .describe("An apply or rollback, done or rehearsed.");
+export const operationAnswer = once(() =>
+  z
+    .object({
+      change_id: z.string().describe("Id of the change."),
+      status: z.enum(STATUSES).describe("Its status now."),
+      dry_run: z.literal(true).optional().describe("Present when nothing was done, only rehearsed."),
+      change: changeSchema(),
+      adapter: z
+        .object({
+          name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
+          result: z.string().meta({ description: "What came of it, in a word.", examples: ["applied"] }),
+          detail: z.unknown().optional().describe("What the adapter says beyond that: any JSON."),
+          preview: z.unknown().optional().describe("Of a dry run: what the host holds now and would hold, any JSON."),
+          host: z
+            .enum(["applied", "rolled_back", "absent", "unknown"])
+            .nullable()
+            .optional()
+            .describe("Of a dry run: what the host shows of the change; null when it cannot be asked."),
+          holds: z
+            .object({ value: z.unknown().describe("Any JSON.") })
+            .nullable()
+            .optional()
+            .describe("Of a dry run: what the target holds now; null: nothing; absent: not known."),
+        })
+        .nullable()
+        .describe("What the host product did, or in a dry run would do; null without an adapter."),
+      audit_entry: entrySchema().nullable().describe("The receipt; null for a dry run."),
+    })
+    .describe("An apply or rollback, done or rehearsed."),
+);

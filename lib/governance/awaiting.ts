@@ -1,36 +1,41 @@
 /** Changes as they are listed for those who have to do something about them. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { changeSchema } from "./rules/change.ts";
 import { gateSchema } from "./rules/gates.ts";
 import { missingSchema } from "./rules/missing.ts";
 
 /** One that waits for consent or for its apply. */
-export const awaitingChange = changeSchema
-  .pick({
+export const awaitingChange = once(() =>
+  changeSchema()
+    .pick({
+      change_id: true,
+      status: true,
+      tier: true,
+      target: true,
+      summary: true,
+      expected_delta_k: true,
+      affected_users: true,
+      proposer_kind: true,
+      asked_by: true,
+      required_approvers: true,
+      approvals: true,
+    })
+    .extend({
+      missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
+      blocked_by: z.array(gateSchema()).describe("What would block its apply now."),
+    })
+    .describe("A change that waits for consent or for its apply."),
+);
+
+/** One whose emergency consent is to be reviewed. */
+export const changeToReview = once(() =>
+  changeSchema().pick({
     change_id: true,
     status: true,
     tier: true,
     target: true,
     summary: true,
-    expected_delta_k: true,
-    affected_users: true,
-    proposer_kind: true,
-    asked_by: true,
-    required_approvers: true,
-    approvals: true,
-  })
-  .extend({
-    missing: z.array(missingSchema).describe("Whose consent is still missing, by rule."),
-    blocked_by: z.array(gateSchema).describe("What would block its apply now."),
-  })
-  .describe("A change that waits for consent or for its apply.");
-
-/** One whose emergency consent is to be reviewed. */
-export const changeToReview = changeSchema.pick({
-  change_id: true,
-  status: true,
-  tier: true,
-  target: true,
-  summary: true,
-  review: true,
-});
+    review: true,
+  }),
+);

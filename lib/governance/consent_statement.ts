@@ -1,5 +1,6 @@
 /** The statement of a decision, for those who would rather not make it themselves. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { type Answer, answer } from "../http/answer.ts";
 import type { Call } from "../http/endpoint.ts";
 import { readHead } from "../audit/chain.ts";
@@ -16,16 +17,18 @@ import { crmFollowup, type Followup, proposedContent } from "./rules/propose.ts"
 import { type Act, ACTS, challengeOf, type Decision, statementText } from "./rules/statement.ts";
 
 /** What is answered. */
-export const statementAnswer = z.object({
-  statement: z.string().meta({
-    description: "What is signed, to the byte: RFC 8785 JSON.",
-    examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
+export const statementAnswer = once(() =>
+  z.object({
+    statement: z.string().meta({
+      description: "What is signed, to the byte: RFC 8785 JSON.",
+      examples: ['{"approver":"ana@acme.example","v":"countersign-consent/1"}'],
+    }),
+    challenge: z.string().meta({
+      description: "SHA-256 of the statement in base64url, for a passkey.",
+      examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
+    }),
   }),
-  challenge: z.string().meta({
-    description: "SHA-256 of the statement in base64url, for a passkey.",
-    examples: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"],
-  }),
-});
+);
 
 /** Which decision or act, and whose. */
 export interface StatementInput {

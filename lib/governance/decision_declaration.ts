@@ -1,5 +1,6 @@
 /** What the endpoints of decisions declare alike: on a change, and on the service itself. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
 import { changeId, freeText, personName } from "../http/form.ts";
 import { decisionAnswer } from "./answers.ts";
@@ -9,13 +10,13 @@ import { freezeSchema } from "./rules/freeze.ts";
 /** What each of them may be refused for. */
 const REFUSALS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
 const terms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
-const fields = { note: freeText(4000).optional().describe("Why, for the record."), ...proofFields };
+const fields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
 
 /** A decision on one change. */
 export const decisionTerms = { ...terms, output: decisionAnswer } as const;
 
 /** Its fields, beside the name of who decides. */
-export const decisionFields = { change_id: changeId.describe("Id of the change."), ...fields };
+export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
 
 /** Its errors, beside those of the decision. */
 export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REFUSALS, "version_mismatch"] as const;
@@ -24,28 +25,32 @@ export const DECISION_ERRORS = ["change_not_found", "illegal_transition", ...REF
 export const actTerms = terms;
 
 /** What a freeze and what lifts it are answered with. */
-export const freezeAnswer = z
-  .object({
-    frozen: z.boolean().describe("Whether applies are held back now."),
-    freeze: freezeSchema.nullable().describe("The freeze; null when there is none."),
-    audit_entry: entrySchema,
-  })
-  .describe("Whether applies are held back, with the receipt.");
+export const freezeAnswer = once(() =>
+  z
+    .object({
+      frozen: z.boolean().describe("Whether applies are held back now."),
+      freeze: freezeSchema().nullable().describe("The freeze; null when there is none."),
+      audit_entry: entrySchema(),
+    })
+    .describe("Whether applies are held back, with the receipt."),
+);
 
 /** What the acceptance of the clock is answered with: the moment from which entries are dated on, and the last one before. */
-export const acceptClockAnswer = z.object({
-  at: z.string().meta({ description: "From when entries are dated on.", examples: ["2026-11-20T09:30:00.000Z"] }),
-  last: z
-    .string()
-    .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
-  audit_entry: entrySchema,
-});
+export const acceptClockAnswer = once(() =>
+  z.object({
+    at: z.string().meta({ description: "From when entries are dated on.", examples: ["2026-11-20T09:30:00.000Z"] }),
+    last: z
+      .string()
+      .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
+    audit_entry: entrySchema(),
+  }),
+);
 
 /** Its fields. */
-export const actFields = {
-  actor: personName.optional().describe("Who does this; absent: whom the proxy names."),
-  ...fields,
-};
+export const actFields = () => ({
+  actor: personName().optional().describe("Who does this; absent: whom the proxy names."),
+  ...fields(),
+});
 
 /** Its errors. */
 export const ACT_ERRORS = REFUSALS;

@@ -1,5 +1,6 @@
 /** Drift: does the host still show what the newest applied change of each target set? */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { readHead } from "../audit/chain.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import type { HostState } from "./adapters/port.ts";
@@ -26,38 +27,42 @@ const PER_CYCLE = 100;
 /** A host that answers slowly, or not at all, must not keep the rest of the cycle from its turn; milliseconds. */
 const LONGEST_MS = 30_000;
 
-export const episodeSchema = z
-  .object({
-    change_id: z.string().describe("The change that the host no longer shows."),
-    target: z.string().meta({ description: "Its target.", examples: ["limits.seats"] }),
-    tenant_id: z.string().meta({ description: "Its tenant.", examples: ["t-100"] }),
-    state: z.enum(["drifted", "missing"]).describe("drifted: the host holds something else; missing: nothing."),
-    host: z.enum(["applied", "rolled_back", "absent", "unknown"]).describe("What the host shows of the change."),
-    held_digest: z
+export const episodeSchema = once(() =>
+  z
+    .object({
+      change_id: z.string().describe("The change that the host no longer shows."),
+      target: z.string().meta({ description: "Its target.", examples: ["limits.seats"] }),
+      tenant_id: z.string().meta({ description: "Its tenant.", examples: ["t-100"] }),
+      state: z.enum(["drifted", "missing"]).describe("drifted: the host holds something else; missing: nothing."),
+      host: z.enum(["applied", "rolled_back", "absent", "unknown"]).describe("What the host shows of the change."),
+      held_digest: z
+        .string()
+        .nullable()
+        .optional()
+        .describe("SHA-256 (hex) of the canonical JSON that it holds; null: nothing; absent: not known."),
+      since: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
+    })
+    .describe("A change that the host product no longer shows."),
+);
+
+export const driftSchema = once(() =>
+  z.object({
+    result: z
+      .enum(["in_sync", "drifted", "missing"])
+      .nullable()
+      .describe("The worst of what was found; null without an adapter or before the first check."),
+    in_sync: z.boolean().nullable().describe("Whether nothing differs; null while not known."),
+    checked_at: z
       .string()
       .nullable()
-      .optional()
-      .describe("SHA-256 (hex) of the canonical JSON that it holds; null: nothing; absent: not known."),
-    since: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
-  })
-  .describe("A change that the host product no longer shows.");
-
-export const driftSchema = z.object({
-  result: z
-    .enum(["in_sync", "drifted", "missing"])
-    .nullable()
-    .describe("The worst of what was found; null without an adapter or before the first check."),
-  in_sync: z.boolean().nullable().describe("Whether nothing differs; null while not known."),
-  checked_at: z
-    .string()
-    .nullable()
-    .meta({ description: "When the last check was; null before the first.", examples: ["2026-11-22T18:00:00.000Z"] }),
-  drifted: z.array(episodeSchema).describe("Changes in whose place the host holds something else."),
-  missing: z.array(episodeSchema).describe("Changes of which the host shows nothing."),
-});
+      .meta({ description: "When the last check was; null before the first.", examples: ["2026-11-22T18:00:00.000Z"] }),
+    drifted: z.array(episodeSchema()).describe("Changes in whose place the host holds something else."),
+    missing: z.array(episodeSchema()).describe("Changes of which the host shows nothing."),
+  }),
+);
 
 /** `drift/<change_id>`: an episode of drift, from when it was noticed until the host shows the change again. */
-export type DriftEpisode = z.infer<typeof episodeSchema>;
+export type DriftEpisode = z.infer<ReturnType<typeof episodeSchema>>;
 
 /** `meta/drift`: how far the round over all owners is, and when it was last at work. */
 export interface DriftCheck {
@@ -149,7 +154,7 @@ async function heldDigest(
 }
 
 /** The episodes under way, and when the last check was. */
-export async function driftReport({ store }: GovernanceDeps): Promise<z.infer<typeof driftSchema>> {
+export async function driftReport({ store }: GovernanceDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
   const check = (await store.get("meta", "drift"))?.value;
   const episodes = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
   const drifted = episodes.filter(({ state }) => state === "drifted");

@@ -1,5 +1,6 @@
 /** Erases the content of a change: one entry, and with it the content, in one transaction; copies of it go after that. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { entryKey } from "../audit/chain.ts";
 import { entrySchema } from "../audit/entry.ts";
 import { type Answer, answer, etag } from "../http/answer.ts";
@@ -45,19 +46,21 @@ export interface ErasureDue {
 const GONE_MS = 24 * 3600 * 1000;
 
 /** What is answered. */
-export const erasureAnswer = z.object({
-  change_id: z.string().describe("Id of the change."),
-  gone_by: z.string().meta({
-    description: "When the last copy is gone: from other collections, files and the journal.",
-    examples: ["2026-11-21T09:30:00.000Z"],
+export const erasureAnswer = once(() =>
+  z.object({
+    change_id: z.string().describe("Id of the change."),
+    gone_by: z.string().meta({
+      description: "When the last copy is gone: from other collections, files and the journal.",
+      examples: ["2026-11-21T09:30:00.000Z"],
+    }),
+    stays: z.array(z.string()).meta({
+      description: "What does not go with the content, in sentences.",
+      examples: [["its entries, with names and notes"]],
+    }),
+    change: changeSchema(),
+    audit_entry: entrySchema(),
   }),
-  stays: z.array(z.string()).meta({
-    description: "What does not go with the content, in sentences.",
-    examples: [["its entries, with names and notes"]],
-  }),
-  change: changeSchema,
-  audit_entry: entrySchema,
-});
+);
 
 /** Whose content, by whom and why. */
 export interface EraseInput extends Omit<ActInput, "until"> {

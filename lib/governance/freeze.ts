@@ -69,5 +69,5 @@ export async function heldNow({ store, product, clock }: GovernanceDeps): Promis
 /** The freeze in force, as it is shown. */
 export async function shownFreeze({ store, clock }: Pick<GovernanceDeps, "store" | "clock">) {
   const freeze = inForce((await store.get("meta", "freeze"))?.value, clock.now());
-  return freeze ? freezeSchema.parse(freeze) : null;
+  return freeze ? freezeSchema().parse(freeze) : null;
 }

@@ -1,5 +1,6 @@
 /** What comes with a decision to prove whose it is. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { MAX_CLOCK_LAG_MS } from "../audit/chain.ts";
 import { invalidField } from "../kit/errors.ts";
 import { verifyProof } from "./proof/verify.ts";
@@ -11,15 +12,15 @@ import type { Transaction } from "./transaction.ts";
 import { isForOneUse, noteUse } from "./used_statements.ts";
 
 /** When a statement was made. */
-export const statementTime = z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
+export const statementTime = () => z.iso.datetime("must be a time of RFC 3339 in UTC, as 2026-01-02T03:04:05.678Z");
 
 /** The same where the statement is signed. */
-export const signedAt = statementTime.describe(
-  "The time in the signed statement, within ten minutes of now; goes with proof.",
+export const signedAt = once(() =>
+  statementTime().describe("The time in the signed statement, within ten minutes of now; goes with proof."),
 );
 
 /** The fields of a request; in a form `proof` is JSON text. */
-export const proofFields = { proof: proofSchema.optional(), at: signedAt.optional() };
+export const proofFields = () => ({ proof: proofSchema().optional(), at: signedAt().optional() });
 
 /** A proof, and when its statement says it was made. */
 export interface ProofInput {

@@ -11,12 +11,12 @@ import { STANDARD_KPIS } from "./rules/change_terms.ts";
 export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => ({
   tenant_id: line(200).describe("The tenant of the product whom the change is for."),
   kind: word(KINDS).describe("What sort of thing is changed."),
-  target: target.describe("Name of the setting, flag or workflow in the host product; compared without case."),
+  target: target().describe("Name of the setting, flag or workflow in the host product; compared without case."),
   summary: line(500).describe("What the change does, in one line."),
   rationale: freeText(4000).optional().describe("Why, for those who decide."),
-  expected_delta_k: finiteNumber.optional().describe("Gain that you expect, in units of the KPI."),
+  expected_delta_k: finiteNumber().optional().describe("Gain that you expect, in units of the KPI."),
   affected_users: wholeNumber(0).optional().describe("How many users it reaches."),
-  reversible: flag.optional().describe("Whether it can be undone; absent: it can. What cannot is major."),
+  reversible: flag().optional().describe("Whether it can be undone; absent: it can. What cannot is major."),
   tier: word(TIERS)
     .optional()
     .describe("How much consent you ask for; minor is granted only where the intent covers it. Absent: standard."),
@@ -25,8 +25,8 @@ export const proposalFields = ({ product }: Pick<GovernanceDeps, "product">) => 
   kpi: word((product ? kpiNames(product.intent) : [...STANDARD_KPIS]) as [string, ...string[]])
     .optional()
     .describe("The KPI that expected_delta_k is about."),
-  proposer: personName.optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
-  supersedes: changeId.optional().describe("Id of a change whose place this one takes."),
+  proposer: personName().optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
+  supersedes: changeId().optional().describe("Id of a change whose place this one takes."),
 });
 
 /** What a proposal may be refused for. */
@@ -40,9 +40,9 @@ export const PROPOSAL_ERRORS = [
 ] as const satisfies readonly ErrorCode[];
 
 /** Those of the follow-up for the customers of one tenant, as the specification has them. */
-export const followupFields = {
+export const followupFields = () => ({
   tenant_id: line(200).describe("The tenant whose customers are followed up."),
   affected_users: wholeNumber(0).describe("How many users it reaches; the risk follows from it."),
-  expected_delta_k: finiteNumber.describe("Gain that you expect."),
-  proposer: personName.optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
-};
+  expected_delta_k: finiteNumber().describe("Gain that you expect."),
+  proposer: personName().optional().describe("Who proposes; absent: whom the proxy or the secret names, else nobody."),
+});

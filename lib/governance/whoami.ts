@@ -1,5 +1,6 @@
 /** Who asks, as far as the service knows, and what it would let them do. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import type { Call } from "../http/endpoint.ts";
 import { carriesToken } from "../http/guards.ts";
 import { agentOf, requireReader } from "../http/principals.ts";
@@ -11,32 +12,34 @@ import { isAgent, principalOf } from "./rules/principals.ts";
 const ACTS = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"] as const;
 type Act = (typeof ACTS)[number];
 
-export const whoamiSchema = z.object({
-  name: z
-    .string()
-    .nullable()
-    .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
-  kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
-  authenticated: z
-    .enum(["proxy", "agent", "token"])
-    .nullable()
-    .describe("How the caller is known: the proxy, an agent's secret or the admin token; null: not at all."),
-  may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
-  keys: z
-    .array(
-      z.object({
-        type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
-        credential_id: z
-          .string()
-          .optional()
-          .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
-      }),
-    )
-    .describe("What the intent says that this person signs with."),
-});
+export const whoamiSchema = once(() =>
+  z.object({
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: "Who asks; null: nobody is named.", examples: ["ana@acme.example"] }),
+    kind: z.enum(["person", "agent", "unknown"]).describe("What kind of caller that is."),
+    authenticated: z
+      .enum(["proxy", "agent", "token"])
+      .nullable()
+      .describe("How the caller is known: the proxy, an agent's secret or the admin token; null: not at all."),
+    may: z.array(z.enum(ACTS)).describe("What would not be refused for who it is."),
+    keys: z
+      .array(
+        z.object({
+          type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
+          credential_id: z
+            .string()
+            .optional()
+            .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
+        }),
+      )
+      .describe("What the intent says that this person signs with."),
+  }),
+);
 
 /** Who somebody is. */
-export type Whoami = z.infer<typeof whoamiSchema>;
+export type Whoami = z.infer<ReturnType<typeof whoamiSchema>>;
 
 /** Says who asks; never refuses. */
 export function whoami({ deps, request, person }: Call<GovernanceDeps>): Whoami {

@@ -42,8 +42,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   textType?: string;
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
-  /** The success body. */
-  output: z.ZodType;
+  /** The success body; a function where only who describes the API, or tests it, shall make it. */
+  output: z.ZodType | (() => z.ZodType);
   success?: 200 | 201;
   /** Further statuses that carry the success body. */
   also?: readonly number[];
@@ -71,6 +71,10 @@ export interface Call<D extends HttpDeps = HttpDeps> extends Asker {
   idempotency: IdempotencyKey | undefined;
 }
 
+/** The schema of the success body. */
+export const outputOf = ({ output }: Pick<Declaration, "output">): z.ZodType =>
+  typeof output === "function" ? output() : output;
+
 /** A declared handler: call it with what it needs, and it answers requests. */
 export type Endpoint<D extends HttpDeps = HttpDeps> = ((deps: D) => Handler) & Declaration<z.ZodType, D>;
 
@@ -85,7 +89,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
   const mount = (deps: D): Handler => {
     const schema = declaration.input;
     // Made at the first request: many a process is started for one, and answers nothing else.
-    const input = once(() => (typeof schema === "function" && deps.product ? schema(deps) : (schema as I)));
+    const input = once(() => (typeof schema === "function" ? schema(deps) : schema));
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();

@@ -27,33 +27,37 @@ export const line = (max: number) =>
     .refine((text) => !INVISIBLE.test(text), "must not hold control or invisible characters");
 
 /** A person's or agent's name: trimmed, NFKC, at most 200 characters; the service's own prefixes are refused. */
-export const personName = line(200)
-  .transform((name) => name.normalize("NFKC").trim())
-  .refine(
-    (name) => !/^(llm|policy):/i.test(name),
-    "must not begin with llm: or policy:; those names are the service's own",
-  );
+export const personName = () =>
+  line(200)
+    .transform((name) => name.normalize("NFKC").trim())
+    .refine(
+      (name) => !/^(llm|policy):/i.test(name),
+      "must not begin with llm: or policy:; those names are the service's own",
+    );
 
 /** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}` */
-export const target = z
-  .string(rule("must be text"))
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/,
-    "must be 1 to 200 characters of A-Z a-z 0-9 . _ : / - and begin with a letter or digit",
-  );
+export const target = () =>
+  z
+    .string(rule("must be text"))
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/,
+      "must be 1 to 200 characters of A-Z a-z 0-9 . _ : / - and begin with a letter or digit",
+    );
+
+/** A moment, in UTC whatever offset it is given with. */
+export const time = () =>
+  z.iso
+    .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
+    .transform((text) => new Date(text).toISOString());
 
 /** An id as the service makes them. */
-/** A moment, in UTC whatever offset it is given with. */
-export const time = z.iso
-  .datetime({ offset: true, error: "must be a time such as 2026-12-24T08:00:00Z" })
-  .transform((text) => new Date(text).toISOString());
-export const changeId = freeText(200).min(1, "must not be empty");
+export const changeId = () => freeText(200).min(1, "must not be empty");
 
 const numeric = (message: string, fits: (value: number) => boolean) =>
   z.union([z.number(), z.string().regex(JSON_NUMBER).transform(Number)], rule(message)).refine(fits, message);
 
 /** A finite number. */
-export const finiteNumber = numeric("must be a finite number", Number.isFinite);
+export const finiteNumber = () => numeric("must be a finite number", Number.isFinite);
 
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
@@ -64,10 +68,11 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) 
 }
 
 /** `true`, `false`, `1` or `0`. */
-export const flag = z.union(
-  [z.boolean(), z.enum(["true", "false", "1", "0"]).transform((text) => text === "true" || text === "1")],
-  rule("must be true or false"),
-);
+export const flag = () =>
+  z.union(
+    [z.boolean(), z.enum(["true", "false", "1", "0"]).transform((text) => text === "true" || text === "1")],
+    rule("must be true or false"),
+  );
 
 /** One of a few words. */
 export const word = <const T extends readonly [string, ...string[]]>(words: T) =>

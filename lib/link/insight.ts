@@ -23,7 +23,7 @@ export const sharedInsightSchema = z
       .nullable()
       .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
     kind: z.enum(KINDS).describe("What sort of thing was changed."),
-    target: target.meta({ description: "What was changed.", examples: ["limits.seats"] }),
+    target: target().meta({ description: "What was changed.", examples: ["limits.seats"] }),
     kpi: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,63}$/)

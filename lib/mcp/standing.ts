@@ -18,11 +18,11 @@ export const page = z
   .nullable()
   .describe("The page on which a person decides; null where no console is known. Hand it to the person.");
 
-export const standingSchema = changeSchema.extend({
+export const standingSchema = changeSchema().extend({
   page,
-  missing: z.array(missingSchema).describe("Whose consent is still missing, by rule; an empty `of` means anybody."),
-  signers: z.array(signerSchema).describe("Who consented, and how that is known."),
-  gates: z.array(gateSchema).describe("What the policy asks for, and what stands in the way."),
+  missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule; an empty `of` means anybody."),
+  signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
+  gates: z.array(gateSchema()).describe("What the policy asks for, and what stands in the way."),
   next: z.string().describe("What happens next, and what there is to do."),
   about_texts: aboutTexts,
 });

@@ -1,6 +1,6 @@
 /** What an endpoint may answer, by status: its success, and the error codes that its declaration and its kind bring. */
 import * as z from "zod";
-import type { Declaration, Refusals } from "../http/endpoint.ts";
+import { type Declaration, outputOf, type Refusals } from "../http/endpoint.ts";
 import { type ErrorCode, statusOf } from "../kit/errors.ts";
 import { NAMED } from "./components.ts";
 import { type Content, type JsonSchema, jsonSchemaOf } from "./json_schema.ts";
@@ -66,7 +66,8 @@ export function errorCodesOf(endpoint: Documented): ErrorCode[] {
   return [...new Set([...codes, ...errors])];
 }
 
-function successOf({ output, success = 200, errors = [], notModified }: Documented): ApiResponse {
+function successOf({ success = 200, errors = [], notModified, ...declared }: Documented): ApiResponse {
+  const output = outputOf(declared);
   const content = contentOf(output);
   const body = content["application/json"]?.schema;
   const versioned = body !== undefined && (mentions(output, "revision") || mentions(output, "change"));

@@ -46,7 +46,7 @@ const SHOWN = {
 } as const;
 const NAMES = Object.keys(SHOWN) as (keyof typeof SHOWN)[];
 
-export const inboxItem = changeSchema
+export const inboxItem = changeSchema()
   .pick(SHOWN)
   .extend({
     title: z.string().meta({ description: "Its summary.", examples: ["Raise the seat limit to 50"] }),
@@ -56,8 +56,8 @@ export const inboxItem = changeSchema
       .nullable()
       .describe("When its time is over, or its review is due; null where the intent sets no limit."),
     waits_for_you: z.boolean().describe("Whether a consent of the person who asks would bring it on."),
-    missing: z.array(missingSchema).describe("Whose consent is still missing, by rule."),
-    gates: z.array(gateSchema).describe("What blocks its apply now, or warns of it."),
+    missing: z.array(missingSchema()).describe("Whose consent is still missing, by rule."),
+    gates: z.array(gateSchema()).describe("What blocks its apply now, or warns of it."),
     drift: z.enum(["drifted", "missing"]).optional().describe("What the host shows instead; absent where it fits."),
   })
   .describe("A change that waits for somebody.");

@@ -38,7 +38,7 @@ export const intentSummary = z
       description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
       examples: ["c68d289322d1f17df123a118788981b4ab829cc7f36405a0deafd7a25aafd322"],
     }),
-    policy: policySchema.describe("The rules in force, with what the intent leaves out filled in."),
+    policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
     keys: z
       .record(z.string(), z.array(shownKey))
       .describe("What people sign with, by name in lower case; whoever stands here must sign."),

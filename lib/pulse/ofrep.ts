@@ -77,7 +77,7 @@ export async function evaluateFlag(
   flag: string,
   targetingKey: string | undefined,
 ): Promise<Success | Failure> {
-  const tenants = target.safeParse(flag).success ? tenantsOf(targetingKey) : [];
+  const tenants = target().safeParse(flag).success ? tenantsOf(targetingKey) : [];
   const places = tenants.map((tenant_id) => valuePlace(tenant_id, flag));
   return settled(deps, async (read, shown, lacking) => {
     const found = await read.getMany("values", places);

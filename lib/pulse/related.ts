@@ -9,7 +9,7 @@ import { type Change, changeSchema } from "../governance/rules/change.ts";
 export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
 type Relation = (typeof RELATIONS)[number];
 
-export const relatedSchema = changeSchema
+export const relatedSchema = changeSchema()
   .pick({ change_id: true, summary: true, proposer: true, status: true, resolution: true })
   .extend({
     relations: z

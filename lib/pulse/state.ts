@@ -39,7 +39,7 @@ export const stateSchema = z
     N: share.describe("Need, 0 to 1: rises with what is overdue and with nothing else; 0 when nothing is."),
     dimensions: z
       .object({
-        E: effectSchema.describe("Effect: how far the KPIs are on their way."),
+        E: effectSchema().describe("Effect: how far the KPIs are on their way."),
         M: memorySchema.describe("Memory: what should be on record of closed changes, and is."),
         R: reliabilitySchema.describe("Reliability: applies that held."),
         N: needSchema.describe("Need: what is overdue."),
@@ -50,7 +50,7 @@ export const stateSchema = z
       .object({ chat: provenanceSchema.nullable().describe("The newest reply of the chat; null before the first.") })
       .describe("What the newest results were made of."),
     tasks: taskStatsSchema.describe("How many tasks there are."),
-    freeze: freezeSchema.nullable().describe("What holds every apply back; null: nothing is frozen."),
+    freeze: freezeSchema().nullable().describe("What holds every apply back; null: nothing is frozen."),
     as_of: z.string().meta({ description: "When this was worked out.", format: "date-time" }),
   })
   .describe("The service at a glance. No data is null, never 0.");

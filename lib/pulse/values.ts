@@ -30,7 +30,7 @@ export const valueSchema = z.discriminatedUnion("state", [
     state: z.literal("governed").describe("The content is what was consented to, and the log tells of its apply."),
     value: z.unknown().describe("The value, any JSON."),
     kind: z.enum(KINDS).describe("What sort of thing the change is about."),
-    digest: changeSchema.shape.digest.describe(
+    digest: changeSchema().shape.digest.describe(
       "SHA-256 of the content that consent was given to, of which the value is a part.",
     ),
   }),

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { endpoints } from "../../handlers/index.ts";
 import type { ErrorCode } from "../../lib/kit/errors.ts";
 import { statusOf } from "../../lib/kit/errors.ts";
-import type { Declaration } from "../../lib/http/endpoint.ts";
+import { type Declaration, outputOf } from "../../lib/http/endpoint.ts";
 import type { Fetch } from "./client.ts";
 
 /** What any endpoint may answer beside the codes it declares. */
@@ -86,7 +86,7 @@ function checkRefusal(text: string, status: number, { path, refusals }: Declarat
 function checkSuccess(text: string, status: number, endpoint: Declaration): void {
   if (!isReadiness(endpoint)) expect([endpoint.success ?? 200, ...(endpoint.also ?? [])]).toContain(status);
   const body = JSON.parse(text);
-  expect(endpoint.output.parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
+  expect(outputOf(endpoint).parse(body), `the declared output of ${endpoint.path}`).toEqual(body);
 }
 
 /** The declaration that a request meets. */

@@ -1,30 +1,33 @@
 /** A ChangeProposal: its fields. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { PROPOSER_KINDS } from "./actor.ts";
 import { KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "./change_terms.ts";
 
 export * from "./change_terms.ts";
 
-const time = z.iso.datetime();
+const time = () => z.iso.datetime();
 
 /** One consent given: distinct names count. */
-export const approvalSchema = z
-  .object({
-    approver: z
-      .string()
-      .meta({ description: "Who consented, as they named themselves.", examples: ["ana@acme.example"] }),
-    note: z
-      .string()
-      .meta({ description: "What they said with it; empty when nothing.", examples: ["Checked with support."] }),
-    at: time.describe("When it was recorded."),
-    emergency: z
-      .literal(true)
-      .optional()
-      .describe("Given in an emergency, for which alone it counts; absent otherwise."),
-    key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
-  })
-  .describe("One consent to a change. Distinct names count towards the number that is required.");
-export type Approval = z.infer<typeof approvalSchema>;
+export const approvalSchema = once(() =>
+  z
+    .object({
+      approver: z
+        .string()
+        .meta({ description: "Who consented, as they named themselves.", examples: ["ana@acme.example"] }),
+      note: z
+        .string()
+        .meta({ description: "What they said with it; empty when nothing.", examples: ["Checked with support."] }),
+      at: time().describe("When it was recorded."),
+      emergency: z
+        .literal(true)
+        .optional()
+        .describe("Given in an emergency, for which alone it counts; absent otherwise."),
+      key: z.string().optional().describe("Id of the key that signed it; absent where none did."),
+    })
+    .describe("One consent to a change. Distinct names count towards the number that is required."),
+);
+export type Approval = z.infer<ReturnType<typeof approvalSchema>>;
 
 export const REVIEW_VERDICTS = ["accepted", "not_accepted"] as const;
 export type Verdict = (typeof REVIEW_VERDICTS)[number];
@@ -34,129 +37,141 @@ export const LATE_ITEMS = ["rationale", "note"] as const;
 export type LateItem = (typeof LATE_ITEMS)[number];
 
 /** One of these. */
-export const lateNoteSchema = z
-  .object({
-    item: z.enum(LATE_ITEMS).describe("What was missing."),
-    note: z.string().describe("The words."),
-    actor: z.string().nullable().describe("Who said it."),
-    at: time.describe("When."),
-  })
-  .describe("What was said of a change after it was decided.");
+export const lateNoteSchema = once(() =>
+  z
+    .object({
+      item: z.enum(LATE_ITEMS).describe("What was missing."),
+      note: z.string().describe("The words."),
+      actor: z.string().nullable().describe("Who said it."),
+      at: time().describe("When."),
+    })
+    .describe("What was said of a change after it was decided."),
+);
 
 /** The review of an emergency consent; `verdict` is `null` while it is due. */
-export const reviewSchema = z
-  .object({
-    due_at: time.describe("By when it should be reviewed."),
-    verdict: z.enum(REVIEW_VERDICTS).nullable().describe("What the reviewer found; null while the review is due."),
-    approver: z
-      .string()
-      .nullable()
-      .meta({ description: "Who reviewed it; null while it is due.", examples: ["ana@acme.example"] }),
-    note: z
-      .string()
-      .nullable()
-      .meta({ description: "What the reviewer said; null while it is due.", examples: ["The outage left no choice."] }),
-    at: time.nullable().describe("When it was reviewed; null while it is due."),
-  })
-  .describe("The review of an emergency consent.");
+export const reviewSchema = once(() =>
+  z
+    .object({
+      due_at: time().describe("By when it should be reviewed."),
+      verdict: z.enum(REVIEW_VERDICTS).nullable().describe("What the reviewer found; null while the review is due."),
+      approver: z
+        .string()
+        .nullable()
+        .meta({ description: "Who reviewed it; null while it is due.", examples: ["ana@acme.example"] }),
+      note: z
+        .string()
+        .nullable()
+        .meta({
+          description: "What the reviewer said; null while it is due.",
+          examples: ["The outage left no choice."],
+        }),
+      at: time().nullable().describe("When it was reviewed; null while it is due."),
+    })
+    .describe("The review of an emergency consent."),
+);
 
 /** The change as clients see it. Times are RFC 3339 in UTC; what nobody stated is `null`, never an invented 0. */
-export const changeSchema = z
-  .object({
-    change_id: z.string().meta({
-      description: "Id of the change: chg_ and a UUIDv7, which sorts by time.",
-      examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
-    }),
-    tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
-    kind: z.enum(KINDS).describe("What sort of thing is changed."),
-    target: z.string().meta({
-      description: "Name of the setting, flag or workflow in the host product that it sets; compared without case.",
-      examples: ["limits.seats"],
-    }),
-    value: z.unknown().optional().describe("What the target is set to: any JSON; absent when the change sets nothing."),
-    summary: z.string().meta({ description: "What it does, in one line.", examples: ["Raise the seat limit to 50"] }),
-    rationale: z.string().meta({
-      description: "Why, for those who decide; may be empty.",
-      examples: ["Support raises it by hand every week."],
-    }),
-    expected_delta_k: z
-      .number()
-      .nullable()
-      .describe("Gain that the proposer expects, in units of the KPI; null when not stated."),
-    affected_users: z
-      .number()
-      .int()
-      .nullable()
-      .describe("How many users it reaches, by the proposer; null when not stated."),
-    reversible: z.boolean().describe("Whether the proposer says that it can be undone."),
-    tier: z.enum(TIERS).describe("How much consent it needs: minor needs none, major needs as the intent says."),
-    risk: z.enum(RISKS).describe("Risk as the proposer states it."),
-    kpi: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Name of the KPI that expected_delta_k is about; null when none.",
-        examples: ["nrr_quarterly"],
+export const changeSchema = once(() =>
+  z
+    .object({
+      change_id: z.string().meta({
+        description: "Id of the change: chg_ and a UUIDv7, which sorts by time.",
+        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
       }),
-    proposer: z
-      .string()
-      .nullable()
-      .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
-    proposer_kind: z
-      .enum(PROPOSER_KINDS)
-      .optional()
-      .describe("What kind of proposer that is; absent where an earlier version recorded the change."),
-    asked_by: z
-      .string()
-      .nullable()
-      .optional()
-      .describe("Of a draft by a model: the person who asked for it; absent otherwise."),
-    status: z.enum(STATUSES).describe("Where it stands between proposal and rollback."),
-    resolution: z.enum(RESOLUTIONS).nullable().describe("How a denied change came to its end; null otherwise."),
-    created_at: time.describe("When it was proposed."),
-    approver: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Who decided last; policy:minor is the intent itself, null before any decision.",
-        examples: ["ana@acme.example"],
+      tenant_id: z.string().meta({ description: "The tenant of the product whom it is for.", examples: ["t-100"] }),
+      kind: z.enum(KINDS).describe("What sort of thing is changed."),
+      target: z.string().meta({
+        description: "Name of the setting, flag or workflow in the host product that it sets; compared without case.",
+        examples: ["limits.seats"],
       }),
-    approval_note: z
-      .string()
-      .nullable()
-      .meta({
-        description: "What was said with the last decision; null before any.",
-        examples: ["Checked with support."],
+      value: z
+        .unknown()
+        .optional()
+        .describe("What the target is set to: any JSON; absent when the change sets nothing."),
+      summary: z.string().meta({ description: "What it does, in one line.", examples: ["Raise the seat limit to 50"] }),
+      rationale: z.string().meta({
+        description: "Why, for those who decide; may be empty.",
+        examples: ["Support raises it by hand every week."],
       }),
-    approvals: z.array(approvalSchema).describe("The consents that were given, oldest first."),
-    required_approvers: z.number().int().describe("How many distinct people had to consent when it was proposed."),
-    decided_at: time.nullable().describe("When the last decision was made; null before any."),
-    applied_at: time.nullable().describe("When the host product confirmed it; null before."),
-    rolled_back_at: time.nullable().describe("When it was taken back; null unless it was."),
-    supersedes: z
-      .string()
-      .optional()
-      .meta({
-        description: "The change whose place this one takes, where its proposer says so.",
-        examples: ["chg_019a8f3e-5a00-7c10-8f21-0d9b3c5e7a42"],
+      expected_delta_k: z
+        .number()
+        .nullable()
+        .describe("Gain that the proposer expects, in units of the KPI; null when not stated."),
+      affected_users: z
+        .number()
+        .int()
+        .nullable()
+        .describe("How many users it reaches, by the proposer; null when not stated."),
+      reversible: z.boolean().describe("Whether the proposer says that it can be undone."),
+      tier: z.enum(TIERS).describe("How much consent it needs: minor needs none, major needs as the intent says."),
+      risk: z.enum(RISKS).describe("Risk as the proposer states it."),
+      kpi: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Name of the KPI that expected_delta_k is about; null when none.",
+          examples: ["nrr_quarterly"],
+        }),
+      proposer: z
+        .string()
+        .nullable()
+        .meta({ description: "Who proposed it; null when nobody is named.", examples: ["bo@acme.example"] }),
+      proposer_kind: z
+        .enum(PROPOSER_KINDS)
+        .optional()
+        .describe("What kind of proposer that is; absent where an earlier version recorded the change."),
+      asked_by: z
+        .string()
+        .nullable()
+        .optional()
+        .describe("Of a draft by a model: the person who asked for it; absent otherwise."),
+      status: z.enum(STATUSES).describe("Where it stands between proposal and rollback."),
+      resolution: z.enum(RESOLUTIONS).nullable().describe("How a denied change came to its end; null otherwise."),
+      created_at: time().describe("When it was proposed."),
+      approver: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Who decided last; policy:minor is the intent itself, null before any decision.",
+          examples: ["ana@acme.example"],
+        }),
+      approval_note: z
+        .string()
+        .nullable()
+        .meta({
+          description: "What was said with the last decision; null before any.",
+          examples: ["Checked with support."],
+        }),
+      approvals: z.array(approvalSchema()).describe("The consents that were given, oldest first."),
+      required_approvers: z.number().int().describe("How many distinct people had to consent when it was proposed."),
+      decided_at: time().nullable().describe("When the last decision was made; null before any."),
+      applied_at: time().nullable().describe("When the host product confirmed it; null before."),
+      rolled_back_at: time().nullable().describe("When it was taken back; null unless it was."),
+      supersedes: z
+        .string()
+        .optional()
+        .meta({
+          description: "The change whose place this one takes, where its proposer says so.",
+          examples: ["chg_019a8f3e-5a00-7c10-8f21-0d9b3c5e7a42"],
+        }),
+      review: reviewSchema().optional(),
+      late_notes: z.array(lateNoteSchema()).optional().describe("What was said of it late; absent where nothing was."),
+      erased: z
+        .object({
+          at: time().describe("When it was erased."),
+          entry: z.number().int().describe("Id of the audit entry that says so."),
+          digest: z.string().describe("SHA-256 (hex) of what is left of the content."),
+        })
+        .optional()
+        .describe("Present once its content was erased."),
+      digest: z.string().meta({
+        description: "SHA-256 (hex) of the content that consent is given to.",
+        examples: ["9b74c9897bac770ffc029102a200c5de0b7a5c8f0e4d4c9ad3f5ce0e3f5a6b21"],
       }),
-    review: reviewSchema.optional(),
-    late_notes: z.array(lateNoteSchema).optional().describe("What was said of it late; absent where nothing was."),
-    erased: z
-      .object({
-        at: time.describe("When it was erased."),
-        entry: z.number().int().describe("Id of the audit entry that says so."),
-        digest: z.string().describe("SHA-256 (hex) of what is left of the content."),
-      })
-      .optional()
-      .describe("Present once its content was erased."),
-    digest: z.string().meta({
-      description: "SHA-256 (hex) of the content that consent is given to.",
-      examples: ["9b74c9897bac770ffc029102a200c5de0b7a5c8f0e4d4c9ad3f5ce0e3f5a6b21"],
-    }),
-    revision: z.number().int().describe("Rises with every step; the ETag of the change."),
-  })
-  .describe(
-    "A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0.",
-  );
-export type Change = z.infer<typeof changeSchema>;
+      revision: z.number().int().describe("Rises with every step; the ETag of the change."),
+    })
+    .describe(
+      "A proposed change of the host product, with all that was decided about it. What nobody stated is null, never 0.",
+    ),
+);
+export type Change = z.infer<ReturnType<typeof changeSchema>>;

@@ -3,25 +3,37 @@ import { list, object } from "./fields.ts";
 import { approver, count, finite, pattern } from "./intent_parts.ts";
 import { windows } from "./windows.ts";
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 
 /** Those who must consent to changes of their targets, so many of them. */
-const owners = object({
-  targets: list(pattern).min(1, "must name a target").describe("Targets that they own; * stands for any characters."),
-  approvers: list(approver).min(1, "must name somebody").describe("The owners."),
-  required: count(1).default(1).describe("How many of them must consent."),
-});
+const owners = once(() =>
+  object({
+    targets: list(pattern())
+      .min(1, "must name a target")
+      .describe("Targets that they own; * stands for any characters."),
+    approvers: list(approver()).min(1, "must name somebody").describe("The owners."),
+    required: count(1).default(1).describe("How many of them must consent."),
+  }),
+);
 
 /** Who may approve in an emergency, and how soon that is to be reviewed. */
-const breakGlass = object({
-  approvers: list(approver).min(1, "must name somebody").describe("Who may approve in an emergency."),
-  required: count(1).default(1).describe("How many of them must."),
-  review_hours: finite.positive("must be above 0").default(72).describe("Within how many hours it is to be reviewed."),
-});
+const breakGlass = once(() =>
+  object({
+    approvers: list(approver()).min(1, "must name somebody").describe("Who may approve in an emergency."),
+    required: count(1).default(1).describe("How many of them must."),
+    review_hours: finite()
+      .positive("must be above 0")
+      .default(72)
+      .describe("Within how many hours it is to be reviewed."),
+  }),
+);
 
 /** Fields of `policy`. */
-export const consentRules = {
-  owners: list(owners).default([]).describe("Who must consent to changes of their targets, beside the tier's number."),
-  approval_ttl_hours: finite
+export const consentRules = () => ({
+  owners: list(owners())
+    .default([])
+    .describe("Who must consent to changes of their targets, beside the tier's number."),
+  approval_ttl_hours: finite()
     .positive("must be above 0")
     .optional()
     .describe("After how many hours an approved change that is not applied lapses; absent: never."),
@@ -29,9 +41,9 @@ export const consentRules = {
     .enum(["report", "block"], "must be report or block")
     .default("report")
     .describe("What an apply does when another change was applied on the target since the consent."),
-  windows: windows.prefault({}).describe("When changes may be applied."),
-  break_glass: breakGlass.optional().describe("Consent in an emergency; absent: there is none."),
-};
+  windows: windows().prefault({}).describe("When changes may be applied."),
+  break_glass: breakGlass().optional().describe("Consent in an emergency; absent: there is none."),
+});
 
 interface Unreachable {
   path: PropertyKey[];
@@ -42,9 +54,9 @@ interface Unreachable {
 export function unreachableConsent(
   rules: {
     approvers?: string[] | undefined;
-    owners: z.output<typeof owners>[];
-    windows: z.output<typeof windows>;
-    break_glass?: z.output<typeof breakGlass> | undefined;
+    owners: z.output<ReturnType<typeof owners>>[];
+    windows: z.output<ReturnType<typeof windows>>;
+    break_glass?: z.output<ReturnType<typeof breakGlass>> | undefined;
   },
   keyed?: readonly string[],
 ): Unreachable[] {
@@ -88,7 +100,7 @@ function unreachableQuorum(
 }
 
 /** A window that is never open, or a denied period that is none. */
-function emptyWindows({ deny, allow }: z.output<typeof windows>): Unreachable[] {
+function emptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): Unreachable[] {
   const ends = deny.flatMap(({ from, to }, index) =>
     Date.parse(from) < Date.parse(to)
       ? []

@@ -1,32 +1,35 @@
 /** E, effect: the weighted mean of how far the KPIs are on their way from floor to target. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import type { Intent } from "./intent.ts";
 import { goalOf, isStale, type KpiState } from "./kpi.ts";
 
-export const effectSchema = z.object({
-  value: z.number().nullable().describe("E, from 0 to 1; null without data."),
-  parts: z
-    .array(
-      z.object({
-        kpi: z.string().meta({ description: "Name of the KPI.", examples: ["nrr_quarterly"] }),
-        value: z.number().describe("Its newest value."),
-        at: z.string().meta({ description: "When that was fed.", format: "date-time" }),
-        stale: z.boolean().describe("Whether that was more than 7 days ago; it counts all the same."),
-        baseline: z.number().nullable().describe("The value it starts from; null when not known."),
-        target: z.number().nullable().describe("The value it should reach; null when not known."),
-        weight: z.number().nullable().describe("Its weight in the mean; null when it does not count."),
-        attainment: z
-          .number()
-          .nullable()
-          .describe("0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count."),
-        reason: z.string().nullable().describe("Why it does not count; null when it does."),
-      }),
-    )
-    .describe("What each fed KPI contributes."),
-});
+export const effectSchema = once(() =>
+  z.object({
+    value: z.number().nullable().describe("E, from 0 to 1; null without data."),
+    parts: z
+      .array(
+        z.object({
+          kpi: z.string().meta({ description: "Name of the KPI.", examples: ["nrr_quarterly"] }),
+          value: z.number().describe("Its newest value."),
+          at: z.string().meta({ description: "When that was fed.", format: "date-time" }),
+          stale: z.boolean().describe("Whether that was more than 7 days ago; it counts all the same."),
+          baseline: z.number().nullable().describe("The value it starts from; null when not known."),
+          target: z.number().nullable().describe("The value it should reach; null when not known."),
+          weight: z.number().nullable().describe("Its weight in the mean; null when it does not count."),
+          attainment: z
+            .number()
+            .nullable()
+            .describe("0 to 1: 0.5 at the baseline, 1 at the target; null when it does not count."),
+          reason: z.string().nullable().describe("Why it does not count; null when it does."),
+        }),
+      )
+      .describe("What each fed KPI contributes."),
+  }),
+);
 
 /** 0 to 1, or `null` without data, and what it was worked out from. */
-export type Effect = z.infer<typeof effectSchema>;
+export type Effect = z.infer<ReturnType<typeof effectSchema>>;
 /** One KPI's share of E. */
 export type EffectPart = Effect["parts"][number];
 

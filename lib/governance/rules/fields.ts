@@ -3,7 +3,7 @@ import * as z from "zod";
 import { nearest } from "../../kit/nearest.ts";
 
 /** Text that says something. */
-export const filled = z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
+export const filled = () => z.string("must be text").refine((text) => text.trim() !== "", "must not be empty");
 
 /** A list of such. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a list");

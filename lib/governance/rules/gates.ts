@@ -1,5 +1,6 @@
 /** What stands between a change and its apply, in words; nothing is hidden that apply will ask. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { isEmergency, reviewersOf } from "./break_glass.ts";
 import { isLive, isReviewDue } from "./in_force.ts";
 import type { Change } from "./change.ts";
@@ -11,29 +12,31 @@ import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { type TargetOwners, targetMoved } from "./stale_target.ts";
 
-export const gateSchema = z
-  .object({
-    gate: z
-      .enum([
-        "consent",
-        "deadline",
-        "owners",
-        "forbidden_target",
-        "target_conflict",
-        "target_moved",
-        "review",
-        "freeze",
-        "window",
-        "operation",
-        "guardrail",
-        "reversible",
-      ])
-      .describe("What is asked of the change."),
-    state: z.enum(["pass", "block", "warn"]).describe("Whether it passes, blocks the apply, or only warns."),
-    message: z.string().meta({ description: "Why, in a sentence.", examples: ["1 of 2 consents"] }),
-  })
-  .describe("One condition between a change and its apply, as it stands now.");
-export type Gate = z.infer<typeof gateSchema>;
+export const gateSchema = once(() =>
+  z
+    .object({
+      gate: z
+        .enum([
+          "consent",
+          "deadline",
+          "owners",
+          "forbidden_target",
+          "target_conflict",
+          "target_moved",
+          "review",
+          "freeze",
+          "window",
+          "operation",
+          "guardrail",
+          "reversible",
+        ])
+        .describe("What is asked of the change."),
+      state: z.enum(["pass", "block", "warn"]).describe("Whether it passes, blocks the apply, or only warns."),
+      message: z.string().meta({ description: "Why, in a sentence.", examples: ["1 of 2 consents"] }),
+    })
+    .describe("One condition between a change and its apply, as it stands now."),
+);
+export type Gate = z.infer<ReturnType<typeof gateSchema>>;
 
 /** What the gates of a change are judged by. */
 export interface Circumstances {

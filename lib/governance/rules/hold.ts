@@ -37,7 +37,7 @@ function frozenBy(freeze: Freeze): Hold {
   const ends = until === null ? "until somebody lifts it" : `until ${until}`;
   // In quotes, so that nobody takes what somebody noted for a word of the service.
   const message = `the service is frozen by ${actor} ${ends}${note === "" ? "" : `: ${JSON.stringify(note)}`}`;
-  return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema.parse(freeze) } };
+  return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema().parse(freeze) } };
 }
 
 /** 409 `frozen` or `outside_window`. */

@@ -1,5 +1,6 @@
 /** ProductIntent: which product is governed, and by which rules. Read at start, never written by the service. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
@@ -11,124 +12,133 @@ import { approver, count, finite, moment, pattern } from "./intent_parts.ts";
 import { principalsSchema, refuseImpostors } from "./principals.ts";
 import { keyedNames, type Signing, signingOf } from "./signing.ts";
 
-const kpiName = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
-  .refine((name) => !(name in {}), "is a reserved word");
+const kpiName = () =>
+  z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
+    .refine((name) => !(name in {}), "is a reserved word");
 
-const kpiSchema = object({
-  baseline: finite.describe("The value it starts from."),
-  target: finite.describe("The value it should reach; up is good when it is not below the baseline."),
-  weight: finite.positive("must be above 0").default(1).describe("Its weight in E, the effect."),
-  deadline: moment
-    .optional()
-    .describe("By when it should be reached: a date, with that whole UTC day, or a time; absent: no such time."),
-  tenant: filled
-    .max(200, "must have 200 characters at most")
-    .optional()
-    .describe("The tenant whom alone it is measured of; absent: the whole product."),
-});
+const kpiSchema = once(() =>
+  object({
+    baseline: finite().describe("The value it starts from."),
+    target: finite().describe("The value it should reach; up is good when it is not below the baseline."),
+    weight: finite().positive("must be above 0").default(1).describe("Its weight in E, the effect."),
+    deadline: moment()
+      .optional()
+      .describe("By when it should be reached: a date, with that whole UTC day, or a time; absent: no such time."),
+    tenant: filled()
+      .max(200, "must have 200 characters at most")
+      .optional()
+      .describe("The tenant whom alone it is measured of; absent: the whole product."),
+  }),
+);
 
 /** Rules that are absent forbid nothing, except in `minor`, where kinds and targets that are not named are not covered. */
-export const policySchema = object({
-  minor: object({
-    kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
-      .default([])
-      .describe("Kinds that are covered."),
-    targets: list(pattern).default([]).describe("Targets that are covered; * stands for any characters."),
-    max_affected_users: count(0).optional().describe("Most users that one may reach; absent: any number."),
-    max_risk: z
-      .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
-      .default("low")
-      .describe("Highest risk."),
-    max_per_day: count(0).optional().describe("Most of them on a UTC day; absent: any number."),
-    agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
-  })
-    .optional()
-    .describe("Which changes need no consent; absent: none."),
-  required_approvers: object({
-    standard: count(1).default(1).describe("For a standard change."),
-    major: count(1).default(1).describe("For a major change."),
-  })
-    .default({
-      standard: 1,
-      major: 1,
+export const policySchema = once(() =>
+  object({
+    minor: object({
+      kinds: list(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`))
+        .default([])
+        .describe("Kinds that are covered."),
+      targets: list(pattern()).default([]).describe("Targets that are covered; * stands for any characters."),
+      max_affected_users: count(0).optional().describe("Most users that one may reach; absent: any number."),
+      max_risk: z
+        .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
+        .default("low")
+        .describe("Highest risk."),
+      max_per_day: count(0).optional().describe("Most of them on a UTC day; absent: any number."),
+      agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
     })
-    .describe("How many distinct people must consent, by tier."),
-  approvers: list(approver).optional().describe("Who may approve; absent: anybody."),
-  self_approval: z
-    .boolean("must be true or false")
-    .default(true)
-    .describe("Whether a proposer may approve their own change."),
-  signed_only: z
-    .boolean("must be true or false")
-    .optional()
-    .describe("Whether only signed consents count; absent: yes as soon as anybody has keys."),
-  consent_ttl_hours: finite
-    .positive("must be above 0")
-    .optional()
-    .describe("After how many hours a pending change expires; absent: never."),
-  ...consentRules,
-  on_conflict: z
-    .enum(["report", "block"], "must be report or block")
-    .default("report")
-    .describe("What a proposal meets while another live change is on its target."),
-  forbidden_targets: list(pattern)
-    .default([])
-    .describe("Targets that may not be changed; * stands for any characters."),
-  guardrails: list(
-    object({
-      kpi: kpiName.describe("Which KPI."),
-      max_regression: finite.min(0, "must be 0 or more").describe("How much worse it may get, in units of the KPI."),
-      action: z
-        .enum(["alert", "rollback"], "must be alert or rollback")
-        .describe("alert marks the change, rollback takes it back."),
-    }),
-  )
-    .default([])
-    .describe("What happens when a KPI worsens after an apply."),
-});
+      .optional()
+      .describe("Which changes need no consent; absent: none."),
+    required_approvers: object({
+      standard: count(1).default(1).describe("For a standard change."),
+      major: count(1).default(1).describe("For a major change."),
+    })
+      .default({
+        standard: 1,
+        major: 1,
+      })
+      .describe("How many distinct people must consent, by tier."),
+    approvers: list(approver()).optional().describe("Who may approve; absent: anybody."),
+    self_approval: z
+      .boolean("must be true or false")
+      .default(true)
+      .describe("Whether a proposer may approve their own change."),
+    signed_only: z
+      .boolean("must be true or false")
+      .optional()
+      .describe("Whether only signed consents count; absent: yes as soon as anybody has keys."),
+    consent_ttl_hours: finite()
+      .positive("must be above 0")
+      .optional()
+      .describe("After how many hours a pending change expires; absent: never."),
+    ...consentRules(),
+    on_conflict: z
+      .enum(["report", "block"], "must be report or block")
+      .default("report")
+      .describe("What a proposal meets while another live change is on its target."),
+    forbidden_targets: list(pattern())
+      .default([])
+      .describe("Targets that may not be changed; * stands for any characters."),
+    guardrails: list(
+      object({
+        kpi: kpiName().describe("Which KPI."),
+        max_regression: finite()
+          .min(0, "must be 0 or more")
+          .describe("How much worse it may get, in units of the KPI."),
+        action: z
+          .enum(["alert", "rollback"], "must be alert or rollback")
+          .describe("alert marks the change, rollback takes it back."),
+      }),
+    )
+      .default([])
+      .describe("What happens when a KPI worsens after an apply."),
+  }),
+);
 
-const shape = {
-  product_id: filled.describe("The product that is governed."),
-  product_type: filled.optional().describe("What sort of product; peers of the same sort learn from each other."),
-  version: filled.describe("Version of the intent, as its authors count."),
-  approved_by: filled.describe("Who puts it in force."),
+const shape = () => ({
+  product_id: filled().describe("The product that is governed."),
+  product_type: filled().optional().describe("What sort of product; peers of the same sort learn from each other."),
+  version: filled().describe("Version of the intent, as its authors count."),
+  approved_by: filled().describe("Who puts it in force."),
   update_epoch: z
     .int("must be a whole number above 0")
     .positive("must be a whole number above 0")
     .describe("Raise it with each intent; one lower than the log has seen is refused."),
-  kpis: z.record(kpiName, kpiSchema, "must be an object").default({}).describe("KPIs with their goals, by name."),
-  policy: policySchema
+  kpis: z.record(kpiName(), kpiSchema(), "must be an object").default({}).describe("KPIs with their goals, by name."),
+  policy: policySchema()
     .prefault({})
     .describe("The rules for changes; without any, nothing is minor and one consent is enough."),
-  principals: principalsSchema.default({}).describe("Who is who, by name: people and agents."),
-};
-const FIELDS = Object.keys(shape);
+  principals: principalsSchema().default({}).describe("Who is who, by name: people and agents."),
+});
+const fieldNames = once(() => Object.keys(shape()));
 /** Rules that stand where nobody reads them; `deadline` and `tenant` may be words of the product's own there. */
-const MISPLACED = [
-  ...Object.keys(policySchema.shape),
-  ...Object.keys(kpiSchema.omit({ deadline: true, tenant: true }).shape),
+const misplaced = once(() => [
+  ...Object.keys(policySchema().shape),
+  ...Object.keys(kpiSchema().omit({ deadline: true, tenant: true }).shape),
   "policies",
-];
+]);
 
 /** A manifest is kept with every log and record that it was in force for. */
 const MOST_BYTES = 256 * 1024;
 
 /** At the top a manifest may say more than the service reads. */
-const manifestSchema = z.looseObject(shape, "must be an object");
+const manifestSchema = once(() => z.looseObject(shape(), "must be an object"));
 
 /** A manifest whose rules can come into force as they are meant. */
-export const intentSchema = manifestSchema.check(({ value, issues }) => {
-  const refuse = (path: PropertyKey[], message: string) =>
-    void issues.push({ code: "custom", input: value, path, message });
-  refuseUnreachable(value, refuse);
-  refuseImpostors(value, refuse);
-});
+export const intentSchema = once(() =>
+  manifestSchema().check(({ value, issues }) => {
+    const refuse = (path: PropertyKey[], message: string) =>
+      void issues.push({ code: "custom", input: value, path, message });
+    refuseUnreachable(value, refuse);
+    refuseImpostors(value, refuse);
+  }),
+);
 
 /** Rules that could never come into force. */
 function refuseUnreachable(
-  { policy, kpis, principals }: z.output<z.ZodObject<typeof shape>>,
+  { policy, kpis, principals }: z.output<z.ZodObject<ReturnType<typeof shape>>>,
   refuse: (path: PropertyKey[], message: string) => void,
 ): void {
   const { approvers, required_approvers, guardrails, signed_only } = policy;
@@ -157,7 +167,7 @@ function refuseUnreachable(
 }
 
 /** A validated intent with its defaults filled in; who must sign stands with the rules that ask for it. */
-export type Intent = z.output<typeof intentSchema> & { policy: { signing: Signing } };
+export type Intent = z.output<ReturnType<typeof intentSchema>> & { policy: { signing: Signing } };
 /** The intent's rules with their defaults filled in. */
 export type Policy = Intent["policy"];
 /** Baseline, target and weight of one KPI. */
@@ -194,7 +204,7 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
     }
     throw error;
   }
-  const schema = strict ? intentSchema : manifestSchema;
+  const schema = strict ? intentSchema() : manifestSchema();
   const known = withoutUnknown(stated, (field) => !strict || field.startsWith("x-"));
   const parsed = schema.safeParse(known, { reportInput: true });
   // A field that nobody reads may be any other, but not one that is meant to be a rule.
@@ -218,10 +228,12 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
 
 function wrongAtTheTop(stated: unknown): string[] {
   if (mentions(stated, "__proto__")) return ["the product intent must not name __proto__"];
-  const fields = Object.keys(Object(stated)).filter((field) => !FIELDS.includes(field) && !field.startsWith("x-"));
+  const fields = Object.keys(Object(stated)).filter(
+    (field) => !fieldNames().includes(field) && !field.startsWith("x-"),
+  );
   return fields.flatMap((field) => {
-    if (isSlip(field, FIELDS)) return `the product intent ${unknown([field], FIELDS)}`;
-    return MISPLACED.includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
+    if (isSlip(field, fieldNames())) return `the product intent ${unknown([field], fieldNames())}`;
+    return misplaced().includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
   });
 }
 
@@ -232,7 +244,7 @@ const mentions = (value: unknown, name: string): boolean =>
 
 /** What is stated, without those fields that no rule has and that need none. */
 function withoutUnknown(stated: unknown, mayBeUnknown: (field: string) => boolean): unknown {
-  const { error } = manifestSchema.safeParse(stated);
+  const { error } = manifestSchema().safeParse(stated);
   const copy = structuredClone(stated);
   for (const issue of error?.issues ?? [])
     if (issue.code === "unrecognized_keys")

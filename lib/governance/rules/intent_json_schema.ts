@@ -4,7 +4,7 @@ import { intentSchema } from "./intent.ts";
 
 /** Draft 2020-12. It knows fields and types; that a quorum can be reached is checked when the intent is loaded. */
 export const intentJsonSchema = (): object => ({
-  ...z.toJSONSchema(intentSchema, {
+  ...z.toJSONSchema(intentSchema(), {
     io: "input",
     override({ jsonSchema }) {
       if (jsonSchema.additionalProperties === false) jsonSchema.patternProperties = { "^x-": {} };

@@ -1,5 +1,6 @@
 /** The keys that people sign their decisions with, as an intent lists them. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { base64UrlBytes } from "../../kit/base64.ts";
 import { filled, list, object } from "./fields.ts";
 import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_material.ts";
@@ -8,48 +9,52 @@ import { hexOf, passkeyMaterial, SSH_KEY_TYPES, sshMaterial } from "./key_materi
 const readAs = (what: string) => ({ message: `must be ${what}`, abort: true });
 
 const base64Url = (what: string) =>
-  filled.max(2000).refine((text) => base64UrlBytes(text) !== undefined, readAs(`${what} in base64url without padding`));
-
-const passkey = object({
-  type: z.literal("webauthn").describe("A passkey."),
-  credential_id: base64Url("the credential id").describe("Its id, base64url without padding."),
-  public_key: base64Url("the public key (SPKI)")
-    .refine(
-      (text) => passkeyMaterial(text) !== undefined,
-      readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
-    )
-    .describe("Its public key (SPKI), base64url without padding."),
-  rp_id: filled
-    .regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case")
-    .describe("The host name it was made for."),
-  origins: list(filled)
-    .min(1, "must name an origin; without the field it is https:// and the rp_id")
-    .optional()
-    .describe("Where it may be used; absent: https:// and the rp_id."),
-}).superRefine(({ rp_id, origins = [] }, context) => {
-  for (const [index, origin] of origins.entries())
-    if (!isOriginOf(origin, rp_id))
-      context.addIssue({ code: "custom", path: ["origins", index], message: `must be an https origin of ${rp_id}` });
-});
-
-const ssh = object({
-  type: z.literal("ssh").describe("An SSH key."),
-  public_key: filled
+  filled()
     .max(2000)
-    .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`))
-    .describe("The line of its .pub file."),
-  unattended: z
-    .boolean("must be true or false")
-    .default(false)
-    .describe("Must be true for a key that signs without a touch; such signatures are shown as unattended."),
-}).superRefine(({ public_key, unattended }, context) => {
-  const material = sshMaterial(public_key);
-  if (!material || unattended === (material.application === undefined)) return;
-  const message = unattended
-    ? "is for keys that sign by themselves; a security key is always asked for the person's presence"
-    : `must be true beside ${material.type}: such a key signs by itself, and any program of its owner can use it`;
-  context.addIssue({ code: "custom", path: ["unattended"], message });
-});
+    .refine((text) => base64UrlBytes(text) !== undefined, readAs(`${what} in base64url without padding`));
+
+const passkey = () =>
+  object({
+    type: z.literal("webauthn").describe("A passkey."),
+    credential_id: base64Url("the credential id").describe("Its id, base64url without padding."),
+    public_key: base64Url("the public key (SPKI)")
+      .refine(
+        (text) => passkeyMaterial(text) !== undefined,
+        readAs("a public key of ES256, Ed25519 or RS256 (2048 bits or more), as getPublicKey() gives it"),
+      )
+      .describe("Its public key (SPKI), base64url without padding."),
+    rp_id: filled()
+      .regex(/^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+)$/, "must be a host name in lower case")
+      .describe("The host name it was made for."),
+    origins: list(filled())
+      .min(1, "must name an origin; without the field it is https:// and the rp_id")
+      .optional()
+      .describe("Where it may be used; absent: https:// and the rp_id."),
+  }).superRefine(({ rp_id, origins = [] }, context) => {
+    for (const [index, origin] of origins.entries())
+      if (!isOriginOf(origin, rp_id))
+        context.addIssue({ code: "custom", path: ["origins", index], message: `must be an https origin of ${rp_id}` });
+  });
+
+const ssh = () =>
+  object({
+    type: z.literal("ssh").describe("An SSH key."),
+    public_key: filled()
+      .max(2000)
+      .refine((text) => sshMaterial(text) !== undefined, readAs(`a line of a .pub file: ${SSH_KEY_TYPES.join(", ")}`))
+      .describe("The line of its .pub file."),
+    unattended: z
+      .boolean("must be true or false")
+      .default(false)
+      .describe("Must be true for a key that signs without a touch; such signatures are shown as unattended."),
+  }).superRefine(({ public_key, unattended }, context) => {
+    const material = sshMaterial(public_key);
+    if (!material || unattended === (material.application === undefined)) return;
+    const message = unattended
+      ? "is for keys that sign by themselves; a security key is always asked for the person's presence"
+      : `must be true beside ${material.type}: such a key signs by itself, and any program of its owner can use it`;
+    context.addIssue({ code: "custom", path: ["unattended"], message });
+  });
 
 /** Secure contexts only, and of the relying party or below it. */
 function isOriginOf(origin: string, rpId: string): boolean {
@@ -60,8 +65,10 @@ function isOriginOf(origin: string, rpId: string): boolean {
 }
 
 /** One key of the intent. */
-export const keySchema = z.discriminatedUnion("type", [passkey, ssh], "must have the type webauthn or ssh");
-export type Key = z.output<typeof keySchema>;
+export const keySchema = once(() =>
+  z.discriminatedUnion("type", [passkey(), ssh()], "must have the type webauthn or ssh"),
+);
+export type Key = z.output<ReturnType<typeof keySchema>>;
 export type PasskeyKey = Extract<Key, { type: "webauthn" }>;
 export type SshKey = Extract<Key, { type: "ssh" }>;
 

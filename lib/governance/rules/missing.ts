@@ -1,23 +1,26 @@
 /** Whose consent is still missing under today's intent: of the tier's quorum, and of the owners of the target. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { isEmergency } from "./break_glass.ts";
 import type { Change } from "./change.ts";
 import { matchesAny, sameName } from "./names.ts";
 import { approvesOwn, type Electorate, consentsNeeded, electorsOf, mayDecide, standingApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
 
-export const missingSchema = z
-  .object({
-    rule: z.string().meta({
-      description: "Which rule asks: required_approvers, or owners with the targets of the rule.",
-      examples: ["required_approvers"],
-    }),
-    count: z.number().int().describe("How many more must consent."),
-    of: z.array(z.string()).meta({ description: "Who may; empty: anybody.", examples: [["ana@acme.example"]] }),
-    unreachable: z.literal(true).optional().describe("Present when fewer are left who may than are missing."),
-  })
-  .describe("Consent that a rule of the intent still asks for.");
-export type Missing = z.infer<typeof missingSchema>;
+export const missingSchema = once(() =>
+  z
+    .object({
+      rule: z.string().meta({
+        description: "Which rule asks: required_approvers, or owners with the targets of the rule.",
+        examples: ["required_approvers"],
+      }),
+      count: z.number().int().describe("How many more must consent."),
+      of: z.array(z.string()).meta({ description: "Who may; empty: anybody.", examples: [["ana@acme.example"]] }),
+      unreachable: z.literal(true).optional().describe("Present when fewer are left who may than are missing."),
+    })
+    .describe("Consent that a rule of the intent still asks for."),
+);
+export type Missing = z.infer<ReturnType<typeof missingSchema>>;
 
 /** The rule of the tier. */
 export const QUORUM = "required_approvers";

@@ -4,6 +4,7 @@
  * final one was frozen at its close: at its rollback, or 30 days after its apply.
  */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { DAY_MS, HOUR_MS } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 import type { Intent } from "./intent.ts";
@@ -20,62 +21,63 @@ const HORIZON_MS = 7 * DAY_MS;
 /** So many of the changes that share a movement are named. */
 export const NAMED = 10;
 
-const id = z
-  .string()
-  .meta({ description: "The applied change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] });
+const id = () =>
+  z.string().meta({ description: "The applied change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] });
 
-export const outcomeSchema = z
-  .object({
-    change_id: id,
-    kpi: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Name of the KPI that it should move; null when the change names none.",
-        examples: ["nrr_quarterly"],
-      }),
-    scope: z
-      .enum(["tenant", "product", "other_tenant"])
-      .nullable()
-      .describe("Whose KPI that is; product: of all tenants."),
-    applied_at: z.string().meta({ description: "When it was applied.", examples: ["2026-11-20T09:30:00.000Z"] }),
-    expected_delta_k: z
-      .number()
-      .nullable()
-      .describe("Gain that was expected, in units of the KPI; null when not stated."),
-    baseline: z.number().nullable().describe("The KPI's value at the apply; null when it was not known."),
-    baseline_age_hours: z.number().nullable().describe("How old that was at the apply."),
-    trend_before: z
-      .number()
-      .nullable()
-      .describe(
-        "How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good.",
-      ),
-    trend_days: z.number().nullable().describe("Over how many days that was."),
-    current: z.number().nullable().describe("Its value now, or at the close; null before the first feed."),
-    realised_delta: z
-      .number()
-      .nullable()
-      .describe("current - baseline, its sign turned so that up is good; null while one is unknown."),
-    shared_with: z
-      .array(z.string())
-      .describe(`Other changes on this KPI whose time overlaps, ${NAMED} at most: the movement is theirs as well.`),
-    shared_count: z.number().int().describe("How many these are in all."),
-    verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
-    judged_from: z
-      .string()
-      .nullable()
-      .describe("7 days after the apply, or the KPI's deadline if sooner; null without a KPI."),
-    state: z.enum(["open", "final"]).describe("open while feeds still change it, for 30 days; then final."),
-    closed_by: z
-      .enum(["time", "rollback"])
-      .nullable()
-      .describe("Why it is final: 30 days are over, or the change was rolled back; null while open."),
-    as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
-    basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
-  })
-  .describe("What was expected of an applied change beside what its KPI did since.");
-export type Outcome = z.infer<typeof outcomeSchema>;
+export const outcomeSchema = once(() =>
+  z
+    .object({
+      change_id: id(),
+      kpi: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Name of the KPI that it should move; null when the change names none.",
+          examples: ["nrr_quarterly"],
+        }),
+      scope: z
+        .enum(["tenant", "product", "other_tenant"])
+        .nullable()
+        .describe("Whose KPI that is; product: of all tenants."),
+      applied_at: z.string().meta({ description: "When it was applied.", examples: ["2026-11-20T09:30:00.000Z"] }),
+      expected_delta_k: z
+        .number()
+        .nullable()
+        .describe("Gain that was expected, in units of the KPI; null when not stated."),
+      baseline: z.number().nullable().describe("The KPI's value at the apply; null when it was not known."),
+      baseline_age_hours: z.number().nullable().describe("How old that was at the apply."),
+      trend_before: z
+        .number()
+        .nullable()
+        .describe(
+          "How it moved in the 30 UTC days before the apply, or since its first feed a day or more before; up is good.",
+        ),
+      trend_days: z.number().nullable().describe("Over how many days that was."),
+      current: z.number().nullable().describe("Its value now, or at the close; null before the first feed."),
+      realised_delta: z
+        .number()
+        .nullable()
+        .describe("current - baseline, its sign turned so that up is good; null while one is unknown."),
+      shared_with: z
+        .array(z.string())
+        .describe(`Other changes on this KPI whose time overlaps, ${NAMED} at most: the movement is theirs as well.`),
+      shared_count: z.number().int().describe("How many these are in all."),
+      verdict: z.enum(VERDICTS).describe("How the gain compares with what was expected; too_early before judged_from."),
+      judged_from: z
+        .string()
+        .nullable()
+        .describe("7 days after the apply, or the KPI's deadline if sooner; null without a KPI."),
+      state: z.enum(["open", "final"]).describe("open while feeds still change it, for 30 days; then final."),
+      closed_by: z
+        .enum(["time", "rollback"])
+        .nullable()
+        .describe("Why it is final: 30 days are over, or the change was rolled back; null while open."),
+      as_of: z.string().meta({ description: "As of when this is so.", format: "date-time" }),
+      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+    })
+    .describe("What was expected of an applied change beside what its KPI did since."),
+);
+export type Outcome = z.infer<ReturnType<typeof outcomeSchema>>;
 
 /** `outcomes/<change_id>`: what was kept at the apply, and the outcome once it is final. */
 export interface OutcomeRecord extends Pick<

@@ -1,5 +1,6 @@
 /** Who is who: the people and agents that an intent names, and what each is known by. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { INVISIBLE } from "../../kit/invisible.ts";
 import { list, object } from "./fields.ts";
 import { type Key, keySchema, marksOf } from "./keys.ts";
@@ -11,54 +12,57 @@ export type Principal = { kind: "person"; keys?: Key[] | undefined } | { kind: "
 /** SHA-256 of no text at all. */
 const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-const principalSchema = object({
-  kind: z
-    .enum(["person", "agent"], "must be person or agent")
-    .describe("A person decides; an agent is a program that proposes."),
-  keys: list(keySchema).optional().describe("Of a person: what they sign with. Whoever has keys must sign."),
-  token_sha256: z
-    .string("must be text")
-    .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")
-    .transform((hex) => hex.toLowerCase())
-    .optional()
-    .describe("Of an agent: SHA-256 (hex) of its secret."),
-})
-  .check(({ value: { kind, keys, token_sha256 }, issues }) => {
-    const refuse = (field: string, message: string) =>
-      void issues.push({ code: "custom", input: field, path: [field], message });
-    if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
-    if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
-    if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
-    if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
+const principalSchema = () =>
+  object({
+    kind: z
+      .enum(["person", "agent"], "must be person or agent")
+      .describe("A person decides; an agent is a program that proposes."),
+    keys: list(keySchema()).optional().describe("Of a person: what they sign with. Whoever has keys must sign."),
+    token_sha256: z
+      .string("must be text")
+      .regex(/^[0-9a-fA-F]{64}$/, "must be the 64 hex digits of the SHA-256 of the agent's secret")
+      .transform((hex) => hex.toLowerCase())
+      .optional()
+      .describe("Of an agent: SHA-256 (hex) of its secret."),
   })
-  .transform((principal) => principal as Principal);
+    .check(({ value: { kind, keys, token_sha256 }, issues }) => {
+      const refuse = (field: string, message: string) =>
+        void issues.push({ code: "custom", input: field, path: [field], message });
+      if (kind === "agent" && token_sha256 === undefined) refuse("token_sha256", "is required of an agent");
+      if (token_sha256 === OF_NOTHING) refuse("token_sha256", "is the hash of an empty secret");
+      if (kind === "agent" && keys !== undefined) refuse("keys", "are a person's; an agent gives no consent");
+      if (kind === "person" && token_sha256 !== undefined) refuse("token_sha256", "is an agent's; a person has keys");
+    })
+    .transform((principal) => principal as Principal);
 
 /** The service's own names, as no principal may be called. */
 const RESERVED = /^(?:llm|policy|peer):/;
 const AGENT = /^agent:/;
 
 /** Principals by their names, as names are compared. */
-export const principalsSchema = z
-  .record(z.string(), principalSchema, "must be an object")
-  .check(({ value, issues }) => {
-    const refuse = (name: string, message: string) =>
-      void issues.push({ code: "custom", input: name, path: [name], message });
-    const seen = new Map<string, string>();
-    for (const [stated, { kind }] of Object.entries(value)) {
-      const name = sameName(stated);
-      const other = seen.get(name);
-      seen.set(name, stated);
-      if (other !== undefined) refuse(stated, `is the same name as ${other}`);
-      if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
-        refuse(stated, "must be a name of 1 to 200 visible characters");
-      if (RESERVED.test(name)) refuse(stated, "must not begin with llm:, policy: or peer:");
-      if (AGENT.test(name) && kind !== "agent") refuse(stated, "begins with agent: and must be of the kind agent");
-    }
-  })
-  .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [sameName(name), one])));
+export const principalsSchema = once(() =>
+  z
+    .record(z.string(), principalSchema(), "must be an object")
+    .check(({ value, issues }) => {
+      const refuse = (name: string, message: string) =>
+        void issues.push({ code: "custom", input: name, path: [name], message });
+      const seen = new Map<string, string>();
+      for (const [stated, { kind }] of Object.entries(value)) {
+        const name = sameName(stated);
+        const other = seen.get(name);
+        seen.set(name, stated);
+        if (other !== undefined) refuse(stated, `is the same name as ${other}`);
+        if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
+          refuse(stated, "must be a name of 1 to 200 visible characters");
+        if (RESERVED.test(name)) refuse(stated, "must not begin with llm:, policy: or peer:");
+        if (AGENT.test(name) && kind !== "agent") refuse(stated, "begins with agent: and must be of the kind agent");
+      }
+    })
+    .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [sameName(name), one]))),
+);
 
 /** All that an intent names. */
-export type Principals = z.output<typeof principalsSchema>;
+export type Principals = z.output<ReturnType<typeof principalsSchema>>;
 
 interface Named {
   principals: Principals;

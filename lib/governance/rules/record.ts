@@ -1,4 +1,5 @@
 /** A change's record: its content, and what the log makes of it. */
+import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import { type Change, changeSchema } from "./change.ts";
 import { type Content, CONTENT_FIELDS, digestOf } from "./content.ts";
@@ -40,9 +41,12 @@ export type StoredRecord = Omit<ChangeRecord, "applied"> & { applied?: Applied |
 export const changeOf = (state: ChangeState, content?: Content): Change =>
   Object.assign({ change_id: state.change.change_id }, content, state.change) as Change;
 
-const LIFECYCLE = Object.keys(changeSchema.shape).filter(
-  (field) => !(CONTENT_FIELDS as readonly string[]).includes(field),
-) as (keyof Lifecycle)[];
+const lifecycle = once(
+  () =>
+    Object.keys(changeSchema().shape).filter(
+      (field) => !(CONTENT_FIELDS as readonly string[]).includes(field),
+    ) as (keyof Lifecycle)[],
+);
 
 /**
  * The fields in which a stored record is not what the log says; `content` where that is not what the digest was made of.
@@ -50,7 +54,7 @@ const LIFECYCLE = Object.keys(changeSchema.shape).filter(
  */
 export function differences(told: ChangeState, record: StoredRecord, sha256: Sha256): string[] {
   const { change, audit, applied } = record;
-  const differing: string[] = LIFECYCLE.filter((field) => !same(told.change[field], change[field]));
+  const differing: string[] = lifecycle().filter((field) => !same(told.change[field], change[field]));
   if (!same(told.audit, audit)) differing.push("audit");
   if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis) differing.push("applied");
   const { target_owner } = record;
@@ -61,7 +65,7 @@ export function differences(told: ChangeState, record: StoredRecord, sha256: Sha
 
 /** A record that was edited by hand may not even have the shape of one. */
 export const isWhole = (record: Partial<StoredRecord> | null): boolean =>
-  changeSchema.safeParse(record?.change).success && Array.isArray(record?.audit);
+  changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
 const TEXTS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 

@@ -1,21 +1,24 @@
 /** Who consented, and how that is known. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import type { Actor } from "./actor.ts";
 import { eventOf } from "./event.ts";
 
-export const signerSchema = z
-  .object({
-    approver: z.string().meta({ description: "Who consented.", examples: ["ana@acme.example"] }),
-    authenticated: z
-      .enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"])
-      .nullable()
-      .describe(
-        "How that is known: signed, vouched for by proxy or token, or merely claimed; null: the service itself.",
-      ),
-    key: z.string().nullable().describe("Id of the key that signed; null: not signed."),
-  })
-  .describe("Who consented, and how that is known.");
-export type Signer = z.infer<typeof signerSchema>;
+export const signerSchema = once(() =>
+  z
+    .object({
+      approver: z.string().meta({ description: "Who consented.", examples: ["ana@acme.example"] }),
+      authenticated: z
+        .enum(["proxy", "agent", "signature", "signature_unattended", "token", "claimed"])
+        .nullable()
+        .describe(
+          "How that is known: signed, vouched for by proxy or token, or merely claimed; null: the service itself.",
+        ),
+      key: z.string().nullable().describe("Id of the key that signed; null: not signed."),
+    })
+    .describe("Who consented, and how that is known."),
+);
+export type Signer = z.infer<ReturnType<typeof signerSchema>>;
 
 /** The consents that the entries of a change tell of, oldest first. */
 export const signersOf = (entries: readonly Parameters<typeof eventOf>[0][]): Signer[] =>

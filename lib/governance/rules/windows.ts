@@ -1,45 +1,47 @@
 /** When the intent lets changes be applied: periods that it denies, and hours of the week that it allows. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 import { HOUR_MS } from "../../kit/days.ts";
 import { list, object } from "./fields.ts";
 
 /** The days of a week, as the intent names them. */
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
-const instant = z.iso.datetime({ offset: true, error: "must be a time such as 2026-12-24T00:00:00+01:00" });
-const timeOfDay = z
-  .string("must be text")
-  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, "must be a time of day such as 09:00");
+const instant = () => z.iso.datetime({ offset: true, error: "must be a time such as 2026-12-24T00:00:00+01:00" });
+const timeOfDay = () =>
+  z.string("must be text").regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, "must be a time of day such as 09:00");
 
 /** When changes may be applied. */
-export const windows = object({
-  deny: list(
-    object({
-      from: instant.describe("Start of the period."),
-      to: instant.describe("Its end, exclusive."),
-      reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
-    }),
-  )
-    .default([])
-    .describe("Periods without applies."),
-  allow: list(
-    object({
-      days: list(z.enum(DAYS, `must be one of ${DAYS.join(", ")}`))
-        .min(1, "must name a day")
-        .describe("Days of the week."),
-      from: timeOfDay.describe("Start of the hours, as 09:00."),
-      to: timeOfDay.describe("Their end, exclusive; before from: over midnight."),
-      tz: z
-        .string("must be text")
-        .refine((name) => isTimeZone(name), "must be a time zone such as Europe/Berlin")
-        .describe("Time zone, as Europe/Berlin."),
-    }),
-  )
-    .default([])
-    .describe("Hours of the week with applies; empty: all."),
-});
+export const windows = once(() =>
+  object({
+    deny: list(
+      object({
+        from: instant().describe("Start of the period."),
+        to: instant().describe("Its end, exclusive."),
+        reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
+      }),
+    )
+      .default([])
+      .describe("Periods without applies."),
+    allow: list(
+      object({
+        days: list(z.enum(DAYS, `must be one of ${DAYS.join(", ")}`))
+          .min(1, "must name a day")
+          .describe("Days of the week."),
+        from: timeOfDay().describe("Start of the hours, as 09:00."),
+        to: timeOfDay().describe("Their end, exclusive; before from: over midnight."),
+        tz: z
+          .string("must be text")
+          .refine((name) => isTimeZone(name), "must be a time zone such as Europe/Berlin")
+          .describe("Time zone, as Europe/Berlin."),
+      }),
+    )
+      .default([])
+      .describe("Hours of the week with applies; empty: all."),
+  }),
+);
 
-type Windows = z.output<typeof windows>;
+type Windows = z.output<ReturnType<typeof windows>>;
 type Allowed = Windows["allow"][number];
 
 /** Why nothing is applied now, and when it may be; `null`: not within the rules as they are. */

@@ -14,11 +14,11 @@ import { tool, type ToolCall } from "../tool.ts";
 
 const stated = z.strictObject({
   kind: word(KINDS).optional().describe("With `target`: what kind of change it would be."),
-  target: target.optional().describe("What would be changed."),
+  target: target().optional().describe("What would be changed."),
   tier: word(TIERS).optional().describe("The tier that would be asked for."),
   risk: word(RISKS).optional(),
   affected_users: wholeNumber(0).optional(),
-  reversible: flag.optional(),
+  reversible: flag().optional(),
 });
 
 const foretoldSchema = z.object({
@@ -29,7 +29,7 @@ const foretoldSchema = z.object({
       "Why its target would be refused outright; null: it would not. Other live changes on it are not looked at.",
     ),
   tier: z.enum(TIERS).describe("The tier it would have; a minor one as long as today's number of them is not used up."),
-  missing: z.array(missingSchema).describe("Whose consent it would need; an empty `of` means anybody."),
+  missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
 });
 
 /** The rules in force, and what they would say to a proposal. */

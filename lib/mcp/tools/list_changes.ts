@@ -23,7 +23,7 @@ const ROW = [
   "asked_by",
   "created_at",
 ] as const;
-const row = changeSchema.pick(
+const row = changeSchema().pick(
   Object.fromEntries(ROW.map((name) => [name, true])) as Record<(typeof ROW)[number], true>,
 );
 
@@ -38,7 +38,7 @@ export const listChanges = tool(
       tenant_id: line(200).optional().describe("Only changes of this tenant."),
       ...filterFields,
       limit: wholeNumber(1, 50).default(20).describe("How many at most."),
-      before: changeId.optional().describe("The `next` of the page before."),
+      before: changeId().optional().describe("The `next` of the page before."),
     }),
     output: z.object({
       changes: z.array(row.extend({ page })),

@@ -16,7 +16,7 @@ export const productState = tool(
     description:
       "How the product fares: effect, memory, reliability and need, each 0 to 1 and null without data; its goals; and whether the service is frozen.",
     input: z.strictObject({}),
-    output: shown.extend({ identity: identitySchema, about_texts: aboutTexts }),
+    output: shown.extend({ identity: identitySchema(), about_texts: aboutTexts }),
   },
   async (_input, { deps }) => ({
     ...pick(await stateView(deps), SHOWN),

@@ -26,7 +26,7 @@ export const proposeChange = tool(
     },
     output: standingSchema.extend({
       conflicts: z.array(z.string()).describe("Other live changes of the same tenant and target."),
-      audit_entry: entrySchema.describe("The receipt: the entry of the audit log that records the proposal."),
+      audit_entry: entrySchema().describe("The receipt: the entry of the audit log that records the proposal."),
     }),
   },
   async ({ idempotency_key, ...proposal }, call) => {

@@ -12,9 +12,9 @@ export const withdrawChange = tool(
     title: "Withdraw a change",
     description: "Takes back a change that you proposed and that still waits for consent. It is final.",
     writes: "again",
-    input: z.strictObject({ change_id: decisionFields.change_id, note: decisionFields.note }),
+    input: z.strictObject({ change_id: decisionFields().change_id, note: decisionFields().note }),
     output: standingSchema.extend({
-      audit_entry: entrySchema.describe("The receipt: the entry of the audit log that records it."),
+      audit_entry: entrySchema().describe("The receipt: the entry of the audit log that records it."),
     }),
   },
   async ({ change_id, note }, call) => {

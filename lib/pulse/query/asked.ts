@@ -18,15 +18,15 @@ export const filterFields = {
   kpi: line(64).optional().describe("Only changes that name this KPI."),
   resolution: word(RESOLUTIONS).optional().describe("Only denied changes that ended so."),
   verdict: word(VERDICTS).optional().describe("Only changes whose outcome has this verdict."),
-  drifted: flag.optional().describe("Only changes that the host shows no more, or only others."),
-  emergency: flag.optional().describe("Only changes approved in an emergency, or only others."),
+  drifted: flag().optional().describe("Only changes that the host shows no more, or only others."),
+  emergency: flag().optional().describe("Only changes approved in an emergency, or only others."),
   text: freeText(200)
     .refine((text) => /[\p{L}\p{N}]/u.test(text), "must hold a letter or a digit")
     .optional()
     .describe("Words of summary, rationale or target, or a whole id."),
   event: word(EVENTS).optional().describe("What from and to are about. Absent: proposed."),
-  from: time.optional().describe("Only changes to which that happened then or later."),
-  to: time.optional().describe("Only changes to which it happened before."),
+  from: time().optional().describe("Only changes to which that happened then or later."),
+  to: time().optional().describe("Only changes to which it happened before."),
 };
 
 const shape = z.object(filterFields);

@@ -53,7 +53,7 @@ export type IntentView = z.infer<typeof intentSummary> & { policy?: Policy; kpis
 /** What people sign with, by name as names are compared. */
 export type ShownKeys = IntentView["keys"];
 export type ShownKey = ShownKeys[string][number];
-export type Identity = z.infer<typeof identitySchema>;
+export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
 /** One change with all that belongs to it. */
 export type ChangeDetail = Awaited<ReturnType<typeof changeDetail>> & { evidence?: Evidence | null };
@@ -71,9 +71,9 @@ export type RuntimePage = ChangePage & {
 };
 
 export type { Related };
-export type Decision = z.infer<typeof decisionAnswer>;
-export type Operation = z.infer<typeof operationAnswer>;
-export type Proposed = z.infer<typeof proposalAnswer>;
+export type Decision = z.infer<ReturnType<typeof decisionAnswer>>;
+export type Operation = z.infer<ReturnType<typeof operationAnswer>>;
+export type Proposed = z.infer<ReturnType<typeof proposalAnswer>>;
 
 export type AuditVerdict = Awaited<ReturnType<typeof verifyReport>>;
 export interface Checkpoint {
@@ -86,7 +86,7 @@ export interface Checkpoint {
   at: string;
 }
 
-export type Drift = z.infer<typeof driftSchema>;
+export type Drift = z.infer<ReturnType<typeof driftSchema>>;
 export type Capability = z.infer<typeof capabilitySchema>;
 export interface CapabilityMap {
   capabilities: Capability[];

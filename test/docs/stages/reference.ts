@@ -11,6 +11,6 @@ export const intentFields: Own = {
 
 export const auditLog: Own = {
   stage: () => ({
-    readers: { "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema.shape)) },
+    readers: { "json entry": (example) => expect(Object.keys(example)).toEqual(Object.keys(entrySchema().shape)) },
   }),
 };

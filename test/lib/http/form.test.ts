@@ -64,7 +64,7 @@ test("every field that does not fit is told, once, in words", () => {
     kind: word(["a", "b"]),
     users: wholeNumber(0),
     page: wholeNumber(1, 10),
-    on: flag,
+    on: flag(),
   });
   const input = { name: "abcd", kind: "c", users: "1e999", page: "11", extra: 1 };
   expect(refusal(() => parseInput(schema, input)).sort()).toEqual([
@@ -87,8 +87,8 @@ test("a refusal shows no value", () => {
 test.each([
   ["free text", freeText(10)],
   ["a line", line(10)],
-  ["a name", personName],
-  ["an id", changeId],
+  ["a name", personName()],
+  ["an id", changeId()],
 ])("%s is well-formed Unicode, wherever it comes from", (_, schema) => {
   const input = z.object({ text: schema });
   expect(refusal(() => parseInput(input, { text: "a\ud800" }))[0]![0]).toBe("text");

@@ -53,7 +53,7 @@ test("a path parameter is required and in the path, a query parameter keeps its 
       declared({
         path: "/api/thing/:change_id",
         input: z.object({
-          change_id: changeId,
+          change_id: changeId(),
           limit: wholeNumber(1, 9).default(5),
           status: word(["a", "b"]).optional(),
         }),
@@ -74,8 +74,8 @@ test("a body may be a form or JSON, of the same fields; numbers and flags are sh
     method: "POST",
     input: z.strictObject({
       note: freeText(10),
-      gain: finiteNumber.optional(),
-      reversible: flag.optional(),
+      gain: finiteNumber().optional(),
+      reversible: flag().optional(),
       value: z.unknown().optional(),
     }),
     jsonFields: ["value"],
@@ -101,7 +101,7 @@ test("a body may be a form or JSON, of the same fields; numbers and flags are sh
 });
 
 test("what a schema says of a number is shown: whole, and its bounds", () => {
-  const input = z.object({ limit: finiteNumber.meta({ type: "integer", minimum: 1, maximum: 9 }) });
+  const input = z.object({ limit: finiteNumber().meta({ type: "integer", minimum: 1, maximum: 9 }) });
   expect(operationOf({ input }).parameters![0]!.schema).toEqual({ type: "integer", minimum: 1, maximum: 9 });
 });
 
@@ -270,7 +270,7 @@ test("a body that is answered under a further status is shown there too", () => 
 });
 
 test("shared shapes are named once, those that nobody needs are left out", () => {
-  const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema) }) })], "1.2.3");
+  const { components } = openApiOf([declared({ output: z.object({ changes: z.array(changeSchema()) }) })], "1.2.3");
   expect(Object.keys(components.schemas)).toEqual(["Error", "Change", "Approval", "Review", "LateNote"]);
   expect(components.schemas["Change"]!.properties!["approvals"]).toEqual({
     type: "array",

@@ -14,7 +14,7 @@ import { armoured, type Bent, passkey, sshPen, unarmoured } from "../../../suppo
 
 const STATEMENT = '{"decision":"approve","note":"é"}';
 const keyOf = (line: object): KnownKey => {
-  const key = keySchema.parse(line);
+  const key = keySchema().parse(line);
   return { ...key, id: keyIdOf(key, sha256) };
 };
 
