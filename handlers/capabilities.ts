@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -26,6 +27,9 @@ export const capabilities = endpoint(
         .meta({ description: "First phase that is not complete; null when all are.", examples: ["apply"] }),
     }),
   },
-  async (_input, { deps }: Call<GovernanceDeps>) =>
-    answer({ capabilities: await capabilitiesOf(deps), ...(await phasesOf(deps)) }),
+  async (_input, call: Call<GovernanceDeps>) => {
+    const deps = atOneGlance(call.deps);
+    const [all, phases] = await Promise.all([capabilitiesOf(deps), phasesOf(deps)]);
+    return answer({ capabilities: all, ...phases });
+  },
 );

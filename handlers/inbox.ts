@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import { requirePerson } from "../lib/governance/caller.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -27,6 +28,6 @@ export const inbox = endpoint(
   async ({ person: named, limit }, call: Call<GovernanceDeps>) => {
     requirePerson(call, "person", named);
     const person = named ?? (call.agent ?? call.person)?.normalize("NFKC").trim();
-    return answer(await inboxOf(call.deps, { person: person || null, limit }));
+    return answer(await inboxOf(atOneGlance(call.deps), { person: person || null, limit }));
   },
 );

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { wholeNumber } from "../lib/http/form.ts";
@@ -19,5 +20,5 @@ export const l1l5Trend = endpoint(
     input: z.object({ days: wholeNumber(1, DAYS_KEPT).default(30).describe("How many UTC days, today included.") }),
     output: trendSchema,
   },
-  async ({ days }, { deps }: Call<GovernanceDeps>) => answer(await trendOf(deps, days)),
+  async ({ days }, { deps }: Call<GovernanceDeps>) => answer(await trendOf(atOneGlance(deps), days)),
 );

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { line, wholeNumber } from "../lib/http/form.ts";
@@ -26,5 +27,5 @@ export const log = endpoint(
       next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
     }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(deps, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await growthPage(atOneGlance(deps), input)),
 );

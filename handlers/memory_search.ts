@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { recall, recalledSchema } from "../lib/memory/recall.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -25,5 +26,5 @@ export const memorySearch = endpoint(
     }),
   },
   async ({ q, limit }, { deps }: Call<GovernanceDeps>) =>
-    answer({ query: q, results: await recall(deps, { query: q, limit }) }),
+    answer({ query: q, results: await recall(atOneGlance(deps), { query: q, limit }) }),
 );

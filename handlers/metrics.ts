@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import { plainResponse } from "../lib/http/answer.ts";
 import type { PulseDeps } from "../lib/pulse/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
@@ -17,7 +18,7 @@ export const metrics = endpoint(
     output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
   },
   async (_input, { deps }: Call<PulseDeps>) => {
-    const text = (await businessMetrics(deps)) + ((await deps.metrics?.text()) ?? "");
+    const text = (await businessMetrics(atOneGlance(deps))) + ((await deps.metrics?.text()) ?? "");
     return plainResponse(text, { "content-type": PROMETHEUS_TYPE });
   },
 );

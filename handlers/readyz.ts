@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -19,7 +20,7 @@ export const readyz = endpoint(
     output: readinessSchema,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => {
-    const report = await readiness(deps);
+    const report = await readiness(atOneGlance(deps));
     return answer(report, report.ready ? 200 : 503);
   },
 );

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../lib/governance/deps.ts";
 import { type Call, endpoint } from "../lib/http/endpoint.ts";
 import { answer } from "../lib/http/answer.ts";
@@ -17,5 +18,5 @@ export const state = endpoint(
     input: z.object({}),
     output: stateSchema,
   },
-  async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(deps)),
+  async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(atOneGlance(deps))),
 );

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../../lib/kit/glance.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, wholeNumber } from "../../lib/http/form.ts";
@@ -30,5 +31,5 @@ export const approvals = endpoint(
         next: z.string().nullable().describe("Give this as after for the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(deps, input)),
+  async (input, { deps }: Call<GovernanceDeps>) => answer(await approvalsView(atOneGlance(deps), input)),
 );

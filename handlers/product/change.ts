@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { atOneGlance } from "../../lib/kit/glance.ts";
 import { awaitStatus, LONGEST_WAIT } from "../../lib/governance/await_status.ts";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { episodeSchema } from "../../lib/governance/drift.ts";
@@ -74,7 +75,7 @@ export const change = endpoint(
       // Whoever asks again at once after a 304 would do so without end.
       if (has && !moved && !isFinal(now.status)) return notModified(etag(now.revision));
     }
-    const detail = await changeDetail(deps, change_id);
+    const detail = await changeDetail(atOneGlance(deps), change_id);
     const evidence = await changeEvidence(deps.store, detail);
     return answer({ ...detail, evidence }, 200, { etag: etag(detail.revision) });
   },

@@ -10,6 +10,7 @@ import { identitySchema } from "../../lib/governance/runtime.ts";
 import { filterFields } from "../../lib/pulse/query/asked.ts";
 import { listChanges } from "../../lib/pulse/query/list_changes.ts";
 import { answer, splice } from "../../lib/http/answer.ts";
+import { atOneGlance } from "../../lib/kit/glance.ts";
 import { Json } from "../../lib/store/json.ts";
 
 /** GET /api/product/runtime: identity, intent, a page of changes and the newest of the audit log. */
@@ -61,12 +62,17 @@ export const runtime = endpoint(
           .describe("The newest of the audit log."),
       }),
   },
-  async ({ entries: limit, ...input }, { deps }: Call<GovernanceDeps>) => {
-    const { origin, length, head, entries } = await auditPage(deps.store, { limit });
+  async ({ entries: limit, ...input }, call: Call<GovernanceDeps>) => {
+    const deps = atOneGlance(call.deps);
+    const [{ origin, length, head, entries }, intent, changes] = await Promise.all([
+      auditPage(deps, { limit }),
+      intentView(deps),
+      listChanges(deps, input),
+    ]);
     return answer({
       identity: deps.product!.identity,
-      intent: await intentView(deps),
-      ...(await listChanges(deps, input)),
+      intent,
+      ...changes,
       audit: new Json(splice({ origin, length, head, entries })),
     });
   },

@@ -42,6 +42,10 @@ export async function readHead(reader: Pick<Store | Tx, "get">): Promise<ChainHe
   return (await reader.get("meta", "chain"))?.value;
 }
 
+/** The chain's head as one answer goes by it: read once, where its parts share a glance. */
+export const headOf = ({ store, glance }: Pick<AuditDeps, "store" | "glance">): Promise<ChainHead | undefined> =>
+  glance ? glance.once("head", () => readHead(store)) : readHead(store);
+
 /** Makes the log's origin, once: `<product_id>/audit/<random hex>`. */
 export function createChain(
   tx: Tx,

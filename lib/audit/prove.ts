@@ -2,7 +2,7 @@
 import type { AuditDeps } from "./deps.ts";
 import { base64Of } from "../kit/base64.ts";
 import { entryKey } from "./chain.ts";
-import { bytesOf, consistencyRanges, inclusionRanges, proofHashes, rangeHash } from "./merkle.ts";
+import { bytesOf, consistencyRanges, inclusionRanges, type NodeReader, proofHashes, rangeHash } from "./merkle.ts";
 import { nodeReader, regrowTree, TreeIncomplete } from "./tree.ts";
 
 type Reading = Pick<AuditDeps, "store" | "sha256">;
@@ -10,20 +10,25 @@ type Reading = Pick<AuditDeps, "store" | "sha256">;
 const encoded = (hash: string): string => base64Of(bytesOf(hash));
 
 /** The hashes beside entry `id` on the way to the root of the log of `length` entries, the leaf's sibling first. */
-export const inclusionPath = async (deps: Reading, id: number, length: number): Promise<string[]> =>
-  (await proofHashes(inclusionRanges(id - 1, length), nodeReader(deps), deps.sha256)).map(encoded);
+export const inclusionPath = async (
+  deps: Reading,
+  id: number,
+  length: number,
+  node: NodeReader = nodeReader(deps),
+): Promise<string[]> => (await proofHashes(inclusionRanges(id - 1, length), node, deps.sha256)).map(encoded);
 
 /** That entry `id` is in the log of `length` entries, 1 ≤ id ≤ length; the tree must have grown that far. */
 export async function proveInclusion(deps: Reading, id: number, length: number) {
   const entry = (await deps.store.get("audit", entryKey(id)))?.value;
   if (!entry) throw new Error(`audit entry ${id} is missing from the store`);
+  const node = nodeReader(deps);
   return {
     kind: "inclusion" as const,
     id,
     leaf: entry.current_hash,
     length,
-    root: encoded(await rangeHash({ start: 0, end: length }, nodeReader(deps), deps.sha256)),
-    proof: await inclusionPath(deps, id, length),
+    root: encoded(await rangeHash({ start: 0, end: length }, node, deps.sha256)),
+    proof: await inclusionPath(deps, id, length, node),
   };
 }
 

@@ -145,15 +145,19 @@ async function readTile(store: Pick<Store, "get">, key: string): Promise<Tile> {
   return stored.value;
 }
 
-/** Reads nodes of the stored tree, each tile once: one list of 64 entries and one record a level. */
+/** So many tiles a reader holds: more than one proof needs of a log of any length. */
+const TILES_HELD = 256;
+
+/** Reads nodes of the stored tree, a tile once for as long as it is held: one list of 64 entries and one record a level. */
 export function nodeReader({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): NodeReader {
   const tiles = new Map<string, Promise<Tile>>();
   const tile = (level: number, place: number): Promise<Tile> => {
     const key = tileKey(level, place);
-    const known = tiles.get(key);
-    if (known) return known;
-    const read = level === 0 ? leaves(store, sha256, place * TILE_WIDTH) : readTile(store, key);
+    const read = tiles.get(key) ?? (level === 0 ? leaves(store, sha256, place * TILE_WIDTH) : readTile(store, key));
+    // What was asked for last stands last; the first goes.
+    tiles.delete(key);
     tiles.set(key, read);
+    if (tiles.size > TILES_HELD) tiles.delete(tiles.keys().next().value!);
     return read;
   };
   return async (height, index) => {

@@ -55,7 +55,7 @@ export async function kpiStanding({ store, product, clock }: PulseDeps): Promise
 
 /** The newest failures among the newest thousand entries, newest first, and the drift under way. */
 export async function failures(deps: PulseDeps) {
-  const { entries } = await auditPage(deps.store, { limit: FAILURES_AMONG, order: "desc" });
+  const { entries } = await auditPage(deps, { limit: FAILURES_AMONG, order: "desc" });
   const { drifted, missing } = await driftReport(deps);
   const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, LISTED);
   return {

@@ -63,7 +63,7 @@ export async function answerByRules(
 async function fromRecords(deps: PulseDeps, message: string, asker: Asker, say: Say): Promise<Answer> {
   const { intent } = deps.product!;
   await quietly(deps, expireOverdue(deps));
-  const seen = await look(deps.store);
+  const seen = await look(deps);
   const names = namesOn(seen.rows, intent, isWord);
   const parts = partsOf(message, names, deps.clock.now());
   const asked = parts.slice(0, MOST_PARTS);

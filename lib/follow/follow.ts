@@ -1,9 +1,9 @@
 /** Keeps all followers up with the log. One that fails is told of and stops nothing else. */
-import { readHead } from "../audit/chain.ts";
+import { headOf } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
 import { beginning, catchUp } from "./catch_up.ts";
-import type { FollowDeps, Follower } from "./follower.ts";
+import { cursorOf, type FollowDeps, type Follower } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import { growth } from "./growth.ts";
 import { memories } from "./memories.ts";
@@ -27,7 +27,7 @@ export async function standingOf(
   follower: Follower,
 ): Promise<{ behind: number; problem: string | null }> {
   try {
-    const [head, cursor] = await Promise.all([readHead(deps.store), deps.store.get("cursors", follower.name)]);
+    const [head, cursor] = await Promise.all([headOf(deps), cursorOf(deps, follower.name)]);
     const behind = (head?.length ?? 0) - (cursor?.value.entry ?? 0);
     return { behind, problem: problemOf(deps, follower) };
   } catch (error) {

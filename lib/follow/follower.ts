@@ -2,7 +2,7 @@
 import type { GovernanceDeps } from "../governance/deps.ts";
 import type { Change } from "../governance/rules/change.ts";
 import type { Intent } from "../governance/rules/intent.ts";
-import type { Collection, Tx } from "../store/store.ts";
+import type { Collection, Stored, Tx } from "../store/store.ts";
 import type { Entry } from "./entries.ts";
 
 declare module "../store/store.ts" {
@@ -13,7 +13,19 @@ declare module "../store/store.ts" {
 }
 
 /** What following the log needs. */
-export type FollowDeps = Pick<GovernanceDeps, "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product">;
+export type FollowDeps = Pick<
+  GovernanceDeps,
+  "store" | "clock" | "sha256" | "log" | "mutex" | "integrity" | "product" | "glance"
+>;
+
+/** How far a follower has come, as one answer goes by it. */
+export function cursorOf(
+  { store, glance }: Pick<FollowDeps, "store" | "glance">,
+  name: string,
+): Promise<Stored<Cursor> | undefined> {
+  const look = () => store.get("cursors", name);
+  return glance ? glance.once(`cursors/${name}`, look) : look();
+}
 
 /** No entry, and no step of one, makes a follower write more records than this. */
 export const MOST_A_STEP = 20;

@@ -1,8 +1,8 @@
 /** What followers would have stored by now, read without storing it. */
-import { readHead } from "../audit/chain.ts";
+import { headOf } from "../audit/chain.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
-import type { Cursor, FollowDeps, Follower } from "./follower.ts";
+import { type Cursor, cursorOf, type FollowDeps, type Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
 import { nothing, overlay, type Written } from "./overlay.ts";
 import { turn } from "../kit/turn.ts";
@@ -47,8 +47,14 @@ const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>
 export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries = TRIES): Promise<Reading<S>> {
   const { store } = deps;
   const { name } = follower;
-  const [log, stored] = await Promise.all([readHead(store), store.get("cursors", name)]);
+  const again = (): Promise<Reading<S>> => {
+    deps.glance?.forget();
+    return reading(deps, follower, tries - 1);
+  };
+  const [log, stored] = await Promise.all([headOf(deps), cursorOf(deps, name)]);
   const { length = 0, head } = log ?? {};
+  // The head may be of before the entry that was followed meanwhile. One that stays shorter is of another log.
+  if (stored && stored.value.entry > length && tries === TRIES) return again();
   const revision = stored?.revision;
   const fresh =
     !stored || stored.value.clearing || stored.value.entry > length || stored.value.version !== follower.version;

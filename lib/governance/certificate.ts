@@ -7,11 +7,14 @@ import { type Checkpoint, currentCheckpoint } from "../audit/checkpoint.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { entriesOf } from "../audit/page.ts";
 import { inclusionPath, withWholeTree } from "../audit/prove.ts";
+import { nodeReader } from "../audit/tree.ts";
 import { mostCosigned, withCosignatures, type WitnessDeps, witnessed } from "../audit/witnessing.ts";
 import { base64Of } from "../kit/base64.ts";
 import { AppError } from "../kit/errors.ts";
+import { once } from "../kit/once.ts";
 import type { Reads } from "../store/store.ts";
 import { findChange } from "./records.ts";
+import type { Change } from "./rules/change.ts";
 import { canonicalContent, digestOf } from "./rules/content.ts";
 import { detailIn } from "./rules/event.ts";
 
@@ -31,28 +34,51 @@ const DECIDING: readonly string[] = [
  * `store_unavailable` where no checkpoint covers it.
  */
 export async function certificateOf(deps: WitnessDeps, changeId: string): Promise<string> {
-  const { store, sha256 } = deps;
   // The record before the checkpoint, which then covers all its entries.
-  const { change, audit } = await findChange(store, changeId);
-  const entries = (await entriesOf(store, audit)).filter(({ event_type }) => DECIDING.includes(event_type));
-  if (entries[0] === undefined || toldDigest(entries) !== digestOf(change, sha256))
-    throw new AppError(
-      "approval_stale",
-      `the content of ${changeId} is not what was proposed; no certificate is made of it`,
-    );
-  const last = entries.at(-1)!.id;
-  const { length, note } = await checkpointOver(deps, last);
-  if (length < last) throw notCovered(deps, changeId, length);
-  const proofs = await withWholeTree(deps, () =>
-    Promise.all(entries.map(async (entry) => proofOf(entry, await inclusionPath(deps, entry.id, length), note))),
-  );
-  const manifests = await manifestsOf(store, entries);
-  return [
-    "countersign-certificate/v1\n",
-    part(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),
-    ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
-    ...proofs.map((proof) => part("proof", proof)),
-  ].join("");
+  const { change, audit } = await findChange(deps.store, changeId);
+  return certifier(deps)({ change, entries: await entriesOf(deps.store, audit) });
+}
+
+/** A change as it is recorded, with all its entries. */
+export interface Recorded {
+  change: Change;
+  entries: readonly AuditEntry[];
+}
+
+/** Makes certificates, one after the other: checkpoint, tree and intents are read once for as many as they are of. */
+export function certifier(deps: WitnessDeps): (recorded: Recorded) => Promise<string> {
+  const { store, sha256 } = deps;
+  const checkpointOver = covering(deps);
+  const manifestsOf = manifestReader(store);
+  let node = nodeReader(deps);
+  return async ({ change, entries: all }) => {
+    const { change_id } = change;
+    const entries = all.filter(({ event_type }) => DECIDING.includes(event_type));
+    if (entries[0] === undefined || toldDigest(entries) !== digestOf(change, sha256))
+      throw new AppError(
+        "approval_stale",
+        `the content of ${change_id} is not what was proposed; no certificate is made of it`,
+      );
+    const last = entries.at(-1)!.id;
+    const { length, note } = await checkpointOver(last);
+    if (length < last) throw notCovered(deps, change_id, length);
+    const prove = () =>
+      Promise.all(
+        entries.map(async (entry) => proofOf(entry, await inclusionPath(deps, entry.id, length, node), note)),
+      ).catch((error: unknown) => {
+        // What was read of a tree that lacks a part is not gone by any more.
+        node = nodeReader(deps);
+        throw error;
+      });
+    const proofs = await withWholeTree(deps, prove);
+    const manifests = await manifestsOf(entries);
+    return [
+      "countersign-certificate/v1\n",
+      part(change.erased ? "erased" : "content", `${canonicalContent(change)}\n`),
+      ...manifests.map((manifest) => part("intent", `${manifest}\n`)),
+      ...proofs.map((proof) => part("proof", proof)),
+    ].join("");
+  };
 }
 
 /** The digest of what is there now, by the entries: the content that was proposed, or what an erasure left of it. */
@@ -62,11 +88,16 @@ function toldDigest(entries: readonly AuditEntry[]): string | undefined {
   return erased ? remaining_digest : digest;
 }
 
-/** The checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
-async function checkpointOver(deps: WitnessDeps, entry: number): Promise<Checkpoint> {
-  const known = await witnessed(deps);
-  const checkpoint = mostCosigned(known, entry) ?? (await currentCheckpoint(deps));
-  return { ...checkpoint, note: withCosignatures(checkpoint.note, known) };
+/** Gives the checkpoint over an entry that most witnesses cosigned, the newest of several; else the log's own. */
+function covering(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
+  const known = once(() => witnessed(deps));
+  let own: Checkpoint | undefined;
+  return async (entry) => {
+    const cosigned = mostCosigned(await known(), entry);
+    if (!cosigned && (own?.length ?? 0) < entry) own = await currentCheckpoint(deps);
+    const checkpoint = cosigned ?? own!;
+    return { ...checkpoint, note: withCosignatures(checkpoint.note, await known()) };
+  };
 }
 
 /** No checkpoint is made while the log is broken, the store cannot write, or another process signs. */
@@ -86,8 +117,16 @@ function proofOf(entry: AuditEntry, hashes: readonly string[], checkpoint: strin
   return lines.join("\n");
 }
 
-/** The intents that decisions were made under, in that order, as far as the store has them. */
-async function manifestsOf(store: Pick<Reads, "getMany">, entries: readonly AuditEntry[]): Promise<string[]> {
-  const hashes = entries.flatMap(({ detail }) => detailIn(detail).manifest_hash ?? []);
-  return (await store.getMany("manifests", [...new Set(hashes)])).flatMap((stored) => stored?.value ?? []);
+/** Gives the intents that decisions were made under, in that order, as far as the store has them. */
+function manifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
+  let known = new Map<string, string | undefined>();
+  return async (entries) => {
+    const hashes = [...new Set(entries.flatMap(({ detail }) => detailIn(detail).manifest_hash ?? []))];
+    if (hashes.some((hash) => !known.has(hash))) {
+      const found = await store.getMany("manifests", hashes);
+      // Those of the last change alone: a log may have had any number.
+      known = new Map(hashes.map((hash, index) => [hash, found[index]?.value]));
+    }
+    return hashes.flatMap((hash) => known.get(hash) ?? []);
+  };
 }

@@ -54,6 +54,7 @@ export async function expireDue(deps: GovernanceDeps, changeIds: readonly string
     });
     if (due.length > 0) expired += await expireAll(deps, due);
   }
+  if (expired > 0) deps.glance?.forget();
   return expired;
 }
 

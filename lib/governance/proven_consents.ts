@@ -1,5 +1,6 @@
 /** The consents of a change that are proven where the intent asks for proof: each is verified anew, at the moment it is used. */
-import { entryKey } from "../audit/chain.ts";
+import { entryKey, headOf } from "../audit/chain.ts";
+import type { GovernanceDeps } from "./deps.ts";
 import { isGiven } from "./proof/consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
 import { type ChangeEvent, eventOf } from "./rules/event.ts";
@@ -23,6 +24,23 @@ export async function asProven(
   for (const approval of asked)
     if (!(await isProven(approval, events, change, { origin, signing }))) unproven.add(approval);
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
+}
+
+/** The same of many changes, in their order: what proves their consents is read together. */
+export async function allProven(
+  deps: Pick<GovernanceDeps, "store" | "glance" | "product">,
+  records: readonly Pick<ChangeRecord, "change" | "audit">[],
+): Promise<Change[]> {
+  const product = deps.product!;
+  const { signing } = product.intent.policy;
+  const asked = records.filter(({ change }) => change.approvals.some(({ approver }) => mustSign(approver, signing)));
+  if (asked.length === 0) return records.map(({ change }) => change);
+  const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
+  const [head, entries] = await Promise.all([headOf(deps), deps.store.getMany("audit", keys)]);
+  const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
+  const tx = { getMany: async (_: string, ids: readonly string[]) => ids.map((id) => byKey.get(id)) };
+  const read = { tx: tx as Pick<Reads, "getMany">, origin: head?.origin ?? "", product };
+  return Promise.all(records.map((record) => asProven(read, record)));
 }
 
 /** An entry that tells of a consent holds the proof of it; those of one moment, name and key are the same consent. */

@@ -55,6 +55,7 @@ export const recalledSchema = z
 export type Recalled = z.infer<typeof recalledSchema>;
 
 const PAGE = 500;
+const FIRST = { limit: 1, keysOnly: true } as const;
 
 /** How what somebody said begins when it is told. */
 const SAID: Partial<Record<MemoryKind, string>> = { feedback: "feedback of", insight: "insight of" };
@@ -99,18 +100,28 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
   const sources = await deps.mutex("recall", () => catchUp(deps, state));
   for (;;) {
     const hits = index.search({ ...search, now: deps.clock.now() });
-    const found = await Promise.all(
-      hits.map(async ({ id, score }) => {
-        const [source, key] = id.split("/") as [MemorySource, string];
-        const memory = (await sources[source].reads.get(source, key))?.value;
-        return { id, memory: memory && recalled(key, memory, score) };
-      }),
-    );
+    const texts = await readHits(sources, hits);
+    const found = hits.map(({ id, score }) => {
+      const memory = texts.get(id);
+      return { id, memory: memory && recalled(id.slice(id.indexOf("/") + 1), memory, score) };
+    });
     const gone = found.filter(({ memory }) => memory === undefined);
     for (const { id } of gone) index.drop(id);
     // What took the place of one that was replaced is to be found in its place.
     if (gone.length === 0) return found.map(({ memory }) => memory!);
   }
+}
+
+/** The memories that were found, by the ids that they have in the index; those that are gone are left out. */
+async function readHits(sources: Sources, hits: readonly { id: string }[]): Promise<Map<string, Memory>> {
+  const found = await Promise.all(
+    MEMORY_SOURCES.map(async (source) => {
+      const keys = hits.flatMap(({ id }) => (id.startsWith(`${source}/`) ? id.slice(source.length + 1) : []));
+      const stored = keys.length === 0 ? [] : await sources[source].reads.getMany(source, keys);
+      return stored.flatMap((one) => (one ? [[`${source}/${one.id}`, one.value] as const] : []));
+    }),
+  );
+  return new Map(found.flat());
 }
 
 const recalled = (key: string, memory: Memory, score: number): Recalled => ({
@@ -130,7 +141,9 @@ const recalled = (key: string, memory: Memory, score: number): Recalled => ({
  */
 async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources> {
   const sources = await sourcesNow(deps);
-  for (const name of MEMORY_SOURCES) {
+  // Side by side: what waits for one need not keep the others.
+  const oldest = await Promise.all(MEMORY_SOURCES.map((name) => sources[name].reads.list(name, FIRST)));
+  for (const [at, name] of MEMORY_SOURCES.entries()) {
     const { reads, newest } = sources[name];
     const known = read[name];
     while (known.last < newest) {
@@ -143,8 +156,8 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
       if (page.length < PAGE || page.at(-1)!.id >= newest) known.last = newest;
       await turn();
     }
-    const [oldest] = await reads.list(name, { limit: 1, keysOnly: true });
-    while (oldest && known.ids.length > 0 && known.ids[0]! < oldest.id) index.drop(`${name}/${known.ids.shift()}`);
+    const first = oldest[at]![0];
+    while (first && known.ids.length > 0 && known.ids[0]! < first.id) index.drop(`${name}/${known.ids.shift()}`);
   }
   return sources;
 }

@@ -5,7 +5,7 @@
  */
 // The whole of prom-client needs Node; its registry alone runs anywhere.
 import Registry from "prom-client/lib/registry.js";
-import { readHead } from "../audit/chain.ts";
+import { headOf } from "../audit/chain.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { reading } from "../follow/reading.ts";
 import { totalTally } from "../follow/tallies.ts";
@@ -91,7 +91,7 @@ async function samplesOf(deps: PulseDeps): Promise<Record<Name, Samples>> {
     figuresOf(deps),
     totalTally(deps),
     taskCounts(store),
-    readHead(store),
+    headOf(deps),
     store.get("meta", "tick").then((stored) => stored?.value),
     reading(deps, waiting),
     link?.peers(),

@@ -10,7 +10,8 @@ import { certainNow } from "../governance/certain_time.ts";
 import { expireDue } from "../governance/expiry.ts";
 import type { Change, Status } from "../governance/rules/change.ts";
 import type { Outcome, OutcomeRecord } from "../governance/rules/outcome.ts";
-import { changeView, quietly, standingOf } from "../governance/views.ts";
+import { standingsOf } from "../governance/standings.ts";
+import { changeView, quietly } from "../governance/views.ts";
 import { type ChangeRecord, isRecord } from "../governance/rules/record.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
@@ -76,11 +77,19 @@ const newestFirst = (before: string | undefined) => ({ ...(before && { after: be
 /** Everything about one change; 404 `change_not_found`. */
 export async function changeDetail(deps: GovernanceDeps, changeId: string) {
   const view = await changeView(deps, changeId);
+  const [outcome, drift, related] = await Promise.all([
+    outcomeNow(deps, changeId),
+    deps.store.get("drift", changeId),
+    relatedTo(deps, view),
+  ]);
+  return { ...view, outcome, drift: drift?.value ?? null, related };
+}
+
+async function outcomeNow(deps: GovernanceDeps, changeId: string): Promise<Outcome | null> {
   const read = await reading(deps, outcomes);
   const record = (await read.get("outcomes", changeId))?.value;
   const [outcome = null] = await shownOutcomes(deps, read, record ? [record] : []);
-  const drift = (await deps.store.get("drift", changeId))?.value ?? null;
-  return { ...view, outcome, drift, related: await relatedTo(deps, view) };
+  return outcome;
 }
 
 /** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
@@ -106,8 +115,10 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
     wanted: ({ record }) => isRecord(record),
   });
   const records = page.rows.map(({ record }) => record);
-  const holds = await heldNow(deps);
-  const standings = await Promise.all(records.map((record) => standingOf(deps, record, holds)));
+  const [standings, reviews] = await Promise.all([
+    heldNow(deps).then((holds) => standingsOf(deps, records, holds)),
+    reviewsDue(deps.store),
+  ]);
   const shown = records.map(({ change }, index) => {
     const { missing, gates } = standings[index]!;
     return { ...pick(change, SHOWN), missing, blocked_by: gates.filter(({ state }) => state === "block") };
@@ -115,7 +126,7 @@ export async function approvals(deps: GovernanceDeps, query: { limit: number; af
   return {
     pending: shown.filter(({ status }) => status === "pending_consent"),
     approved: shown.filter(({ status }) => status === "approved"),
-    review_due: (await reviewsDue(deps.store)).map((change) => pick(change, REVIEWED)),
+    review_due: reviews.map((change) => pick(change, REVIEWED)),
     next: page.last && page.last.id !== inOrder.at(-1) ? page.last.id : null,
   };
 }
@@ -165,8 +176,11 @@ export async function expireOverdue(deps: GovernanceDeps): Promise<number> {
   const { consent_ttl_hours: pending, approval_ttl_hours: approved } = deps.product!.intent.policy;
   const now = await certainNow(deps);
   const before = (hours: number) => now - hours * HOUR_MS;
-  const expired = pending === undefined ? [] : await pendingBefore(deps, before(pending), EXPIRED_AT_ONCE);
-  const lapsed = approved === undefined ? [] : await approvedBefore(deps, before(approved), EXPIRED_AT_ONCE);
+  if (now === -Infinity) return 0;
+  const [expired, lapsed] = await Promise.all([
+    pending === undefined ? [] : pendingBefore(deps, before(pending), EXPIRED_AT_ONCE),
+    approved === undefined ? [] : approvedBefore(deps, before(approved), EXPIRED_AT_ONCE),
+  ]);
   const ids = [...expired, ...lapsed].map(({ id }) => id);
   return expireDue(deps, ids);
 }

@@ -13,7 +13,8 @@ import { deadlineOf, LAST_PART, limitOf } from "../governance/rules/in_force.ts"
 import type { Hold } from "../governance/rules/hold.ts";
 import { missingSchema } from "../governance/rules/missing.ts";
 import type { ChangeRecord } from "../governance/rules/record.ts";
-import { quietly, standingOf } from "../governance/views.ts";
+import { type Standing, standingsOf } from "../governance/standings.ts";
+import { quietly } from "../governance/views.ts";
 import { PAGE_BYTES } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
 import { turn } from "../kit/turn.ts";
@@ -121,14 +122,14 @@ async function gathered(deps: GovernanceDeps, { person, limit }: { person: strin
   ]);
   const reviews = due.map((change) => keptOf({ change }));
   const deadline = ({ change }: Kept): number => deadlineOf(change, intent.policy) ?? Infinity;
-  const made = new Map<Kept, Item | undefined>();
+  const made: Made = new Map();
   const items = async (kept: readonly Kept[]): Promise<Item[]> => {
     const shown: Item[] = [];
     for (let begin = 0, bytes = 0; begin < kept.length;) {
       const part = kept.slice(begin, begin + Math.min(TOGETHER, limit - shown.length));
       begin += part.length;
-      await makeItems(deps, part, made, { person, holds });
-      for (const item of part.flatMap((one) => made.get(one) ?? [])) {
+      for (const item of await makeItems(deps, part, made, { person, holds })) {
+        if (!item) continue;
         shown.push(item);
         bytes += bytesOfText(JSON.stringify(item));
         if (shown.length === limit || bytes >= LIST_BYTES) return shown;
@@ -155,19 +156,20 @@ async function gathered(deps: GovernanceDeps, { person, limit }: { person: strin
   };
   const states = new Map(drifted.map(({ record, episode }) => [record.change.change_id, episode]));
   const found = drifted.map(({ record }) => record);
+  const reviewed = inOrder(reviews, ({ change }) => Date.parse(change.review!.due_at));
+  const [ofYours, ofAll, toApply, toReview, gone] = await Promise.all(
+    [own, pressing, inOrder(approved, deadline), reviewed, inOrder(found, () => 0)].map(items),
+  );
   return {
     person,
     totals,
-    waiting_for_you: { total: own.length, items: await items(own) },
-    pending: { total: totals.pending, items: await items(pressing) },
-    approved: { total: totals.approved, items: await items(inOrder(approved, deadline)) },
-    review_due: {
-      total: reviews.length,
-      items: await items(inOrder(reviews, ({ change }) => Date.parse(change.review!.due_at))),
-    },
+    waiting_for_you: { total: own.length, items: ofYours! },
+    pending: { total: totals.pending, items: ofAll! },
+    approved: { total: totals.approved, items: toApply! },
+    review_due: { total: reviews.length, items: toReview! },
     drifted: {
       total: drifted.length,
-      items: (await items(inOrder(found, () => 0))).map((item) => ({ ...item, ...states.get(item.change_id) })),
+      items: gone!.map((item) => ({ ...item, ...states.get(item.change_id) })),
     },
     complete: ofPending.ended && ofApproved.ended && read.behind === 0,
   };
@@ -204,35 +206,55 @@ function keptOf({ change: { value: _, ...change } }: { change: Change }): Kept {
   return { change };
 }
 
-/** Makes the items that are not made yet, from the records as they are now; one that has moved on since then is none. */
-async function makeItems(
+/** The items of what is shown, each made once. */
+type Made = Map<Kept, Promise<Item | undefined>>;
+
+/** Gives the items, and makes those that are not made yet; one that has moved on since it was looked at is none. */
+function makeItems(
   deps: GovernanceDeps,
   kept: readonly Kept[],
-  made: Map<Kept, Item | undefined>,
+  made: Made,
   by: { person: string | null; holds: readonly Hold[] },
-): Promise<void> {
+): Promise<(Item | undefined)[]> {
   const wanted = kept.filter((one) => !made.has(one));
-  const records = await readRecords(
-    deps.store,
-    wanted.map(({ change }) => change.change_id),
-  );
-  await Promise.all(
-    wanted.map(async (one, index) => {
-      const record = records[index];
-      const isSame = record?.change.status === one.change.status;
-      made.set(one, isSame ? await itemOf(deps, record, by) : undefined);
-    }),
-  );
+  const making = itemsOf(deps, wanted, by);
+  for (const one of wanted)
+    made.set(
+      one,
+      making.then((items) => items.get(one)),
+    );
+  return Promise.all(kept.map((one) => made.get(one)));
 }
 
-async function itemOf(
+/** Items from the records as they are now. */
+async function itemsOf(
   deps: GovernanceDeps,
-  record: ChangeRecord | EarlierRecord,
+  kept: readonly Kept[],
   { person, holds }: { person: string | null; holds: readonly Hold[] },
-): Promise<Item> {
+): Promise<Map<Kept, Item>> {
+  const records = await readRecords(
+    deps.store,
+    kept.map(({ change }) => change.change_id),
+  );
+  const same = kept.flatMap((one, index) => {
+    const record = records[index];
+    return record?.change.status === one.change.status ? [{ one, record }] : [];
+  });
+  const standings = await standingsOf(
+    deps,
+    same.map(({ record }) => record),
+    holds,
+  );
+  return new Map(same.map(({ one, record }, index) => [one, itemOf(deps, record, standings[index]!, person)]));
+}
+
+function itemOf(
+  deps: GovernanceDeps,
+  { change }: ChangeRecord | EarlierRecord,
+  { missing, gates }: Standing,
+  person: string | null,
+): Item {
   const { intent } = deps.product!;
-  const { change } = record;
-  const { missing, gates } = await standingOf(deps, record, holds);
   return {
     ...pick(change, NAMES),
     title: change.summary,

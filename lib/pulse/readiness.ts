@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { readHead, whyClockBehind } from "../audit/chain.ts";
+import { headOf, whyClockBehind } from "../audit/chain.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
 import { witnessed } from "../audit/witnessing.ts";
 import { whyOutdated } from "../governance/intent_in_force.ts";
@@ -39,11 +39,11 @@ export async function readiness(deps: PulseDeps) {
   const intentCheck = async (runtime: NonNullable<typeof product>) => {
     const outdated = await whyOutdated(store, runtime).catch(() => undefined);
     return outdated === undefined
-      ? check(async () => (await readHead(store)) !== undefined)
+      ? check(async () => (await headOf(deps)) !== undefined)
       : { ok: false, reason: outdated };
   };
   const clockCheck = async () => {
-    const head = await readHead(store).catch(() => undefined);
+    const head = await headOf(deps).catch(() => undefined);
     const behind = head && whyClockBehind(head, clock.now());
     return { ok: behind === undefined, reason: behind ?? null };
   };

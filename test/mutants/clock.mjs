@@ -59,7 +59,7 @@ export const clock = [
   },
   {
     name: "a page offers what an overdue change is refused",
-    file: "lib/governance/views.ts",
+    file: "lib/governance/standings.ts",
     find: "allowed_actions: allowedInTime(change, timed),",
     replace: "allowed_actions: allowedInTime(change, { intent, now: 0 }),",
     tests: CERTAIN,

@@ -32,9 +32,9 @@ export const consent = [
   {
     name: "what is approved hides what waits for consent",
     file: "lib/pulse/inbox.ts",
-    find: "pending: { total: totals.pending, items: await items(pressing) },",
+    find: "[own, pressing, inOrder(approved, deadline),",
     replace:
-      'pending: { total: totals.pending, items: await items([...approved, ...pressing].filter(({ change }, at) => at < limit && change.status === "pending_consent")) },',
+      '[own, [...approved, ...pressing].filter(({ change }, at) => at < limit && change.status === "pending_consent"), inOrder(approved, deadline),',
     tests: ["test/handlers/inbox.test.ts"],
   },
   {

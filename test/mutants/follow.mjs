@@ -126,4 +126,18 @@ export const follow = [
     replace: 'outcome.verdict !== "inconclusive"',
     tests: FOLLOW,
   },
+  {
+    name: "each part of an answer reads the log's end",
+    file: "lib/audit/chain.ts",
+    find: 'glance ? glance.once("head", () => readHead(store)) : readHead(store);',
+    replace: 'glance && false ? glance.once("head", () => readHead(store)) : readHead(store);',
+    tests: ["test/handlers/reads.test.ts"],
+  },
+  {
+    name: "of the target that a page ends in no more rows are read",
+    file: "lib/governance/by_target.ts",
+    find: "last.startsWith(one) ? found.get(one)!.length === most :",
+    replace: "last.startsWith(one) ? true :",
+    tests: ["test/lib/governance/by_target.test.ts"],
+  },
 ];

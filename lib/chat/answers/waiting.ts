@@ -1,7 +1,6 @@
 /** What waits: for consent, for its apply, for a review; and what of it waits for one person. */
 import { heldNow } from "../../governance/freeze.ts";
-import { asProven } from "../../governance/proven_consents.ts";
-import { readHead } from "../../audit/chain.ts";
+import { allProven } from "../../governance/proven_consents.ts";
 import { readRecords } from "../../governance/records.ts";
 import { reviewsDue } from "../../governance/reviews_due.ts";
 import { awaits } from "../../governance/rules/awaits.ts";
@@ -12,7 +11,7 @@ import { type Gate } from "../../governance/rules/gates.ts";
 import { type Missing } from "../../governance/rules/missing.ts";
 import { sameName } from "../../governance/rules/names.ts";
 import { approvesOwn, isDecider } from "../../governance/rules/policy.ts";
-import { standingOf } from "../../governance/views.ts";
+import { standingsOf } from "../../governance/standings.ts";
 import { idsFrom } from "../../pulse/query/change_query.ts";
 import type { ChangeFilter } from "../../pulse/query/filter.ts";
 import { type Answer, type Asking, cite, find, howFar, lines, TOLD } from "./asking.ts";
@@ -118,14 +117,12 @@ export async function tellWaitingFor(asking: Asking, person: string): Promise<An
   const filter: ChangeFilter = { tenant_id, kind, risk, tier, kpi, proposer_kind, text, status: "pending_consent" };
   const ids = await idsFrom(deps, asking.seen, { ...filter, order: "oldest" });
   const records = await readRecords(deps.store, ids.slice(0, LOOKED_THROUGH));
-  const origin = (await readHead(deps.store))?.origin ?? "";
+  const found = records.flatMap((record) => record ?? []);
   const own: Change[] = [];
   const done: Change[] = [];
   const mine: Change[] = [];
   let others = 0;
-  for (const record of records) {
-    if (!record) continue;
-    const change = await asProven({ tx: deps.store, origin, product: deps.product! }, record);
+  for (const change of await allProven(deps, found)) {
     if (awaits(change, person, intent)) {
       if (isInTime(deadlineOf(change, intent.policy))) mine.push(change);
     } else if (approvesOwn(change, person, intent.policy)) own.push(change);
@@ -201,21 +198,17 @@ const withoutFilter = (asking: Asking): Asking => ({ ...asking, plan: { ...askin
 /** How changes stand, as their pages show it. */
 async function standing({ deps }: Asking, ids: readonly string[]): Promise<Waiting[]> {
   const holds = await heldNow(deps);
-  const records = await readRecords(deps.store, ids);
-  return Promise.all(
-    records.flatMap((record) =>
-      record
-        ? [
-            standingOf(deps, record, holds).then(({ missing, gates }) => ({
-              change: record.change,
-              until: untilOf(record.change, deps),
-              missing,
-              blocked_by: gates.filter(({ state }) => state === "block"),
-            })),
-          ]
-        : [],
-    ),
-  );
+  const records = (await readRecords(deps.store, ids)).flatMap((record) => record ?? []);
+  const standings = await standingsOf(deps, records, holds);
+  return standings.map(({ missing, gates }, index) => {
+    const { change } = records[index]!;
+    return {
+      change,
+      until: untilOf(change, deps),
+      missing,
+      blocked_by: gates.filter(({ state }) => state === "block"),
+    };
+  });
 }
 
 function untilOf(change: Change, { product }: Asking["deps"]): string | null {

@@ -19,15 +19,23 @@ export const currentLease = async (reads: Pick<Reads, "get">, lease: Lease): Pro
   (await reads.get("leases", idOf(lease)))?.value;
 
 /** Operations on a target that are looked for at a time; there are more only of a host that is silent for long. */
-const LOOKED = 10;
+export const BESIDE = 10;
 
 /**
  * The lease on another change of the same tenant and target: one under which an operation runs, before those that are left.
  * While there is one, what a change is judged by may not hold when it is done.
  */
 export async function leaseBeside(reads: Pick<Reads, "list">, change: Change): Promise<Lease | undefined> {
-  const page = await reads.list("leases", { prefix: targetKey(change), limit: LOOKED });
-  const others = page.map(({ value }) => value).filter(({ change_id }) => change_id !== change.change_id);
+  const page = await reads.list("leases", { prefix: targetKey(change), limit: BESIDE });
+  return besideIn(
+    change,
+    page.map(({ value }) => value),
+  );
+}
+
+/** That lease among those of the target. */
+export function besideIn(change: Change, leases: readonly Lease[]): Lease | undefined {
+  const others = leases.filter(({ change_id }) => change_id !== change.change_id);
   return others.find(({ unsettled }) => !unsettled) ?? others[0];
 }
 

@@ -2,7 +2,7 @@
 import { currentCheckpoint } from "../../audit/checkpoint.ts";
 import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witnessing.ts";
 import { AppError } from "../../kit/errors.ts";
-import { certificateOf } from "../certificate.ts";
+import { certifier } from "../certificate.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { readme } from "./readme.ts";
 import { changesIn, entriesIn, intentsOf, type Scope } from "./scope.ts";
@@ -24,10 +24,12 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
       if (manifest !== undefined) yield { name: `intents/${hash}.json`, text: manifest };
     }
   }
-  for await (const change of changesIn(store, scope)) {
+  const certificate = certifier(deps);
+  for await (const recorded of changesIn(store, scope)) {
+    const { change } = recorded;
     const id = fileName(change.change_id);
     yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };
-    yield certificateFile(id, await certificateOf(deps, change.change_id).catch(said));
+    yield certificateFile(id, await certificate(recorded).catch(said));
   }
   // Last: it covers everything before it.
   const { note } = await currentCheckpoint(deps);

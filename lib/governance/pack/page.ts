@@ -5,8 +5,8 @@ import { type WitnessDeps, witnessed, withCosignatures } from "../../audit/witne
 import { escapeHtml } from "../../kit/escape_html.ts";
 import type { Identity } from "../runtime.ts";
 import { entriesOf } from "../../audit/page.ts";
+import type { Recorded } from "../certificate.ts";
 import { findChange } from "../records.ts";
-import type { Change } from "../rules/change.ts";
 import { canonicalContent } from "../rules/content.ts";
 import { detailIn } from "../rules/event.ts";
 import { HOW, titleOf } from "./readme.ts";
@@ -51,8 +51,10 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
     `<p>From the audit log of <strong>${escapeHtml(product?.identity.product_id ?? "")}</strong>, instance ${escapeHtml(product?.identity.instance_id ?? "")}. Made ${made}, when the log had ${length} entries.</p>`,
     `<p class="quiet">This page is for reading. The files of the same pack, and the certificate of each change, are what proves it.</p></header><main>`,
   ].join("\n");
-  if ("change_id" in scope) yield await changeSection(deps, (await findChange(store, scope.change_id)).change);
-  else {
+  if ("change_id" in scope) {
+    const { change, audit } = await findChange(store, scope.change_id);
+    yield changeSection({ change, entries: await entriesOf(store, audit) });
+  } else {
     yield `<section><h2>Entries</h2><table><thead>${headings(["Entry", "When", "What", "Change", "By"])}</thead><tbody>`;
     let count = 0;
     for await (const page of entriesIn(store, scope)) {
@@ -60,7 +62,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
       yield page.map(({ entry }) => entryLine(entry)).join("\n");
     }
     yield `</tbody></table>${count === 0 ? "<p>Nothing was recorded in this period.</p>" : ""}</section>`;
-    for await (const change of changesIn(store, scope)) yield await changeSection(deps, change);
+    for await (const recorded of changesIn(store, scope)) yield changeSection(recorded);
   }
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
   yield await intentTable(deps, scope);
@@ -85,9 +87,7 @@ function facts(of: readonly (readonly [name: string, html: string | null])[]): s
   return `<table class="facts"><tbody>${rows.join("")}</tbody></table>`;
 }
 
-async function changeSection({ store }: PageDeps, change: Change): Promise<string> {
-  const { audit } = await findChange(store, change.change_id);
-  const entries = await entriesOf(store, audit);
+function changeSection({ change, entries }: Recorded): string {
   const { erased } = change;
   const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
   return [

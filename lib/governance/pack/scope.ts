@@ -1,10 +1,11 @@
 /** What a pack is about: one change, or what happened in a period. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
+import { entriesOf } from "../../audit/page.ts";
 import { logRows } from "../../audit/rows.ts";
 import type { Store } from "../../store/store.ts";
+import type { Recorded } from "../certificate.ts";
 import { findChange, readRecords } from "../records.ts";
-import type { Change } from "../rules/change.ts";
 import { detailIn } from "../rules/event.ts";
 
 /** `from` belongs to the period, `to` does not; RFC 3339 in UTC with milliseconds. */
@@ -17,6 +18,8 @@ export interface Told {
 }
 
 const PAGE = 100;
+/** Changes that are read together: of 64 KB each, a megabyte or so. */
+const CHANGES = 20;
 
 /** The entries that a pack tells of, in order, page by page. */
 export async function* entriesIn(store: Store, scope: Scope): AsyncGenerator<Told[], undefined> {
@@ -38,8 +41,8 @@ const isTold = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
 
 const toldBy = ({ text }: { text: string }): Told => ({ text, entry: JSON.parse(text) as AuditEntry });
 
-/** The changes that are told of, each once, as they are now. */
-export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Change, undefined> {
+/** The changes that are told of, each once, as they are now, with all their entries. */
+export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Recorded, undefined> {
   let begin: number | undefined;
   for await (const page of entriesIn(store, scope)) {
     begin ??= page[0]!.entry.id;
@@ -47,24 +50,23 @@ export async function* changesIn(store: Store, scope: Scope): AsyncGenerator<Cha
     for (const { entry } of page)
       if (entry.change_id !== "" && !first.has(entry.change_id)) first.set(entry.change_id, entry.id);
     const ids = [...first.keys()];
-    for (let at = 0; at < ids.length; at += PAGE)
-      for (const record of await readRecords(store, ids.slice(at, at + PAGE))) {
-        if (!record) continue;
-        const { change, audit } = record;
-        const before = audit.filter((id) => begin! <= id && id < first.get(change.change_id)!);
-        if (!(await isAnyTold(store, scope, before))) yield change;
+    for (let at = 0; at < ids.length; at += CHANGES)
+      for (const recorded of await recordedOf(store, ids.slice(at, at + CHANGES))) {
+        const { change, entries } = recorded;
+        // An accepted clock steps back, so what lies between entries of a period need not be in it.
+        const isBefore = ({ id }: AuditEntry): boolean => begin! <= id && id < first.get(change.change_id)!;
+        if (!entries.some((entry) => isBefore(entry) && isTold(entry, scope))) yield recorded;
       }
   }
   return undefined;
 }
 
-/** Whether one of these entries is told of: an accepted clock steps back, so what lies between entries of a period need not be in it. */
-async function isAnyTold(store: Store, scope: Scope, ids: readonly number[]): Promise<boolean> {
-  for (const id of ids) {
-    const found = await store.get("audit", entryKey(id));
-    if (found && isTold(found.value, scope)) return true;
-  }
-  return false;
+/** Those of these changes that have a record. */
+async function recordedOf(store: Store, ids: readonly string[]): Promise<Recorded[]> {
+  const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
+  const entries = await entriesOf(store, [...new Set(records.flatMap(({ audit }) => audit))]);
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  return records.map(({ change, audit }) => ({ change, entries: audit.flatMap((id) => byId.get(id) ?? []) }));
 }
 
 /** The hashes of the intents that entries name. */

@@ -74,14 +74,10 @@ async function kpisDrawn(deps: PulseDeps, span: Span): Promise<{ drawn: KpiDrawn
 }
 
 /** Applies and rollbacks within the span of changes that named one of these KPIs, by KPI, oldest first. */
-async function marksOf(
-  { store, product }: PulseDeps,
-  span: Span,
-  kpis: readonly string[],
-): Promise<Map<string, ChangeMark[]>> {
+async function marksOf(deps: PulseDeps, span: Span, kpis: readonly string[]): Promise<Map<string, ChangeMark[]>> {
   const marks = new Map<string, ChangeMark[]>(kpis.map((kpi) => [kpi, []]));
-  for (const { change_id, target, tenant_id, kpi, applied_at, rolled_back_at } of product
-    ? (await look(store)).rows
+  for (const { change_id, target, tenant_id, kpi, applied_at, rolled_back_at } of deps.product
+    ? (await look(deps)).rows
     : []) {
     const name = `${target} of ${label(tenant_id)}`;
     for (const [what, at] of [

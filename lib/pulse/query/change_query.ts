@@ -63,7 +63,7 @@ const TOGETHER = 20;
 /** Answers a query from the records. */
 export async function queryChanges(deps: GovernanceDeps, query: ChangeQuery): Promise<ChangeAnswer> {
   await quietly(deps, expireOverdue(deps));
-  return answerFrom(deps, await look(deps.store), query);
+  return answerFrom(deps, await look(deps), query);
 }
 
 /** Answers a query from a look that was taken: several queries then see the same. */

@@ -1,5 +1,6 @@
 /** The newest changes, as queries look at them: read in slices that let other work run, and bounded. */
-import { readHead } from "../../audit/chain.ts";
+import { headOf } from "../../audit/chain.ts";
+import type { AuditDeps } from "../../audit/deps.ts";
 import { type ChangeRecord, isRecord } from "../../governance/rules/record.ts";
 import { widely } from "../../kit/places.ts";
 import { turn } from "../../kit/turn.ts";
@@ -25,8 +26,9 @@ export interface Look {
 const known = new WeakMap<Store, { head: string; look: Promise<Look> }>();
 
 /** Looks at the newest changes, or at what was seen of them when the log was as long. */
-export async function look(store: Store): Promise<Look> {
-  const head = (await readHead(store))?.head ?? "";
+export async function look(deps: Pick<AuditDeps, "store" | "glance">): Promise<Look> {
+  const { store } = deps;
+  const head = (await headOf(deps))?.head ?? "";
   const last = known.get(store);
   if (last?.head === head) return last.look;
   const made = widely(store, () => scan(store));

@@ -29,7 +29,7 @@ async function pages(query: { tenant?: string; after?: number; limit: number }):
   const found: number[][] = [];
   let at: { after?: number; before?: number } = query.after === undefined ? {} : { after: query.after };
   for (;;) {
-    const page = await auditPage(store, { ...query, ...at });
+    const page = await auditPage({ store }, { ...query, ...at });
     found.push(page.entries.value.map(({ id }) => id));
     if (page.next === null || found.length > 30) return found;
     at = query.after === undefined ? { before: page.next } : { after: page.next };
@@ -52,7 +52,7 @@ test("a filter that matches more than a page goes on where the page ended", asyn
 
 test("after and before together are a range, walked forward", async () => {
   const ids = async (query: object) => {
-    const { entries, next } = await auditPage(store, { limit: 3, ...query });
+    const { entries, next } = await auditPage({ store }, { limit: 3, ...query });
     return [entries.value.map(({ id }) => id), next];
   };
   expect(await ids({ after: 5, before: 11 })).toEqual([[6, 7, 8], 8]);

@@ -89,7 +89,7 @@ test("the newest entries of the log come along as many as are asked for", async 
 
 test("a search through many long texts lets other work have its turn, and finds each that fits", async () => {
   const product = await randomLog(17, 3);
-  const [first] = (await look(product.deps.store)).rows;
+  const [first] = (await look(product.deps)).rows;
   const rows = Array.from({ length: 2200 }, (_, at) => ({
     ...first!,
     change_id: `chg_${at}`,

@@ -1,0 +1,46 @@
+/** The views that have a place for each tenant and target: many places are read in as few pages as they lie in. */
+import type { Reads, RecordOf, Stored } from "../store/store.ts";
+import { type Place, targetKey } from "./records.ts";
+
+/** Their ids begin with `targetKey`, and have one part behind it. */
+type View = "live_by_target" | "owners" | "leases";
+
+/** Which rows of each place: the first, or, in `reverse`, the last; a page at most. */
+interface Wanted {
+  most: number;
+  reverse?: boolean;
+}
+
+const PAGE = 500;
+/** Behind every id that begins alike: what follows is the id of a change. */
+const END = "\uffff";
+
+/** The rows of each of these places, by `targetKey`; a place that has none is left out. */
+export async function byTarget<V extends View>(
+  reads: Pick<Reads, "list">,
+  view: V,
+  places: readonly Place[],
+  { most, reverse = false }: Wanted,
+): Promise<ReadonlyMap<string, readonly Stored<RecordOf<V>>[]>> {
+  const keys = [...new Set(places.map(targetKey))].sort();
+  if (reverse) keys.reverse();
+  const found = new Map(keys.map((key) => [key, [] as Stored<RecordOf<V>>[]]));
+  for (let next = 0; next < keys.length;) {
+    const key = keys[next]!;
+    const isLast = next === keys.length - 1;
+    const options = isLast ? { prefix: key, limit: most } : { after: reverse ? key + END : key, limit: PAGE };
+    const page = await reads.list(view, { ...options, reverse });
+    // What the page before ended in is read from its beginning.
+    found.set(key, []);
+    for (const row of page) {
+      const rows = found.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));
+      if (rows && rows.length < most) rows.push(row);
+    }
+    if (isLast || page.length < options.limit) break;
+    const last = page.at(-1)!.id;
+    const isRead = (one: string): boolean =>
+      last.startsWith(one) ? found.get(one)!.length === most : last > one !== reverse;
+    while (next < keys.length && isRead(keys[next]!)) next++;
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { app } from "../../handlers/index.ts";
+import { followAll } from "../../lib/follow/follow.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { client } from "../support/client.ts";
+import { SECOND, testClock } from "../support/clock.ts";
+import { opened } from "../support/deps.ts";
+import { LONG } from "../support/length.ts";
+import { READS } from "../support/reads.ts";
+import { roundTrips, type Trips } from "../support/round_trips.ts";
+
+const FEW = 40;
+const MANY = LONG ? 400 : 120;
+
+/**
+ * What a GET asks of the store, of a product of which `FEW` changes wait for consent, as many for their apply, and as many
+ * are applied; and how many requests more it may ask where there are `MANY` of each. `steps`: those that wait for others.
+ */
+interface Costs {
+  requests: number;
+  steps: number;
+  /** Pages, where so much is shown or looked through; nothing else grows. */
+  pages?: number;
+  /** How often the log's end is read. */
+  heads?: number;
+}
+
+const NOTHING: Costs = { requests: 0, steps: 0, heads: 0 };
+
+/** What verifies or proves looks at the log's end again behind what it has read, so as to accuse nobody falsely. */
+const COSTS: Record<string, Costs> = {
+  "/api/product/runtime": { requests: 7, steps: 3, pages: 1 },
+  "/api/product/audit": { requests: 3, steps: 3 },
+  "/api/product/audit/verify": { requests: 19, steps: 19, pages: 72, heads: 3 },
+  "/api/product/audit/checkpoint": { requests: 11, steps: 11, pages: 10, heads: 5 },
+  "/api/product/audit/proof?id=1": { requests: 12, steps: 12, heads: 2 },
+  "/api/product/intent": { requests: 1, steps: 1, heads: 0 },
+  "/api/product/approvals": { requests: 13, steps: 5, pages: 2 },
+  "/api/product/approvals?limit=20": { requests: 13, steps: 5 },
+  "/api/product/identity": NOTHING,
+  "/api/product/co-evolution": { requests: 3, steps: 3, heads: 0 },
+  "/api/product/changes/CHANGE": { requests: 16, steps: 7 },
+  "/api/product/changes/CHANGE/certificate": { requests: 13, steps: 13, heads: 2 },
+  "/api/product/outcomes": { requests: 6, steps: 4 },
+  "/api/product/drift": { requests: 2, steps: 2, heads: 0 },
+  "/api/product/values": { requests: 5, steps: 4, pages: 3 },
+  "/api/product/export": { requests: 18, steps: 10, pages: 142, heads: 0 },
+  "/api/product/pack?from=2026-01-01T00:00:00Z": { requests: 47, steps: 47, pages: 154, heads: 6 },
+  "/api/inbox": { requests: 31, steps: 7 },
+  "/api/inbox?person=ana": { requests: 33, steps: 7 },
+  "/api/state": { requests: 16, steps: 5 },
+  "/api/log": { requests: 6, steps: 2 },
+  "/api/capabilities": { requests: 16, steps: 3 },
+  "/api/metrics": { requests: 12, steps: 3 },
+  "/api/chat/history": { requests: 1, steps: 1, heads: 0 },
+  "/api/memory/search?q=banner": { requests: 15, steps: 8, pages: 4 },
+  "/api/tasks": { requests: 3, steps: 3, heads: 0 },
+  "/api/evolved": NOTHING,
+  "/api/evolved/FILE.md": NOTHING,
+  "/api/l1l5_trend": { requests: 5, steps: 3 },
+  "/api/action/list": { requests: 2, steps: 1, heads: 0 },
+  "/api/peers": NOTHING,
+  "/api/whoami": NOTHING,
+  "/livez": NOTHING,
+  "/readyz": { requests: 4, steps: 4 },
+  "/openapi.json": NOTHING,
+  "/docs": NOTHING,
+};
+
+/** A product with so many changes of each kind, as another process finds it, and what each GET asks of its store. */
+async function asked(each: number): Promise<Map<string, Trips>> {
+  const clock = testClock();
+  const store = memoryStore();
+  const intent = {
+    kpis: { nps: { baseline: 30, target: 50 } },
+    policy: { consent_ttl_hours: 720, approval_ttl_hours: 720 },
+  };
+  const { bring, post } = client(app(await opened({ store, clock, intent })));
+  let newest = "";
+  for (const status of ["applied", "approved", "pending_consent"] as const)
+    for (let number = 0; number < each; number++, clock.advance(SECOND))
+      newest = await bring(status, { target: `${status}.${number}`, kpi: "nps", expected_delta_k: 1, value: "1" });
+  await post("kpi", { nps: 41 });
+  const trips = roundTrips(store);
+  const deps = await opened({ store: trips.store, clock, intent });
+  await followAll(deps);
+  const { get } = client(app(deps));
+  const found = new Map<string, Trips>();
+  for (const path of Object.keys(COSTS)) {
+    trips.take();
+    const { status } = await get(path.replace("CHANGE", newest));
+    if (status !== 200 && !path.startsWith("/api/evolved/")) throw new Error(`${path}: ${status}`);
+    found.set(path, trips.take());
+  }
+  return found;
+}
+
+test("every GET is in the table", () => {
+  expect(READS.filter((path) => !(path in COSTS))).toEqual([]);
+});
+
+test("what a GET asks of the store does not grow with the product, and it reads the log's end once", async () => {
+  const [few, many] = [await asked(FEW), await asked(MANY)];
+  for (const [path, { requests, steps, pages = 0, heads = 1 }] of Object.entries(COSTS)) {
+    const least = few.get(path)!;
+    const most = many.get(path)!;
+    expect([least.requests, least.steps], `${path}: ${least.asked.join(", ")}`).toEqual([requests, steps]);
+    expect(most.requests, `${path} with ${MANY} of each: ${most.asked.join(", ")}`).toBeLessThanOrEqual(
+      requests + pages,
+    );
+    expect(most.heads, `${path}: reads of the log's end`).toBeLessThanOrEqual(heads);
+  }
+});

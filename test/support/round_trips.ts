@@ -1,0 +1,51 @@
+/** A store that counts what it is asked: each request, and how many it takes one after the other. */
+import { setImmediate } from "node:timers/promises";
+import type { Reads, Store } from "../../lib/store/store.ts";
+
+/** What was asked of a store meanwhile. */
+export interface Trips {
+  /** Requests: each `get`, `getMany`, `list`, `texts` and transaction is one. */
+  requests: number;
+  /** Of these, how many had to wait for the answer to one before: what is asked side by side is one step. */
+  steps: number;
+  /** How often the chain's head was read. */
+  heads: number;
+  /** What each was, in the order in which they were asked. */
+  asked: readonly string[];
+}
+
+/** A real store with its requests counted. Each takes a turn of the event loop, so that it is seen what waits for what. */
+export function roundTrips(store: Store): { store: Store; take(): Trips } {
+  let asked: string[] = [];
+  let steps = 0;
+  let step: Promise<void> | undefined;
+  const trip = (what: string): Promise<void> => {
+    asked.push(what);
+    return (step ??= setImmediate(undefined).then(() => {
+      steps++;
+      step = undefined;
+    }));
+  };
+  const reads: Reads = {
+    get: (collection, id) => trip(`get ${collection}/${id}`).then(() => store.get(collection, id)),
+    getMany: (collection, ids) => trip(`getMany ${collection}`).then(() => store.getMany(collection, ids)),
+    list: (collection, options) => trip(`list ${collection}`).then(() => store.list(collection, options)),
+    texts: (collection, which) => trip(`texts ${collection}`).then(() => store.texts(collection, which)),
+  };
+  return {
+    store: {
+      ...store,
+      ...reads,
+      transact: (decide) => trip("transact").then(() => store.transact(decide)),
+    },
+    /** What was asked since it was last taken. */
+    take() {
+      const taken = { requests: asked.length, steps, heads: asked.filter(isHead).length, asked };
+      asked = [];
+      steps = 0;
+      return taken;
+    },
+  };
+}
+
+const isHead = (what: string): boolean => what === "get meta/chain";
