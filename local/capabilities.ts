@@ -27,6 +27,7 @@ export function capabilitiesOf(options: Options, uiProblem: string | null): Capa
   return [
     row("ui", "host", uiProblem, "--ui-dir DIR"),
     row("shared_store", "host", storeProblem(options), "--state postgres://user@host/database"),
+    row("store_name", "host", storeNameProblem(options), "--state postgres://user@host/database --store-name NAME"),
     row("file_adapter", "product", fileAdapterProblem(options), "--product-config PATH"),
     row("webhook_adapter", "product", webhookProblem(options), "--product-adapter URL"),
     options.cycleInterval > 0
@@ -45,6 +46,14 @@ export function capabilitiesOf(options: Options, uiProblem: string | null): Capa
 
 const storeProblem = ({ state }: Options): string | null =>
   isDatabase(state) ? null : "the state is in a file, which one process uses at a time";
+
+/** Whether products share a database, each in a store of its own. */
+const storeNameProblem = ({ state, storeName }: Options): string | null =>
+  !isDatabase(state)
+    ? "the state is a file: its path is its name"
+    : storeName === undefined
+      ? "the database is used under the name countersign"
+      : null;
 
 const fileAdapterProblem = ({ productConfig, productAdapter, productIntent }: Options): string | null =>
   adapterProblem(productConfig, productAdapter && "--product-adapter", productIntent);

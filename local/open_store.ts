@@ -10,9 +10,12 @@ import { openFileStore } from "./store/file_store.ts";
 /** What messages call the value of `--state`: never with a password. */
 export const stateName = (state: string): string => (isDatabase(state) ? placeOf(state) : state);
 
-/** Opens it; rejects with an error for people, and has then let go of everything. */
-export const openStore = (state: string, log: Log): Promise<Store> =>
-  isDatabase(state) ? openDatabase(state, log) : openFile(state, log);
+/** The store in a database that `--store-name` leaves out. */
+export const STORE = "countersign";
+
+/** Opens it, of a database the store of this name; rejects with an error for people, and has then let go of everything. */
+export const openStore = (state: string, log: Log, name = STORE): Promise<Store> =>
+  isDatabase(state) ? openDatabase(state, log, name) : openFile(state, log);
 
 /** A file that this process alone owns until it is closed. */
 export async function openFile(state: string, log: Log): Promise<Store> {
@@ -26,10 +29,10 @@ export async function openFile(state: string, log: Log): Promise<Store> {
   }
 }
 
-async function openDatabase(url: string, log: Log): Promise<Store> {
+async function openDatabase(url: string, log: Log, name: string): Promise<Store> {
   hideArgument(url);
   const { postgresStore } = await import("../lib/store/postgres/store.ts").catch(withoutDriver);
-  return about("--state", postgresStore({ url, log }));
+  return about("--state", postgresStore({ url, name, log }));
 }
 
 /** Its driver is installed and loaded by those who use it only. */

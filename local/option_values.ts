@@ -31,6 +31,12 @@ export function stateAddress(value: string): string {
   return value;
 }
 
+/** What a store in a database is called. */
+export function storeName(value: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value)) return value;
+  throw new Error("must be up to 100 letters, digits, dots, dashes and underscores, a letter or digit first");
+}
+
 /** A whole number from `min` to `max`, decimal digits only. */
 export function wholeNumber(min: number, max: number): (value: string) => number {
   return (value) => {

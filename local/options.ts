@@ -114,7 +114,7 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   const options: Options = {
     ...given,
     crossLinkSecrets: linkSecrets(given),
-    evolvedDir: given.evolvedDir ?? join(dirname(fileOf(given.state)), "evolved"),
+    evolvedDir: given.evolvedDir ?? join(folderOf(given), "evolved"),
     nodeId: given.nodeId ?? given.agentId,
     crossLinkHost: given.crossLinkHost ?? given.host,
     llmKey: given.llmKeyEnv && secretIn(env, given.llmKeyEnv),
@@ -135,6 +135,11 @@ function complete(given: Given, env: Environment, flags: ReadonlyMap<string, str
   if (!options.adminToken && options.protectAll)
     options.warnings.push("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
   checkNotify(options, flags);
+  if (options.storeName !== undefined && !isDatabase(options.state))
+    throw new OptionError(
+      `--store-name names a store in a database, and --state ${options.state} is a file: there the path is the name`,
+      1,
+    );
   checkAdapter(options);
   if (options.llmBaseUrl && !isNamedProvider(options.llm))
     throw new OptionError("--llm-base-url goes with --llm openai or --llm anthropic", 1);
@@ -164,8 +169,9 @@ function checkReads(options: Options): void {
     );
 }
 
-/** The state file, or where it would lie if the state were not in a database. */
-const fileOf = (state: string): string => (isDatabase(state) ? TABLE.state.fallback : state);
+/** Where the state file lies, or would if the state were not in a database: products that share one have each its own. */
+const folderOf = ({ state, storeName = "" }: Given): string =>
+  isDatabase(state) ? join(dirname(TABLE.state.fallback), storeName) : dirname(state);
 
 /** A secret that signs webhooks. */
 function secretOf(variable: string, env: Environment): string | undefined {

@@ -56,12 +56,18 @@ export const TABLE = {
       "state file, made with its folder; or a database that several processes share: postgres://user@host/database",
     ),
   ),
+  storeName: option(
+    "store-name NAME",
+    read.storeName,
+    undefined,
+    "which store in the database of --state, each with a product of its own; countersign",
+  ),
   uiDir: option("ui-dir DIR", read.text, undefined, "user interface files, instead of the bundled ones"),
   evolvedDir: option(
     "evolved-dir DIR",
     read.text,
     undefined,
-    "self-evolution files; evolved beside the state file, data/evolved with a database",
+    "self-evolution files; evolved beside the state file, with a database data/evolved, or data/NAME/evolved",
   ),
   productIntent: option(
     "product-intent PATH",

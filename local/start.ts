@@ -4,6 +4,7 @@ import { FastResponse } from "srvx/node";
 import { app, countersign } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
+import { IdentityMismatch } from "../lib/governance/open.ts";
 import { rulesInForce } from "../lib/governance/rules/rules_in_force.ts";
 import { hostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
@@ -16,7 +17,7 @@ import { firstSteps } from "./first_steps.ts";
 import { readIntent } from "./intent_file.ts";
 import { LIMITS, serveHttp } from "./node_http.ts";
 import { sha256 } from "./node_ports.ts";
-import { openStore, stateName } from "./open_store.ts";
+import { openStore, stateName, STORE } from "./open_store.ts";
 import { isDatabase } from "./option_values.ts";
 import type { Options } from "./options.ts";
 import { adapterOf, openParts, startParts } from "./parts.ts";
@@ -51,7 +52,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
   for (const warning of options.warnings) log.warn(warning);
   const { productIntent, state, nodeId: node_id, instanceId: instance_id, host, port } = options;
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
-  const store = await openStore(state, log);
+  const store = await openStore(state, log, options.storeName);
   let close = store.close;
   undo.push(() => close());
   const ui = await openUi(options.uiDir, log);
@@ -79,7 +80,12 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     wake: cycles.wake,
     Response: FastResponse as unknown as typeof Response,
   });
-  const service = await about(`--state ${stateName(state)}`, opening);
+  const service = await about(
+    `--state ${stateName(state)}`,
+    opening.catch((error: unknown) => {
+      throw isDatabase(state) && error instanceof IdentityMismatch ? inAnotherStore(error, options) : error;
+    }),
+  );
   close = service.close;
   const { deps } = service;
   if (deps.agents?.length && !options.adminToken && !options.identityHeader)
@@ -106,6 +112,10 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
 /** Peers come with the link's own HMAC: what they ask through it needs no token beside. */
 const forPeers = (deps: Deps): Handler => app(Object.create(deps, { protectReads: { value: false } }) as Deps);
 
+/** Two products share a database under two names: most often the second was forgotten. */
+const inAnotherStore = ({ message }: Error, { storeName = STORE }: Options): Error =>
+  new Error(`${message}; the store ${JSON.stringify(storeName)} is taken, so give this one a --store-name of its own`);
+
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: `--port ${port}: something listens there already on ${host}; stop it, or choose another --port`,
@@ -119,7 +129,9 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 /** Says where the service listens and, while there is no change yet, how to make one. */
 async function announce(url: string, options: Options, { log, product, store }: Deps): Promise<void> {
   const state = stateName(options.state);
-  log.info("listening", { url, version, state, product_id: product?.identity.product_id ?? null });
+  const store_name = isDatabase(options.state) ? (options.storeName ?? STORE) : undefined;
+  const product_id = product?.identity.product_id ?? null;
+  log.info("listening", { url, version, state, store_name, product_id });
   if (!product || options.identityHeader) return;
   const [change] = await store.list("changes", { limit: 1 });
   const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };

@@ -119,7 +119,9 @@ describe("several processes on one database", () => {
     const another = await launch(folder, ["--product-intent=intent.json", `--state=${state}`]);
     const wrong = await launch(folder, [`--state=${state.replace(":password@", ":sesame@")}`]);
     expect((await another.ended).code).toBe(1);
-    expect(another.stderr.at(-1)).toMatch(/^ui_server: --state postgres:.*product_id must match$/);
+    expect(another.stderr.at(-1)).toMatch(
+      /^ui_server: --state postgres:.*product_id must match; the store "countersign" is taken, so give this one a --store-name of its own$/,
+    );
     expect(another.stderr.join()).not.toContain("password");
     expect((await wrong.ended).code).toBe(1);
     const place = String.raw`postgres://127\.0\.0\.1:\d+/e2e_1`;
@@ -143,6 +145,38 @@ describe("several processes on one database", () => {
     expect((await ended).code).toBe(0);
     expect(stderr.join("\n")).toContain("/e2e_1");
     expect(stderr.join("\n")).not.toContain("password");
+  });
+});
+
+describe("two products in one database", () => {
+  const begin = async (state: string, product_id: string, name: string[]) => {
+    const folder = folderWithIntent({ product_id });
+    const args = ["--product-intent=intent.json", "--cycle-interval=0", ...name];
+    const process = await serve(folder, args, { SVC_STATE: state });
+    return client((request) => fetch(request), process.url);
+  };
+
+  inBrief("live side by side, each under a name of its own, and see nothing of each other", async () => {
+    const state = await freshDatabase();
+    const [crm, shop] = [await begin(state, "acme-crm", []), await begin(state, "acme-shop", ["--store-name=shop"])];
+    const mine = await crm.bring("approved", { summary: "Of the CRM" });
+    expect((await shop.get(`changes/${mine}`)).status).toBe(404);
+    const theirs = await shop.bring("applied", { summary: "Of the shop" });
+    const [ofCrm, ofShop] = await Promise.all([crm, shop].map(async ({ get }) => (await get("runtime")).body));
+    expect(ofCrm.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([mine]);
+    expect(ofShop.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([theirs]);
+    expect([ofCrm.audit.origin, ofShop.audit.origin]).toEqual([
+      expect.stringMatching(/^acme-crm\/audit\//),
+      expect.stringMatching(/^acme-shop\/audit\//),
+    ]);
+    for (const { audit } of [ofCrm, ofShop]) expect(chainFault(audit.entries)).toBeNull();
+
+    const folder = folderWithIntent({ product_id: "acme-crm" });
+    const taken = await launch(folder, ["--product-intent=intent.json", "--store-name=shop"], { SVC_STATE: state });
+    expect((await taken.ended).code).toBe(1);
+    expect(taken.stderr.at(-1)).toMatch(
+      /"acme-shop", the intent to "acme-crm": product_id must match; the store "shop" is taken, so give this one a --store-name of its own$/,
+    );
   });
 });
 

@@ -50,6 +50,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
   identityHeader: ["X-Person", "x-person"],
   state: ["/var/lib/cs/state.json", "/var/lib/cs/state.json"],
+  storeName: ["acme-crm", "acme-crm"],
   uiDir: ["ui", "ui"],
   evolvedDir: ["lessons", "lessons"],
   productIntent: ["intent.json", "intent.json"],
@@ -107,10 +108,13 @@ const BESIDE: Environment = {
   SVC_WITNESS_NAME: "witness.example/w1",
   SVC_LLM: "openai",
 };
+/** A store in a database is what has a name. */
+const DATABASE: Environment = { SVC_STATE: "postgres://cs@db/cs" };
 const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
   const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...BESIDE };
-  const env = key === "crossLinkSecretFile" ? others : { ...others, SVC_CROSS_LINK_SECRET };
+  const state = key === "storeName" ? DATABASE : {};
+  const env = { ...others, ...state, ...(key !== "crossLinkSecretFile" && { SVC_CROSS_LINK_SECRET }) };
   return { key: key as keyof Options, flag, variable: variableOf(flag), text, value, env };
 });
 
@@ -169,9 +173,23 @@ test("defaults follow the options they hang on", () => {
   expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved", nodeId: "a7", crossLinkHost: "::1" });
 });
 
+test("the name of a store goes with a database: a file has its path for a name", () => {
+  const { message, exitCode } = refusal(["--store-name=acme", "--state=data/acme.json"]);
+  expect([message, exitCode]).toEqual([
+    "--store-name names a store in a database, and --state data/acme.json is a file: there the path is the name",
+    1,
+  ]);
+  for (const name of ["a b", "-a", "a/b", "a".repeat(101), "größe"])
+    expect(refusal(["--store-name", name], DATABASE).message).toContain("--store-name must be up to 100 letters");
+  expect(run([], { ...DATABASE, SVC_STOR_NAME: "acme" }).warnings).toEqual([
+    "SVC_STOR_NAME is no option: did you mean SVC_STORE_NAME?",
+  ]);
+});
+
 test("a database has no folder: self-evolution files lie where they would with the default state file", () => {
   const state = "postgres://cs:secret@db.example:5432/cs?sslmode=verify-full";
   expect(run([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
+  expect(run([`--state=${state}`, "--store-name=acme"]).evolvedDir).toBe("data/acme/evolved");
   expect(run([], { SVC_STATE: "postgresql:///cs?host=/run/postgresql", SVC_EVOLVED_DIR: "/srv/e" })).toMatchObject({
     state: "postgresql:///cs?host=/run/postgresql",
     evolvedDir: "/srv/e",
@@ -539,6 +557,12 @@ describe("capabilities", () => {
     const intent = "--product-intent=i.json";
     expect(find("shared_store", [])).toMatchObject({ status: "disabled" });
     expect(find("shared_store", ["--state=postgres://cs@db/cs"])).toMatchObject({ status: "available" });
+    expect(find("store_name", [])).toMatchObject({
+      status: "disabled",
+      reason: "the state is a file: its path is its name",
+    });
+    expect(find("store_name", [], DATABASE)).toMatchObject({ status: "disabled" });
+    expect(find("store_name", ["--store-name=acme"], DATABASE)).toMatchObject({ status: "available" });
     for (const [id, other, argument, otherArgument] of [
       ["file_adapter", "webhook_adapter", "--product-config=c.json", "--product-config"],
       ["webhook_adapter", "file_adapter", "--product-adapter=https://crm.example/", "--product-adapter"],
