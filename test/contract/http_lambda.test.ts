@@ -26,3 +26,6 @@ if (!LONG) httpContract("a Lambda function behind an HTTP API", [...OF_A_HOST, "
 const OF_AN_EVENT: Section[] = ["life", "bodies", "preconditions"];
 if (LONG) httpContract("a Lambda function behind a REST API", OF_AN_EVENT, made("rest_api"));
 if (LONG) httpContract("a Lambda function behind a Function URL, all base64", OF_AN_EVENT, made("function_url", true));
+if (LONG) httpContract("a Lambda function behind a load balancer, with lists", OF_AN_EVENT, made("alb_lists"));
+// Without lists the balancer drops all but the last of what is repeated, which nobody behind it can refuse.
+if (LONG) httpContract("a Lambda function behind a load balancer", ["life", "preconditions"], made("alb"));

@@ -1,16 +1,19 @@
-/** HTTP events of Lambda as a `Request`: API Gateway's HTTP API and REST API, and Function URLs. */
+/** HTTP events of Lambda as a `Request`: API Gateway's HTTP API and REST API, Function URLs, Application Load Balancers. */
 import * as z from "zod";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { once } from "../../kit/once.ts";
 
-/** The payload format, and so the shape of the answer: 1.0 (REST API) or 2.0 (HTTP API, Function URL). */
-export type Payload = "1.0" | "2.0";
+/**
+ * The payload format, and so the shape of the answer: 1.0 (REST API), 2.0 (HTTP API, Function URL), or that of a load balancer,
+ * whose target group gives and takes each header as one value (`alb`) or as a list (`alb_lists`).
+ */
+export type Payload = "1.0" | "2.0" | "alb" | "alb_lists";
 
 const text = () => z.string().nullish();
 const values = () => z.record(z.string(), text()).nullish();
 const lists = () => z.record(z.string(), z.array(z.string()).nullish()).nullish();
 
-// What both formats have is called alike; the rest is there in one of them.
+// What the formats have in common is called alike; the rest is there in some of them.
 const eventSchema = once(() =>
   z.object({
     headers: values(),
@@ -57,16 +60,14 @@ export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): 
 }
 
 function payloadOf(event: unknown): Payload {
-  const { version, httpMethod, requestContext } = (event ?? {}) as Record<string, unknown>;
+  const { version, httpMethod, multiValueHeaders, requestContext } = (event ?? {}) as Record<string, unknown>;
   const context = (requestContext ?? {}) as Record<string, unknown>;
-  if (context["elb"])
-    throw new AppError(
-      "internal",
-      "this function answers API Gateway and Function URLs; events of an Application Load Balancer are not supported",
-    );
   if (version === "2.0" && context["http"]) return "2.0";
-  if (typeof httpMethod === "string") return "1.0";
-  throw invalidField("event", "is none of API Gateway (HTTP API, REST API) or of a Function URL");
+  if (typeof httpMethod === "string") return !context["elb"] ? "1.0" : multiValueHeaders ? "alb_lists" : "alb";
+  throw invalidField(
+    "event",
+    "is none of API Gateway (HTTP API, REST API), of a Function URL or of an Application Load Balancer",
+  );
 }
 
 function requestOf(event: Event, payload: Payload, basePath: string): Request {
@@ -81,7 +82,7 @@ function requestOf(event: Event, payload: Payload, basePath: string): Request {
   url.pathname = pathname;
   // A URL takes `..` out. What stands in front has judged the path as it was, so no other is made of it.
   if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
-  url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event);
+  url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event, payload);
   const empty = !body || method === "GET" || method === "HEAD";
   return new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) });
 }
@@ -93,11 +94,12 @@ function pathOf({ rawPath, path, requestContext: context }: Event, payload: Payl
   return payload === "2.0" || context.path === given ? withoutStage(given, context) : given;
 }
 
-function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Event): string {
-  const query = new URLSearchParams();
-  for (const [name, list] of Object.entries(merged(queryStringParameters, multiValueQueryStringParameters)))
-    for (const value of list) query.append(name, value);
-  return String(query);
+/** A REST API gives names and values decoded, a load balancer as they were sent. */
+function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Event, payload: Payload): string {
+  const pairs = Object.entries(merged(queryStringParameters, multiValueQueryStringParameters)).flatMap(([name, list]) =>
+    list.map((value) => [name, value]),
+  );
+  return payload === "1.0" ? String(new URLSearchParams(pairs)) : pairs.map((pair) => pair.join("=")).join("&");
 }
 
 /**

@@ -11,13 +11,13 @@ export interface InvocationContext {
   awsRequestId: string;
 }
 
-/** What API Gateway and Function URLs make an HTTP response of. */
+/** What API Gateway, Function URLs and load balancers make an HTTP response of. */
 export interface LambdaResult {
   statusCode: number;
-  headers: Record<string, string>;
+  headers?: Record<string, string>;
   /** Payload format 2.0. */
   cookies?: string[];
-  /** Payload format 1.0: headers that are given several times. */
+  /** Payload format 1.0: headers that are given several times. A load balancer that asks for lists: all of them. */
   multiValueHeaders?: Record<string, string[]>;
   body: string;
   isBase64Encoded: boolean;
@@ -72,31 +72,46 @@ function refuseMessages(event: unknown): void {
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
 }
 
-/** Lambda takes 6 MB; some of it is the result around the body. Bytes. */
-const RESULT_LIMIT = 6 * 1024 * 1024 - 16 * 1024;
+/** What is taken of a function, some of it the result around the body; bytes, and in words. */
+const LAMBDA_TAKES = { bytes: 6 * 1024 * 1024 - 16 * 1024, told: "6 MB, which is all that a Lambda function may give" };
+const BALANCER_TAKES = {
+  bytes: 1_000_000 - 16 * 1024,
+  told: "1 MB, which is all that a load balancer takes of a function",
+};
 
-/** The result. Errors: 404 `not_found` for a stream without an end, 413 `payload_too_large` for what Lambda cannot pass on. */
+const isBalancer = (payload: Payload): boolean => payload === "alb" || payload === "alb_lists";
+
+/** The result. Errors: 404 `not_found` for a stream without an end, 413 `payload_too_large` for what cannot be passed on. */
 async function resultOf(response: Response, payload: Payload): Promise<LambdaResult> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
     await response.body?.cancel();
     throw new AppError("not_found", "this host answers whole and has no event stream; ask for what is new by `after`");
   }
-  const headers: Record<string, string> = {};
-  for (const [name, value] of response.headers) if (name !== "set-cookie") headers[name] = value;
-  const cookies = response.headers.getSetCookie();
   const result: LambdaResult = {
     statusCode: response.status,
-    headers,
-    ...(cookies.length > 0 && (payload === "2.0" ? { cookies } : { multiValueHeaders: { "set-cookie": cookies } })),
+    ...headersIn(response.headers, payload),
     ...bodyOf(new Uint8Array(await response.arrayBuffer())),
   };
+  const { bytes, told } = isBalancer(payload) ? BALANCER_TAKES : LAMBDA_TAKES;
   // The limit is on the result as JSON, in which a quote takes two bytes and a control character six.
-  if (result.body.length * 6 > RESULT_LIMIT && Buffer.byteLength(JSON.stringify(result)) > RESULT_LIMIT)
-    throw new AppError(
-      "payload_too_large",
-      "the answer is over 6 MB, which is all that a Lambda function may give; ask for it in pages (limit, after, before)",
-    );
+  if (result.body.length * 6 > bytes && Buffer.byteLength(JSON.stringify(result)) > bytes)
+    throw new AppError("payload_too_large", `the answer is over ${told}; ask for it in pages (limit, after, before)`);
   return result;
+}
+
+/** The headers as whoever asked takes them; of several cookies a balancer that takes no lists has the last one. */
+function headersIn(given: Headers, payload: Payload): Pick<LambdaResult, "headers" | "cookies" | "multiValueHeaders"> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of given) if (name !== "set-cookie") headers[name] = value;
+  const cookies = given.getSetCookie();
+  const lists = cookies.length > 0 ? { "set-cookie": cookies } : {};
+  if (payload === "alb_lists") {
+    const each = Object.entries(headers).map(([name, value]) => [name, [value]]);
+    return { multiValueHeaders: { ...Object.fromEntries(each), ...lists } };
+  }
+  if (cookies.length === 0) return { headers };
+  if (payload === "alb") return { headers: { ...headers, "set-cookie": cookies.at(-1)! } };
+  return { headers, ...(payload === "2.0" ? { cookies } : { multiValueHeaders: lists }) };
 }
 
 /** Text as it is, since a REST API decodes base64 only for the media types that it is told; bytes that are no text as base64. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readEvent } from "../../../lib/hosts/lambda/event.ts";
-import { type Event, eventOf, type Source } from "./lambda_events.ts";
+import { type Event, eventOf, type Source, SOURCES } from "./lambda_events.ts";
 
-const SOURCES: Source[] = ["http_api", "rest_api", "function_url"];
 const get = (path: string, headers: HeadersInit = {}) => new Request(`https://api.example${path}`, { headers });
 const post = (body: BodyInit, headers: HeadersInit = {}) =>
   new Request("https://api.example/api/product/propose", { method: "POST", body, headers });
@@ -12,6 +11,12 @@ async function given(request: Request, source: Source, change: (event: Event) =>
   const event = await eventOf(request, source);
   change(event);
   return readEvent(event).request;
+}
+
+/** Puts a header into an event in the forms that it has. */
+function setHeader(event: Event, name: string, value: string): void {
+  if (event["headers"]) event["headers"][name] = value;
+  if (event["multiValueHeaders"]) event["multiValueHeaders"][name] = [value];
 }
 
 describe.each(SOURCES)("an event of %s", (source) => {
@@ -24,12 +29,8 @@ describe.each(SOURCES)("an event of %s", (source) => {
 
   test("keeps every value of a repeated query parameter, and what is escaped in it", async () => {
     const { searchParams } = new URL((await given(get("/api/log?a=1&a=2&b=%26%20%2B&c="), source)).url);
-    expect([...searchParams]).toEqual([
-      ["a", "1"],
-      ["a", "2"],
-      ["b", "& +"],
-      ["c", ""],
-    ]);
+    // A load balancer without lists gives the last one.
+    expect([...searchParams]).toEqual([...(source === "alb" ? [] : [["a", "1"]]), ["a", "2"], ["b", "& +"], ["c", ""]]);
   });
 
   test("keeps cookies together", async () => {
@@ -60,11 +61,9 @@ describe.each(SOURCES)("an event of %s", (source) => {
 
   test("a Host that is none does not reach the address", async () => {
     for (const host of ["evil.example/..", "user@evil.example", "a b", ""]) {
-      const request = await given(get("/livez"), source, (event) => {
-        event["headers"].host = host;
-        if (event["multiValueHeaders"]) event["multiValueHeaders"].host = [host];
-      });
-      expect(new URL(request.url).host).toBe((await eventOf(get("/"), source))["requestContext"].domainName);
+      const request = await given(get("/livez"), source, (event) => setHeader(event, "host", host));
+      const { domainName = "localhost" } = (await eventOf(get("/"), source))["requestContext"];
+      expect(new URL(request.url).host).toBe(domainName);
     }
   });
 
@@ -107,7 +106,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
       "a header name that is none",
       (event: Event) => (event["headers"] = event["multiValueHeaders"] = { "a b": ["c"] }),
     ],
-    ["a header value that is none", (event: Event) => Object.assign(event["headers"], { a: "b\nc: d" })],
+    ["a header value that is none", (event: Event) => setHeader(event, "a", "b\nc: d")],
     ["headers that are a list", (event: Event) => (event["headers"] = ["a"])],
     ["a body that is not base64", (event: Event) => Object.assign(event, { body: "%%%", isBase64Encoded: true })],
     ["a body that is an object", (event: Event) => (event["body"] = {})],
@@ -175,8 +174,37 @@ test.each([null, undefined, "text", 1, [], {}, { version: "2.0" }, { requestCont
   (event) => expect(() => readEvent(event)).toThrow(/^event is none of API Gateway/),
 );
 
-test("an event of a load balancer is refused by name", async () => {
-  const event = await eventOf(get("/livez"), "rest_api");
-  event["requestContext"] = { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } };
-  expect(() => readEvent(event)).toThrow(/Application Load Balancer/);
+describe("a load balancer", () => {
+  const TARGET = { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } };
+
+  test("asks for its target's health without a Host", () => {
+    const headers = { "user-agent": "ELB-HealthChecker/2.0" };
+    const event = { requestContext: TARGET, httpMethod: "GET", path: "/livez", queryStringParameters: {}, body: "" };
+    for (const sent of [{ headers }, { multiValueHeaders: { "user-agent": [headers["user-agent"]] } }]) {
+      const { request } = readEvent({ ...event, ...sent, isBase64Encoded: false });
+      expect(request).toMatchObject({ method: "GET", url: "https://localhost/livez", body: null });
+      expect(Object.fromEntries(request.headers)).toEqual(headers);
+    }
+  });
+
+  test.each(["alb", "alb_lists"] as const)("that gives %s has decoded nothing of a query", async (source) => {
+    const { searchParams } = new URL((await given(get("/api/log?q=a%26b%3Dc%25&%C3%A4=%2B+%20&d=e=f"), source)).url);
+    expect([...searchParams]).toEqual([
+      ["q", "a&b=c%"],
+      ["ä", "+  "],
+      ["d", "e=f"],
+    ]);
+  });
+
+  test("gives every value of a header that is sent twice where it gives lists: such a token is not the token", async () => {
+    const request = await given(get("/livez"), "alb_lists", (event) => {
+      event["multiValueHeaders"]["x-svc-admin-token"] = ["wrong", "right"];
+    });
+    expect(request.headers.get("x-svc-admin-token")).toBe("wrong, right");
+  });
+
+  test("puts a target below a path, which is told of", async () => {
+    const event = await eventOf(get("/governance/api/log"), "alb");
+    expect(new URL(readEvent(event, { basePath: "/governance" }).request.url).pathname).toBe("/api/log");
+  });
 });

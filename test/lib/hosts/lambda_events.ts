@@ -6,7 +6,10 @@ import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 export type Event = Record<string, any>;
 
 /** Which service makes the event. */
-export type Source = "http_api" | "rest_api" | "function_url";
+export type Source = "http_api" | "rest_api" | "function_url" | "alb" | "alb_lists";
+
+/** All of them; the last two are a load balancer whose target group has multi-value headers off, and on. */
+export const SOURCES: readonly Source[] = ["http_api", "rest_api", "function_url", "alb", "alb_lists"];
 
 /** Makes the event that a source makes of a request; bodies that are no text, and all when asked, as base64. */
 export async function eventOf(request: Request, source: Source = "http_api", base64 = false): Promise<Event> {
@@ -18,6 +21,8 @@ export async function eventOf(request: Request, source: Source = "http_api", bas
   headers["host"] ??= url.host;
   if (bytes.length > 0) headers["content-length"] = String(bytes.length);
   const common = { ...body, isBase64Encoded: encoded };
+  if (source === "alb" || source === "alb_lists")
+    return balancerEvent(request.method, url, headers, { lists: source === "alb_lists", body: "", ...common });
   return source === "rest_api"
     ? restEvent(request.method, url, headers, common)
     : { ...payload2(request.method, url, headers, source), ...common };
@@ -82,7 +87,42 @@ function restEvent(httpMethod: string, url: URL, headers: Record<string, string>
   };
 }
 
-/** The response that a client gets of a result. */
+/** A load balancer leaves path and query as they were sent, and says of itself no more than its target group. */
+function balancerEvent(
+  httpMethod: string,
+  url: URL,
+  headers: Record<string, string>,
+  { lists, ...body }: Event,
+): Event {
+  const query: Record<string, string[]> = {};
+  for (const pair of url.search.slice(1).split("&").filter(Boolean)) {
+    const [name, ...value] = pair.split("=") as [string, ...string[]];
+    (query[name] ??= []).push(value.join("="));
+  }
+  const sent = { ...headers, "x-forwarded-for": "192.0.2.1", "x-forwarded-port": "443", "x-forwarded-proto": "https" };
+  return {
+    requestContext: {
+      elb: {
+        targetGroupArn:
+          "arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/countersign/6d0ecf831eec9f09",
+      },
+    },
+    httpMethod,
+    path: url.pathname,
+    ...(lists
+      ? {
+          multiValueHeaders: Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, [value]])),
+          multiValueQueryStringParameters: query,
+        }
+      : {
+          headers: sent,
+          queryStringParameters: Object.fromEntries(Object.entries(query).map(([name, list]) => [name, list.at(-1)])),
+        }),
+    ...body,
+  };
+}
+
+/** The response that a client gets of a result; a load balancer that asks for lists reads nothing else. */
 export function responseOf(result: LambdaResult): Response {
   const {
     statusCode,

@@ -4,7 +4,7 @@ import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lam
 import { SettingRefused } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
-import { context, eventOf, type Source } from "./lambda_events.ts";
+import { context, eventOf, type Source, SOURCES } from "./lambda_events.ts";
 
 function recording(): Log & { lines: string[] } {
   const lines: string[] = [];
@@ -20,14 +20,19 @@ async function resultOf(response: () => Response | Promise<Response>, source: So
   return { ...(await lambdaHandler(options)(event, context())), log };
 }
 
-const SOURCES: Source[] = ["http_api", "rest_api", "function_url"];
+/** Headers as a target group with lists reads them: every one a list, and none beside. */
+const asLists = (headers: Record<string, string>) => ({
+  multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+});
 
 describe.each(SOURCES)("a result for %s", (source) => {
   test("holds status, headers and text", async () => {
     const answer = () => new Response('{"a":"ä"}', { status: 201, headers: { etag: '"1"', "Retry-After": "1" } });
-    expect(await resultOf(answer, source)).toMatchObject({
+    const { log: _, ...result } = await resultOf(answer, source);
+    const headers = { "content-type": "text/plain;charset=UTF-8", etag: '"1"', "retry-after": "1" };
+    expect(result).toEqual({
       statusCode: 201,
-      headers: { etag: '"1"', "retry-after": "1" },
+      ...(source === "alb_lists" ? asLists(headers) : { headers }),
       body: '{"a":"ä"}',
       isBase64Encoded: false,
     });
@@ -60,9 +65,11 @@ describe.each(SOURCES)("a result for %s", (source) => {
     ]);
     const result: LambdaResult = await resultOf(() => new Response(null, { headers }), source);
     const cookies = ["a=1; Expires=Thu, 01 Jan 2026 00:00:00 GMT", "b=2"];
-    if (source === "rest_api") expect(result.multiValueHeaders).toEqual({ "set-cookie": cookies });
+    if (source === "alb") return expect(result.headers).toEqual({ "set-cookie": "b=2" });
+    if (source === "rest_api" || source === "alb_lists")
+      expect(result.multiValueHeaders).toEqual({ "set-cookie": cookies });
     else expect(result.cookies).toEqual(cookies);
-    expect(result.headers).not.toHaveProperty("set-cookie");
+    expect(result.headers ?? {}).not.toHaveProperty("set-cookie");
   });
 
   test("is never a stream without an end: 404, and the stream is let go", async () => {
@@ -84,13 +91,25 @@ test("an answer that Lambda cannot pass on is 413, counted as Lambda counts", as
   expect(JSON.parse(quotes.body)).toMatchObject({ code: "payload_too_large" });
 });
 
+test.each(["alb", "alb_lists"] as const)(
+  "a load balancer, %s, takes 1 MB, which its client is told",
+  async (source) => {
+    const [fits, over] = await Promise.all(
+      [950_000, 990_000].map((length) => resultOf(() => new Response("a".repeat(length)), source)),
+    );
+    expect(fits!.statusCode).toBe(200);
+    expect(over!.statusCode).toBe(413);
+    expect(JSON.parse(over!.body)).toMatchObject({ code: "payload_too_large", error: expect.stringContaining("1 MB") });
+  },
+);
+
 test("what a handler throws is 500 without its reason, which the log has under Lambda's id", async () => {
   const failing = () => Promise.reject(new Error("at /var/task secret"));
   const { statusCode, body, headers, log } = await resultOf(failing);
   expect(statusCode).toBe(500);
   expect(body).not.toContain("secret");
-  expect(JSON.parse(body)).toMatchObject({ code: "internal", request_id: headers["x-request-id"] });
-  expect(log.lines).toEqual([expect.stringMatching(`${headers["x-request-id"]}.*secret`)]);
+  expect(JSON.parse(body)).toMatchObject({ code: "internal", request_id: headers!["x-request-id"] });
+  expect(log.lines).toEqual([expect.stringMatching(`${headers!["x-request-id"]}.*secret`)]);
 });
 
 test("HEAD has no body when it fails either", async () => {
@@ -110,7 +129,7 @@ test("a service that cannot be opened is asked for again at the next request", a
   const event = await eventOf(new Request("https://api.example/x"));
   const first = await handler(event, context());
   expect(first).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
-  expect(JSON.parse(first.body)).toMatchObject({ code: "store_busy", request_id: first.headers["x-request-id"] });
+  expect(JSON.parse(first.body)).toMatchObject({ code: "store_busy", request_id: first.headers!["x-request-id"] });
   expect(await handler(event, context())).toMatchObject({ statusCode: 200, body: "ok" });
 });
 
@@ -144,13 +163,12 @@ test("a malformed event is answered with 400 as JSON, and no context is needed f
   }
 });
 
-test("a load balancer gets an answer that it can pass on, which says what is wrong", async () => {
-  const log = recording();
-  const event = { httpMethod: "GET", path: "/livez", requestContext: { elb: { targetGroupArn: "arn" } } };
-  const result = await lambdaHandler({ open: () => Promise.reject(new Error("not opened")), log })(event, context());
-  expect(result).toMatchObject({ statusCode: 500, isBase64Encoded: false });
-  expect(JSON.parse(result.body).error).toContain("Application Load Balancer are not supported");
-  expect(log.lines).toHaveLength(1);
+test("a load balancer is answered in its own form also when the service cannot be opened", async () => {
+  const open = () => Promise.reject(new SettingRefused("SVC_PROTECT_ALL must be 1 or 0"));
+  const event = await eventOf(new Request("https://api.example/livez"), "alb_lists");
+  const result = await lambdaHandler({ open, log: recording() })(event, context());
+  expect(result).toMatchObject({ statusCode: 503, multiValueHeaders: { "content-type": ["application/json"] } });
+  expect(result).not.toHaveProperty("headers");
 });
 
 test.each([
