@@ -6,6 +6,7 @@ import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
 import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { functionCapabilities } from "../lib/hosts/capabilities.ts";
+import { withIntent } from "../lib/hosts/lambda/intent_address.ts";
 import { settingsOf } from "../lib/hosts/settings.ts";
 import { testClock } from "./support/clock.ts";
 import { TABLE } from "../lib/store/dynamodb/store.ts";
@@ -14,8 +15,8 @@ import { TABLE } from "../lib/store/dynamodb/store.ts";
 type Any = any;
 
 /** CloudFormation's short forms, as their long ones: `!Ref Table` is `{ Ref: "Table" }`. */
-const INTRINSICS = ["Ref", "Sub", "GetAtt", "If", "Not", "Equals"];
-const longForm = (name: string) => (name === "Ref" ? name : `Fn::${name}`);
+const INTRINSICS = ["Ref", "Sub", "GetAtt", "If", "Not", "Or", "Equals", "Condition"];
+const longForm = (name: string) => (name === "Ref" || name === "Condition" ? name : `Fn::${name}`);
 const customTags = INTRINSICS.flatMap((name) => {
   const scalar: ScalarTag = { tag: `!${name}`, resolve: (value) => ({ [longForm(name)]: value }) };
   const sequence = {
@@ -32,7 +33,7 @@ const customTags = INTRINSICS.flatMap((name) => {
 
 const text = readFileSync(new URL("../template.yaml", import.meta.url), "utf8");
 const template: Any = parse(text, { customTags, strict: true });
-const { Resources: resources, Globals: globals, Parameters: parameters } = template;
+const { Resources: resources, Globals: globals, Parameters: parameters, Conditions: conditions } = template;
 const functions = Object.entries<Any>(resources).filter(([, { Type }]) => Type === "AWS::Serverless::Function");
 const functionOf = (name: string): Any => resources[`${name[0]!.toUpperCase()}${name.slice(1)}Function`].Properties;
 const WRITERS = ["product", "agent", "cycle"];
@@ -58,9 +59,33 @@ function routeOf({ method, path, rest }: Declaration): Route | undefined {
   return here.find((route) => route.method === method) ?? here.find((route) => route.method === "ANY");
 }
 
+/** What CloudFormation makes of a value with these parameters; those that are not given have their defaults. */
+function resolved(value: Any, given: Record<string, string>): Any {
+  const of = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
+  const holds = (condition: Any): boolean => {
+    const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: named } = condition;
+    if (named) return holds(conditions[named]);
+    if (not) return !holds(not[0]);
+    if (or) return or.some(holds);
+    return resolved(equals[0], given) === resolved(equals[1], given);
+  };
+  if (Array.isArray(value))
+    return value.map((one) => resolved(one, given)).filter((one) => one !== resolved({ Ref: "AWS::NoValue" }, given));
+  if (value === null || typeof value !== "object") return value;
+  const { Ref, "Fn::Sub": sub, "Fn::If": either } = value;
+  if (Ref) return of(Ref);
+  if (sub) return sub.replace(/\$\{([\w:]+)\}/g, (_: string, name: string) => of(name));
+  if (either) return resolved(holds({ Condition: either[0] }) ? either[1] : either[2], given);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolved(one, given)]));
+}
+
+/** The statements that a function has of its own. */
+const statementsOf = (name: string): Any[] =>
+  ((functionOf(name).Policies ?? []) as Any[]).flatMap(({ Statement }) => Statement ?? []);
+
 /** The actions that a function is allowed on a resource. */
 const allowed = (name: string, resource: unknown): string[] =>
-  ((functionOf(name).Policies?.Statement ?? []) as Any[])
+  statementsOf(name)
     .filter(({ Resource }) => JSON.stringify(Resource) === JSON.stringify(resource))
     .flatMap(({ Action }) => Action)
     .sort();
@@ -194,14 +219,35 @@ describe("rights", () => {
 
   test("nothing is allowed on anything else, and nothing by pattern", () => {
     for (const [, { Properties }] of functions) {
-      const { Role, Policies = { Statement: [] } } = Properties;
-      expect(Role).toBeUndefined();
-      for (const { Effect, Action, Resource } of Policies.Statement) {
+      expect(Properties.Role).toBeUndefined();
+      for (const { Effect, Action, Resource } of statementsOf(groupIn(Properties.CodeUri))) {
         expect(Effect).toBe("Allow");
         expect([{ "Fn::GetAtt": "Table.Arn" }, { Ref: "Secrets" }]).toContainEqual(Resource);
         expect(JSON.stringify(Action)).not.toContain("*");
       }
     }
+  });
+
+  test("the intent is read where it is kept, by all that have a product, and where it stands in a parameter nothing is", () => {
+    const policies = (name: string): Any[] => functionOf(name).Policies ?? [];
+    const fetched = { "Fn::If": ["IntentIsFetched", { Ref: "IntentRights" }, { Ref: "AWS::NoValue" }] };
+    for (const name of [...GROUPS, "cycle"])
+      expect(policies(name).filter((one) => !one.Statement)).toEqual(name === "docs" ? [] : [fetched]);
+    expect(resources.IntentRights.Condition).toBe("IntentIsFetched");
+    const rights = (given: Record<string, string>) =>
+      resolved(resources.IntentRights.Properties.PolicyDocument.Statement, given);
+    const place = { "AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": "123456789012" };
+    expect(rights({ ...place, ProductIntentParameter: "/acme/intent" })).toEqual([
+      {
+        Effect: "Allow",
+        Action: "ssm:GetParameter",
+        Resource: "arn:aws:ssm:eu-central-1:123456789012:parameter/acme/intent",
+      },
+    ]);
+    expect(rights({ ...place, ProductIntentObject: "acme/intent.json" })).toEqual([
+      { Effect: "Allow", Action: "s3:GetObject", Resource: "arn:aws:s3:::acme/intent.json" },
+    ]);
+    expect(rights(place)).toEqual([]);
   });
 
   test("secrets are read by those that ask for a token, and stand in no variable", () => {
@@ -219,14 +265,9 @@ describe("rights", () => {
 
 describe("settings", () => {
   const variables: Record<string, Any> = globals.Function.Environment.Variables;
-  const defaults = Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => [
-      name,
-      value.Ref ? (parameters[value.Ref]?.Default ?? "x") : value,
-    ]),
-  );
+  const defaults = resolved(variables, {});
 
-  test("are names that the host knows", () => {
+  test("are names that the host knows", async () => {
     const asked = new Set<string>();
     const asking = new Proxy({} as Record<string, string>, {
       get(_, name) {
@@ -234,6 +275,7 @@ describe("settings", () => {
         return name === "SVC_LLM" ? "openai" : undefined;
       },
     });
+    await withIntent(asking);
     settingsOf(asking, { clock: testClock() });
     functionCapabilities(asking);
     const known = [...asked, "SVC_DYNAMODB_TABLE"];
@@ -250,13 +292,25 @@ describe("settings", () => {
       "AWS::StackName": "s".repeat(32),
       ProductAdapter: "https://host.example/countersign",
     };
-    const set = Object.entries(variables).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : (given[value.Ref] ?? parameters[value.Ref].Default),
-    ]);
     const arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:Secrets-ABCDEFGHIJKL-AbCdEf";
-    const whole = JSON.stringify({ ...Object.fromEntries(set), SVC_SECRETS_ARN: arn });
+    const whole = JSON.stringify({ ...resolved(variables, given), SVC_SECRETS_ARN: arn });
     expect(Buffer.byteLength(whole)).toBeLessThan(4096);
+  });
+
+  test.each([
+    [{ ProductIntent: "{}" }, { SVC_PRODUCT_INTENT_JSON: "{}", SVC_PRODUCT_INTENT: "" }],
+    [
+      { ProductIntentParameter: "/acme/intent" },
+      { SVC_PRODUCT_INTENT_JSON: "", SVC_PRODUCT_INTENT: "ssm:/acme/intent" },
+    ],
+    [{ ProductIntentObject: "acme/intent" }, { SVC_PRODUCT_INTENT_JSON: "", SVC_PRODUCT_INTENT: "s3://acme/intent" }],
+  ])("say where the intent is: %j", (given, set) => {
+    for (const [name, value] of Object.entries(given)) {
+      const { AllowedPattern: pattern = "", MaxLength: most } = parameters[name];
+      expect(value).toMatch(new RegExp(pattern));
+      expect(value.length).toBeLessThan(most);
+    }
+    expect(resolved(variables, given)).toMatchObject(set);
   });
 
   test("are read as they are by default: no write and no read without a token, chat and tasks neither", () => {

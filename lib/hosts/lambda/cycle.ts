@@ -5,11 +5,11 @@ import { type CycleReport, runCycle } from "../../pulse/cycle.ts";
 import { agentParts } from "./agent.ts";
 import type { InvocationContext } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, openTable, whileSecretsAreFresh } from "./open.ts";
+import { composeLambda, openTable, whileFresh } from "./open.ts";
 
 const log = lambdaLog();
 
-const open = whileSecretsAreFresh(process.env, async (): Promise<Deps> => {
+const open = whileFresh(process.env, async (): Promise<Deps> => {
   const deps = await composeLambda(process.env, "write", log, agentParts);
   await openTable(deps, "write");
   return deps;

@@ -7,7 +7,7 @@ import { basePathOf } from "./environment.ts";
 import { type Access, accessOf, type Group, groupOf } from "./groups.ts";
 import { type LambdaHandler, lambdaHandler } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
-import { composeLambda, openTable, type Parts, whileSecretsAreFresh } from "./open.ts";
+import { composeLambda, openTable, type Parts, whileFresh } from "./open.ts";
 
 /** What a file of handlers exports. */
 type Module = Record<string, unknown>;
@@ -31,7 +31,7 @@ export function lambdaFunction(
   const access = mostOf(endpoints.map(accessOf));
   const storeless = new Set(endpoints.filter((endpoint) => accessOf(endpoint) === "none").map(({ path }) => path));
 
-  const composed = whileSecretsAreFresh(env, async () => {
+  const composed = whileFresh(env, async () => {
     const deps = await composeLambda(env, access, log, parts);
     return { fetch: routed(endpoints, deps), opened: once(() => openTable(deps, access)) };
   });

@@ -12,10 +12,11 @@ import { functionCapabilities, tokenCapability } from "../capabilities.ts";
 import { settingsOf } from "../settings.ts";
 import { credentialsOf, type Environment, regionOf, required } from "./environment.ts";
 import type { Access } from "./groups.ts";
+import { withIntent } from "./intent_address.ts";
 import { withSecrets } from "./secrets.ts";
 
-/** After so long an instance reads its secrets again, so that one that was replaced does not live on in it. */
-const SECRETS_KEPT_MS = 10 * 60_000;
+/** After so long an instance fetches its secrets and intent again, so that one that was replaced does not live on in it. */
+const FETCHED_KEPT_MS = 10 * 60_000;
 
 /** The newest entries that each instance checks before it answers: one page of the table. */
 const TAIL = 200;
@@ -27,11 +28,13 @@ const LONGEST_WAIT = 20;
 export type Parts = (env: Environment, deps: Deps) => Promise<Partial<Deps>>;
 
 /**
- * Composes what a function gives its handlers; of AWS only Secrets Manager is asked. `env` is read anew for each request to
- * AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
+ * Composes what a function gives its handlers; AWS is asked for the secrets, and for the intent where the store is used.
+ * `env` is read anew for each request to AWS, since the keys of the role may change. Errors: `SettingRefused`, `IntentInvalid`.
  */
 export async function composeLambda(env: Environment, access: Access, log: Log, parts?: Parts): Promise<Deps> {
-  const told = await withSecrets(env);
+  const secret = await withSecrets(env);
+  // What needs no store needs no product, and its function may not read the intent.
+  const told = access === "none" ? secret : await withIntent(secret);
   const endpoint = env["AWS_ENDPOINT_URL_DYNAMODB"];
   const store = dynamoDbStore({
     table: required(env, "SVC_DYNAMODB_TABLE"),
@@ -59,12 +62,12 @@ export async function composeLambda(env: Environment, access: Access, log: Log, 
 export const openTable = (deps: Deps, access: Access): Promise<void> =>
   access === "write" ? openProduct(deps, { tail: TAIL }) : openToRead(deps);
 
-/** Work that rests on the secrets: done once, and anew for who asks when they were read ten minutes ago. */
-export function whileSecretsAreFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
+/** Work that rests on what is fetched: done once, and anew for who asks when it was fetched ten minutes ago. */
+export function whileFresh<T>(env: Environment, work: () => Promise<T>): () => Promise<T> {
   let done = once(work);
   let readAt = Date.now();
   return () => {
-    if (env["SVC_SECRETS_ARN"] && Date.now() - readAt > SECRETS_KEPT_MS) {
+    if ((env["SVC_SECRETS_ARN"] || env["SVC_PRODUCT_INTENT"]) && Date.now() - readAt > FETCHED_KEPT_MS) {
       done = once(work);
       readAt = Date.now();
     }

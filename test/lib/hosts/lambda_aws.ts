@@ -72,7 +72,8 @@ export interface Aws {
   stop(): Promise<void>;
 }
 
-async function listening(server: Server, operations: string[]): Promise<Aws> {
+/** A server that listens on a free port of this machine. */
+export async function listening(server: Server, operations: string[]): Promise<Aws> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -1,9 +1,11 @@
 /** The built functions, each instance a process of its own, on one table. */
 import { generateKeyPairSync } from "node:crypto";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 // @ts-expect-error a build script without types
 import { buildLambda } from "../../../esbuild.config.mjs";
+import { intent } from "../../../handlers/product/intent.ts";
 import { propose } from "../../../handlers/product/propose.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
 import { createTable } from "../../../lib/store/dynamodb/store.ts";
@@ -25,6 +27,7 @@ import {
   endAll,
   guardedDynamoDb,
   type Instance,
+  listening,
   secretsManager,
   startInstance,
 } from "./lambda_aws.ts";
@@ -237,6 +240,37 @@ inShort(describe)("an instance", () => {
     } finally {
       secret = { ...secret, SVC_ADMIN_TOKEN: TOKEN };
     }
+  });
+
+  there("fetches its intent from SSM, and again after ten minutes, so that all come to go by a new one", async () => {
+    let version = "2026.11";
+    const operations: string[] = [];
+    const ssm = await listening(
+      createServer((request, response) => {
+        operations.push(String(request.headers["x-amz-target"]));
+        const Value = JSON.stringify(manifest({ version, update_epoch: operations.length + 3 }));
+        response.end(JSON.stringify({ Parameter: { Value } }));
+      }),
+      operations,
+    );
+    opened.push(ssm);
+    const { SVC_SECRETS_ARN: _, ...env } = configuration(await made("intent_in_ssm"), "read");
+    const where = {
+      SVC_PRODUCT_INTENT_JSON: "",
+      SVC_PRODUCT_INTENT: "ssm:/acme/intent",
+      AWS_ENDPOINT_URL_SSM: ssm.url,
+    };
+    for (const [name, value] of Object.entries({ ...env, ...where })) vi.stubEnv(name, value);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const handler = lambdaFunction([{ intent }]);
+    const { get } = client(async (request) => responseOf(await handler(await eventOf(request), context())));
+    const shown = async () => (await get("intent")).body.version;
+    expect(await shown()).toBe("2026.11");
+    version = "2026.12";
+    expect(await shown()).toBe("2026.11");
+    vi.setSystemTime(Date.now() + 11 * 60_000);
+    expect(await shown()).toBe("2026.12");
+    expect(operations).toEqual(["AmazonSSM.GetParameter", "AmazonSSM.GetParameter"]);
   });
 
   there("of the cycle does so too, although it never rests", async () => {

@@ -1,0 +1,109 @@
+/** A product intent that is kept outside the function's configuration: in a parameter of SSM, or an object in S3. */
+import { AwsV4Signer } from "aws4fetch";
+import { cappedText } from "../../kit/capped_text.ts";
+import { askAws } from "../../store/dynamodb/aws.ts";
+import { SettingRefused } from "../settings.ts";
+import { credentialsOf, type Environment, regionOf } from "./environment.ts";
+
+const ANSWER_MS = 3000;
+
+/** An intent has 256 KB at most; the answer that brings it says a little beside. Bytes. */
+const MOST_BYTES = 256 * 1024 + 4096;
+
+const SSM = /^ssm:(\/[\w./-]{1,1010})$/;
+const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w.-]+(?:\/[\w.-]+)*)$/;
+
+/** What AWS says of a parameter or an object that it does not hand out, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ParameterNotFound: "there is no such parameter in the function's account and region",
+  NoSuchKey: "there is no such object in the bucket",
+  NoSuchBucket: "there is no such bucket",
+  AccessDeniedException: "the function may not read it: its role needs ssm:GetParameter on it",
+  AccessDenied: "it is not there, or the function may not read it: its role needs s3:GetObject on it",
+  PermanentRedirect: "the bucket is in another region than the function",
+};
+
+/**
+ * The environment, with `SVC_PRODUCT_INTENT_JSON` as it stands at the address `SVC_PRODUCT_INTENT`: `ssm:/name` or
+ * `s3://bucket/key`. Errors: `SettingRefused`, which names the address and what to do.
+ */
+export async function withIntent(env: Environment, send: typeof fetch = fetch): Promise<Environment> {
+  const address = env["SVC_PRODUCT_INTENT"];
+  if (!address) return env;
+  if (env["SVC_PRODUCT_INTENT_JSON"])
+    throw new SettingRefused(
+      "SVC_PRODUCT_INTENT and SVC_PRODUCT_INTENT_JSON are both set: an intent comes from one place",
+    );
+  const place = placeOf(address);
+  const refuse = (reason: string): never => {
+    throw new SettingRefused(`SVC_PRODUCT_INTENT ${address}: ${reason}`);
+  };
+  const ask = async () => {
+    const answer = await place.ask(env, send);
+    return { status: answer.status, text: await cappedText(answer, MOST_BYTES) };
+  };
+  // A connection that was kept while the instance was halted may be dead, which shows when it is used.
+  const { status, text } = await ask()
+    .catch(ask)
+    .catch((error: unknown) => refuse(`${place.name} cannot be reached: ${String(error)}`));
+  if (text === undefined) return refuse("it has more than 256 KB, which no intent has");
+  if (status !== 200) return refuse(REASONS[codeIn(text)] ?? `${place.name} answers ${codeIn(text) || status}`);
+  const intent = place.intentIn(text) ?? refuse(`${place.name} answers without a value`);
+  return { ...env, SVC_PRODUCT_INTENT_JSON: intent };
+}
+
+/** Where an intent is kept. */
+interface Place {
+  name: "SSM" | "S3";
+  ask(env: Environment, send: typeof fetch): Promise<Response>;
+  intentIn(answer: string): string | undefined;
+}
+
+function placeOf(address: string): Place {
+  const parameter = SSM.exec(address)?.[1];
+  if (parameter) return { name: "SSM", ask: (env, send) => askForParameter(env, parameter, send), intentIn: valueIn };
+  const object = S3.exec(address)?.[1];
+  if (object) return { name: "S3", ask: (env, send) => askForObject(env, object, send), intentIn: (text) => text };
+  throw new SettingRefused(
+    "SVC_PRODUCT_INTENT must be ssm:/name or s3://bucket/key, of letters, digits, dots, hyphens, underscores and slashes; the JSON itself goes into SVC_PRODUCT_INTENT_JSON",
+  );
+}
+
+/** A parameter has 4 KB, or 8 KB where it is an advanced one. */
+const askForParameter = (env: Environment, Name: string, send: typeof fetch): Promise<Response> => {
+  const region = regionOf(env);
+  const request = {
+    service: "ssm",
+    region,
+    url: env["AWS_ENDPOINT_URL_SSM"] || `https://ssm.${region}.amazonaws.com/`,
+    target: "AmazonSSM.GetParameter",
+    version: "1.1",
+    body: JSON.stringify({ Name, WithDecryption: true }),
+    limit: ANSWER_MS,
+  } as const;
+  return askAws(request, credentialsOf(env), send);
+};
+
+/** The bucket stands in the path: as a name before the host, one with dots fits no certificate. */
+async function askForObject(env: Environment, path: string, send: typeof fetch): Promise<Response> {
+  const region = regionOf(env);
+  const origin = env["AWS_ENDPOINT_URL_S3"] || `https://s3.${region}.amazonaws.com`;
+  const { accessKeyId, secretAccessKey, sessionToken } = credentialsOf(env);
+  const url = `${origin.replace(/\/$/, "")}/${path}`;
+  const access = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+  const { headers } = await new AwsV4Signer({ url, service: "s3", region, ...access }).sign();
+  return send(url, { headers, redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) });
+}
+
+/** The code of a refusal, which SSM says in JSON and S3 in XML; empty where there is none. */
+const codeIn = (text: string): string =>
+  (/"__type"\s*:\s*"(?:[^"]*#)?(\w+)"/.exec(text) ?? /<Code>(\w+)<\/Code>/.exec(text))?.[1] ?? "";
+
+function valueIn(text: string): string | undefined {
+  try {
+    const { Parameter } = JSON.parse(text) as { Parameter?: { Value?: unknown } };
+    return typeof Parameter?.Value === "string" ? Parameter.Value : undefined;
+  } catch {
+    return undefined;
+  }
+}
