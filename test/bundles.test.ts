@@ -116,7 +116,7 @@ describe("large parts that few handlers need are in those alone", () => {
     };
     // MCP tells agents what its tools take.
     expect(await described(edge, "edge")).toEqual([...WHOLE, "mcp"].sort());
-    expect(await described(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/product", "mcp"].sort());
+    expect(await described(lambda, "lambda")).toEqual([...IN_LAMBDA, "functions/agent", "mcp"].sort());
   });
 
   test("the chat's rules, tools and prompts", () => {

@@ -167,7 +167,7 @@ describe("functions", () => {
   test("each have a log that does not grow for ever", () => {
     for (const [, { Properties }] of functions) {
       const { LogGroup } = Properties.LoggingConfig;
-      expect(resources[LogGroup.Ref]).toEqual({
+      expect(resources[LogGroup.Ref]).toMatchObject({
         Type: "AWS::Logs::LogGroup",
         Properties: { RetentionInDays: { Ref: "LogRetentionDays" } },
       });
@@ -176,9 +176,14 @@ describe("functions", () => {
 
   test("of readers and writers can be bounded", () => {
     const bounded = (name: string) => functionOf(name).ReservedConcurrentExecutions?.["Fn::If"];
-    expect(bounded("read")).toEqual(["ReadIsReserved", { Ref: "ReadConcurrency" }, { Ref: "AWS::NoValue" }]);
-    for (const name of ["product", "agent"])
-      expect(bounded(name)).toEqual(["WriteIsReserved", { Ref: "WriteConcurrency" }, { Ref: "AWS::NoValue" }]);
+    for (const [name, kind] of [
+      ["read", "Read"],
+      ["product", "Write"],
+      ["agent", "Agent"],
+    ] as const) {
+      expect(bounded(name)).toEqual([`${kind}IsReserved`, { Ref: `${kind}Concurrency` }, { Ref: "AWS::NoValue" }]);
+      expect(parameters[`${kind}Concurrency`].Default).toBe(name === "product" ? 4 : 0);
+    }
   });
 
   test("the cycle runs on a schedule, is called by nothing else, and is not repeated", () => {
@@ -204,13 +209,20 @@ test("what asks for the token is answered where the token is known", () => {
 });
 
 describe("rights", () => {
+  /** The policies that a function shares with others, in a stack with these parameters. */
+  const managed = (name: string, given: Record<string, string>): Any[] => {
+    const shared: Any[] = functionOf(name).Policies.filter((one: Any) => !one.Statement);
+    return shared.flatMap(({ "Fn::If": [condition, then] }) =>
+      resolved({ "Fn::If": [condition, ["yes"], []] }, given).map(() => then),
+    );
+  };
   const READ = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
   const WRITE = ["BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"];
 
   test("who reads cannot write", () => {
     expect(onTable("read")).toEqual(READ);
     expect(onTable("health")).toEqual(READ);
-    expect(functionOf("docs").Policies).toBeUndefined();
+    expect(statementsOf("docs")).toEqual([]);
   });
 
   test.each(WRITERS)("%s has what the store needs, and no more", (name) => {
@@ -229,10 +241,12 @@ describe("rights", () => {
   });
 
   test("the intent is read where it is kept, by all that have a product, and where it stands in a parameter nothing is", () => {
-    const policies = (name: string): Any[] => functionOf(name).Policies ?? [];
-    const fetched = { "Fn::If": ["IntentIsFetched", { Ref: "IntentRights" }, { Ref: "AWS::NoValue" }] };
-    for (const name of [...GROUPS, "cycle"])
-      expect(policies(name).filter((one) => !one.Statement)).toEqual(name === "docs" ? [] : [fetched]);
+    for (const name of [...GROUPS, "cycle"]) {
+      expect(managed(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
+        name === "docs" ? [] : [{ Ref: "IntentRights" }],
+      );
+      expect(managed(name, {})).toEqual([]);
+    }
     expect(resources.IntentRights.Condition).toBe("IntentIsFetched");
     const rights = (given: Record<string, string>) =>
       resolved(resources.IntentRights.Properties.PolicyDocument.Statement, given);
@@ -331,6 +345,77 @@ describe("settings", () => {
   });
 });
 
+describe("a key of one's own", () => {
+  const KeyArn = "arn:aws:kms:eu-central-1:123456789012:key/0b1e";
+  const encrypted = (given: Record<string, string>): Any[] => {
+    const { Table, Secrets } = resolved({ Table: resources.Table, Secrets: resources.Secrets }, given);
+    const logs = Object.values<Any>(resources).filter(({ Type }) => Type === "AWS::Logs::LogGroup");
+    return [
+      Table.Properties.SSESpecification,
+      Secrets.Properties.KmsKeyId,
+      resolved(globals.Function.KmsKeyArn, given),
+      ...logs.map(({ Properties }) => resolved(Properties.KmsKeyId, given)),
+    ];
+  };
+
+  test("encrypts table, secret, variables and logs, and every function may use it", () => {
+    const [table, ...others] = encrypted({ KeyArn });
+    expect(table).toEqual({ SSEEnabled: true, SSEType: "KMS", KMSMasterKeyId: KeyArn });
+    expect(others.length).toBeGreaterThan(8);
+    expect(new Set(others)).toEqual(new Set([KeyArn]));
+    for (const [, { Properties }] of functions)
+      expect(Properties.Policies).toContainEqual({
+        "Fn::If": ["KeyIsGiven", { Ref: "KeyRights" }, { Ref: "AWS::NoValue" }],
+      });
+    expect(resources.KeyRights.Properties.PolicyDocument.Statement).toEqual([
+      { Effect: "Allow", Action: "kms:Decrypt", Resource: { Ref: "KeyArn" } },
+    ]);
+  });
+
+  test("is none unless it is given", () => {
+    expect(new Set(encrypted({}))).toEqual(new Set([resolved({ Ref: "AWS::NoValue" }, {})]));
+    expect(resources.KeyRights.Condition).toBe("KeyIsGiven");
+  });
+});
+
+describe("alarms", () => {
+  const alarms = Object.entries<Any>(resources).filter(([, { Type }]) => Type === "AWS::CloudWatch::Alarm");
+  const metricsOf = (name: string): string[] =>
+    (resources[name].Properties.Metrics as Any[]).flatMap(({ MetricStat }) => {
+      if (!MetricStat) return [];
+      const { Namespace, MetricName, Dimensions } = MetricStat.Metric;
+      return `${Namespace} ${MetricName} ${Dimensions.map(({ Value }: Any) => Value.Ref).join()}`;
+    });
+
+  test("watch what nobody would notice", () => {
+    expect(Object.fromEntries(alarms.map(([name]) => [name, metricsOf(name)]))).toEqual({
+      WritersFail: ["AWS/Lambda Errors ProductFunction", "AWS/Lambda Errors AgentFunction"],
+      FunctionsAreThrottled: ["Read", "Product", "Agent", "Cycle"].map((one) => `AWS/Lambda Throttles ${one}Function`),
+      ScheduleIsSilent: ["AWS/Lambda Invocations CycleFunction", "AWS/Lambda Errors CycleFunction"],
+      ApiFails: ["AWS/ApiGateway 5xx Api"],
+      TableIsThrottled: ["AWS/DynamoDB ReadThrottleEvents Table", "AWS/DynamoDB WriteThrottleEvents Table"],
+    });
+  });
+
+  test.each(alarms)(
+    "%s judges one figure of its metrics, and tells of its beginning and end",
+    (name, { Properties }) => {
+      const [figure, ...metrics] = Properties.Metrics as Any[];
+      expect(figure.Id).toBe("told");
+      expect(metrics.every(({ ReturnData }) => ReturnData === false)).toBe(true);
+      const used =
+        figure.Expression === "SUM(METRICS())" ? metrics : metrics.filter(({ Id }) => figure.Expression.includes(Id));
+      expect(used).toEqual(metrics);
+      for (const actions of ["AlarmActions", "OKActions"]) {
+        expect(resolved(Properties[actions], { AlarmTopic: "arn:aws:sns:x" })).toEqual(["arn:aws:sns:x"]);
+        expect(resolved(Properties[actions], {})).toEqual([]);
+      }
+      // Where nothing happens there is nothing to tell, but for the schedule, which always runs.
+      expect(Properties.TreatMissingData).toBe(name === "ScheduleIsSilent" ? "breaching" : "notBreaching");
+    },
+  );
+});
+
 /** Properties by which AWS knows a resource: two stacks of one account cannot both have the same. */
 const NAMES = /^(?:FunctionName|TableName|RoleName|LogGroupName|ScheduleName|Name|StageName)$/;
 
@@ -338,7 +423,9 @@ test("nothing has a name of its own, so that an account takes several stacks", (
   const named = (value: Any): string[] =>
     value === null || typeof value !== "object"
       ? []
-      : Object.entries<Any>(value).flatMap(([key, inside]) => [...(NAMES.test(key) ? [key] : []), ...named(inside)]);
+      : Object.entries<Any>(value).flatMap(([key, inside]) =>
+          key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...named(inside)],
+        );
   expect(named(resources)).toEqual([]);
   // SAM names a schedule after its function and event unless it is told not to.
   const schedules = functions.flatMap(([, { Properties }]) =>
@@ -352,5 +439,9 @@ test("the table is the one that the store needs, outlives the stack, and can be 
   const { AttributeDefinitions, KeySchema, BillingMode } = Properties;
   expect({ AttributeDefinitions, KeySchema, BillingMode }).toEqual(TABLE);
   expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(["Retain", "Retain"]);
-  expect(Properties.PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });
+  expect(resolved(Properties.PointInTimeRecoverySpecification, {})).toEqual({
+    PointInTimeRecoveryEnabled: true,
+    RecoveryPeriodInDays: 35,
+  });
+  expect(resolved(Properties.DeletionProtectionEnabled, {})).toBe("true");
 });

@@ -16,7 +16,7 @@ export const BUDGETS = [
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 65_000 },
   { of: /^edge\/product\//, bytes: 73_000 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 101_000 },
-  { of: /^lambda\/product\//, bytes: 108_000 },
+  { of: /^lambda\/product\//, bytes: 110_000 },
 ];
 
 /** The bundles in a folder, largest first, and which are over their budget. */
