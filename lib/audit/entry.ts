@@ -21,6 +21,7 @@ export const EVENT_TYPES = [
   "clock_accepted",
   "content_erased",
   "note_added",
+  "store_moved",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

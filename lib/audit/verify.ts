@@ -20,7 +20,8 @@ const SLICE = 250;
 /** A pass that ended this recently is extended by what came since; an older one is made anew. */
 const FRESH_MS = 5000;
 
-const BEGINNING: Link = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
+/** Before the first entry. */
+export const BEGINNING: Link = { length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
 
 /** Checks the whole chain up to the head it has now, or shares the pass that is already running. */
 export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
@@ -149,10 +150,11 @@ async function hasMore(store: Store, { length }: ChainHead): Promise<boolean> {
   return next !== undefined && (await readHead(store))?.length === length;
 }
 
-function whyInvalid(
+/** Why an entry does not follow a link, if so. */
+export function whyInvalid(
   entry: AuditEntry | undefined,
   link: Link,
-  head: ChainHead,
+  head: Pick<ChainHead, "origin">,
   sha256: AuditDeps["sha256"],
 ): string | undefined {
   if (!entry) return "the entry is missing or cannot be read";

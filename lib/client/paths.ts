@@ -175,6 +175,7 @@ export interface paths {
             | "clock_accepted"
             | "content_erased"
             | "note_added"
+            | "store_moved"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -3240,7 +3241,8 @@ export interface components {
         | "record_rebuilt"
         | "clock_accepted"
         | "content_erased"
-        | "note_added";
+        | "note_added"
+        | "store_moved";
 
       /** The change that it is about; empty when about none. */
       change_id: string;

@@ -1,7 +1,11 @@
 /** A store in the SQLite storage of a Durable Object, which no one else can write to. */
+import { dumpOf } from "./engine/dump.ts";
+import { versionsOverFloors } from "./engine/floors.ts";
+import { MARK_KEY } from "./engine/mark.ts";
 import { boundsOf, idOf, sortKey } from "./engine/record_key.ts";
 import { serial } from "./engine/serial.ts";
-import { nameOf, readsOf, type Version, type View } from "./engine/view.ts";
+import { soleWhole } from "./engine/sole_whole.ts";
+import { nameOf, readsOf, type SyncView, type Version, type View } from "./engine/view.ts";
 import { Json } from "./json.ts";
 import { type Store, StoreUnavailable } from "./store.ts";
 
@@ -31,6 +35,10 @@ const PUT = `insert into records (collection, id, revision, value) values (?, ?,
   on conflict (collection, id) do update set revision = excluded.revision, value = excluded.value`;
 const REVIVE = "delete from deleted_records where collection = ? and id = ?";
 const DELETE = "delete from records where collection = ? and id = ?";
+const COLLECTIONS = `select collection as name, max(floor) as floor from (
+    select distinct collection, 0 as floor from records
+    union all select collection, max(revision) from deleted_records group by collection)
+  group by collection order by collection`;
 const BURY = "insert or replace into deleted_records (collection, id, revision) values (?, ?, ?)";
 
 interface Row {
@@ -80,13 +88,17 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     await durable();
     return await seen;
   };
-  return {
-    ...readsOf({
-      versions: (keys) => shown(view.versions(keys)),
-      list: (collection, options) => shown(view.list(collection, options)),
-    }),
-    ...serial(view, { keep, failure: () => lost }),
+  const reads: View = {
+    versions: (keys) => shown(view.versions(keys)),
+    list: (collection, options) => shown(view.list(collection, options)),
   };
+  const collections = () => sql.exec(COLLECTIONS).toArray() as unknown as { name: string; floor: number }[];
+  const [found] = view.versions([MARK_KEY]);
+  // Others write between two pages.
+  const sole = soleWhole({ found, keep, atOneMoment: false, dump: () => dumpOf({ ...reads, collections }) });
+  const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
+  const transactions = serial(decided, { keep, failure: () => lost ?? sole.refusal() });
+  return { ...readsOf(reads), ...transactions, whole: sole.over(transactions.transact) };
 }
 
 /** Those that ask while a sync runs share the next one. */
@@ -102,7 +114,7 @@ function sharedSync(sync: () => Promise<void>): () => Promise<void> {
     }));
 }
 
-function viewOf(sql: ObjectStorage["sql"]): View {
+function viewOf(sql: ObjectStorage["sql"]): SyncView {
   const rows = (query: string, ...bindings: unknown[]): Row[] =>
     sql.exec(query, ...bindings).toArray() as unknown as Row[];
   return {

@@ -1,5 +1,8 @@
 /** A store in memory: everything the port promises but surviving its process. Runs anywhere. */
+import { type Dumped, dumpOf } from "./engine/dump.ts";
+import { versionsOverFloors } from "./engine/floors.ts";
 import { serial } from "./engine/serial.ts";
+import { soleWhole } from "./engine/sole_whole.ts";
 import { type SortedMap, sortedMap } from "./engine/sorted_map.ts";
 import { readsOf, type Version, type View } from "./engine/view.ts";
 import type { Store } from "./store.ts";
@@ -38,5 +41,29 @@ export function memoryStore(): Store {
     }
   };
 
-  return { ...readsOf(view), ...serial(view, { keep: (writes) => writes.forEach(keep) }) };
+  const keepAll = (writes: readonly Version[]): void => writes.forEach(keep);
+  const sole = soleWhole({
+    found: undefined,
+    keep: keepAll,
+    atOneMoment: true,
+    dump: () => dumpOf(copyOf(collections)),
+  });
+  const decided: View = { ...view, versions: (keys) => versionsOverFloors(view, keys) };
+  const transactions = serial(decided, { keep: keepAll, failure: sole.refusal });
+  return { ...readsOf(view), ...transactions, whole: sole.over(transactions.transact) };
+}
+
+/** The records of this moment, whatever is put later. */
+function copyOf(collections: ReadonlyMap<string, Collection>): Dumped {
+  const live = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
+  const floorOf = ({ dead }: Collection): number => Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
+  const names = [...collections].map(([name, collection]) => ({ name, floor: floorOf(collection) }));
+  return {
+    collections: () => names,
+    list(name, { after, limit }) {
+      const versions = live.get(name)!;
+      const from = after === undefined ? 0 : versions.findIndex(([id]) => id === after) + 1;
+      return versions.slice(from, from + limit).map(([, version]) => version);
+    },
+  };
 }

@@ -10,6 +10,7 @@ export function signalling(store: Store, commits: CommitSignal): Store {
     texts: (collection, which) => store.texts(collection, which),
     close: () => store.close(),
     ...(store.expunge && { expunge: () => store.expunge!() }),
+    ...(store.whole && { whole: store.whole }),
     async transact(decide) {
       const result = await store.transact(decide);
       commits.notify();

@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import type { Whole } from "./whole.ts";
 
 /**
  * All collections, and what a record of each holds. Every room declares its own here, beside the type, so that no read is
@@ -108,6 +109,8 @@ export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
   /** Removes what is kept of records that are superseded or deleted by now; absent where an engine keeps nothing of them. */
   expunge?(): Promise<void>;
+  /** The store as a whole, for backups and moves; absent where an engine cannot be moved. */
+  readonly whole?: Whole | undefined;
   close(): Promise<void>;
 }
 

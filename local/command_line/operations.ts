@@ -102,6 +102,7 @@ export const OPERATIONS = {
           "clock_accepted",
           "content_erased",
           "note_added",
+          "store_moved",
         ],
       },
       format: {

@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
+import { MARK_KEY } from "../../lib/store/engine/mark.ts";
 import { serial } from "../../lib/store/engine/serial.ts";
+import { soleWhole } from "../../lib/store/engine/sole_whole.ts";
 import { readsOf, type Version } from "../../lib/store/engine/view.ts";
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
 import { placeOf } from "./catalog.ts";
@@ -15,6 +17,7 @@ import { newAccepted, newDurable } from "./records.ts";
 import { NotOurs } from "./ownership.ts";
 import { closeAll, examine, type Found, mend, type Mended } from "./recover.ts";
 import { keepState, type Schedule, type State, stateAdapter } from "./state_file.ts";
+import { dumpFiles, removeStore } from "./whole.ts";
 
 /** How a file store is opened. */
 export interface FileStoreOptions {
@@ -147,7 +150,15 @@ async function compose(
     accepted.add(writes);
     return journal.append(writes);
   };
-  const transactions = serial(accepted, { keep, failure: () => journal.failure });
+  const sole = soleWhole({
+    found: durable.version(MARK_KEY.collection, MARK_KEY.id),
+    keep,
+    clock: { now },
+    atOneMoment: true,
+    dump: () => dumpFiles({ files, paths, sequences }),
+    clear: () => (closing ??= close()).then(() => removeStore(files, paths)),
+  });
+  const transactions = serial(accepted, { keep, failure: () => journal.failure ?? sole.refusal() });
   await state.write();
   maintenance.wake();
 
@@ -176,6 +187,7 @@ async function compose(
       },
     }),
     transact: transactions.transact,
+    whole: sole.over(transactions.transact),
     close: () => (closing ??= close()),
     torn,
     status() {

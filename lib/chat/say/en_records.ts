@@ -30,6 +30,7 @@ const EVENTS: Partial<Record<Entry["event_type"], string>> = {
   clock_accepted: "clock accepted",
   content_erased: "content erased",
   note_added: "late note added",
+  store_moved: "the store moved",
 };
 const DECISIONS: Record<string, string> = {
   approved: "approved",

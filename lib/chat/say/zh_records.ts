@@ -25,6 +25,7 @@ const EVENTS: Partial<Record<Entry["event_type"], string>> = {
   clock_accepted: "接受时钟",
   content_erased: "内容已抹除",
   note_added: "补充说明",
+  store_moved: "存储已迁移",
 };
 const DECISIONS: Record<string, string> = {
   approved: "批准",

@@ -80,7 +80,8 @@ function beginBatch(client: DynamoDbClient, { findOut, learnt }: Terms): Attempt
 
 const HEAD: Item = { pk: { S: "head" }, sk: binary(Uint8Array.of(0)) };
 
-interface Head {
+/** The item that counts the commits. */
+export interface Head {
   commits: number;
   /** The revisions that deleted records had, by collection: the highest of them. Nothing is kept of each. */
   deleted: ReadonlyMap<string, number>;
@@ -92,7 +93,7 @@ const ALL = "*";
 const PUTS_A_COMMIT = 1_000_000;
 
 /** The head as it is. Errors: `StoreUnavailable` when version 0.1.0 left a transaction to be carried out. */
-async function readHead(client: DynamoDbClient): Promise<Head> {
+export async function readHead(client: DynamoDbClient): Promise<Head> {
   const { commits: counted, deleted, pending } = (await getItem(client, HEAD)) ?? {};
   if (pending)
     throw new StoreUnavailable(
@@ -105,9 +106,13 @@ async function readHead(client: DynamoDbClient): Promise<Head> {
 
 const nameOf = ({ commits }: Head): string => String(commits);
 
+/** The revision above which a record of a collection begins that is not there, so that none restarts. */
+export const lastRevision = ({ deleted }: Head, collection: string): number =>
+  Math.max(deleted.get(collection) ?? 0, deleted.get(ALL) ?? 0);
+
 /** What is left of a record that is not there: the revision above which it begins, so that none restarts. */
-function absentIn({ deleted }: Head, key: Key): Version | undefined {
-  const revision = Math.max(deleted.get(key.collection) ?? 0, deleted.get(ALL) ?? 0);
+function absentIn(head: Head, key: Key): Version | undefined {
+  const revision = lastRevision(head, key.collection);
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;
 }
 

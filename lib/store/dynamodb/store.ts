@@ -1,10 +1,12 @@
 /** A store in a DynamoDB table, which many processes and functions may use at once. */
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing } from "../engine/pacing.ts";
+import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
 import { readsOf } from "../engine/view.ts";
 import type { Store } from "../store.ts";
 import { dynamoDbEngine, viewOf } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
+import { dumpItems, storedVersion } from "./whole.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
@@ -18,9 +20,12 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const pacing = { ...systemPacing, ...options };
   const limits = { ...LIMITS, ...options.limits };
   const client = dynamoDbClient(options, limits, pacing);
+  const engine = dynamoDbEngine(client, limits.findOut);
+  const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
   return {
     ...readsOf(viewOf(client)),
-    ...groupCommit(dynamoDbEngine(client, limits.findOut), pacing),
+    ...groupCommit(heedingMark(engine, pacing.clock), pacing),
+    whole: sharedWhole(engine, pacing, reading),
   };
 }
 

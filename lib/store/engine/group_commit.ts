@@ -59,7 +59,9 @@ async function attempt(
   const base = engine.begin();
   try {
     const ahead = learn(readingOf(run, held, "not held"), base, held);
-    const [head] = await Promise.all([base.head, ahead]);
+    ahead.catch(() => undefined);
+    const head = await base.head;
+    await ahead;
     sharing.overtaken = head !== held.head;
     if (sharing.overtaken) {
       const reading = isInVain ? sharing.common : readingOf(run, held, "all");

@@ -1,21 +1,11 @@
 /** What an engine reads, and the port's reads over it. */
-import type { Json } from "../json.ts";
 import type { Listed, ListOptions, Reads, Stored, Text } from "../store.ts";
+import type { Key, Version } from "../version.ts";
 
-/** The name of one record. */
-export interface Key {
-  readonly collection: string;
-  readonly id: string;
-}
+export type { Key, Version };
 
 /** Tells keys apart in a map. */
 export const nameOf = ({ collection, id }: Key): string => `${collection}\0${id}`;
-
-/** A record's last version. `revision` is the last one used; `json` is absent when the record was deleted. */
-export interface Version extends Key {
-  readonly revision: number;
-  readonly json: Json | undefined;
-}
 
 /** A live record of a page; its id alone when no more was asked for. */
 export type Row = Pick<Version, "id"> & Partial<Version>;

@@ -26,7 +26,7 @@ const VERSIONS = `select collection, id, revision::float8, value
   where store = $1`;
 
 /**
- * Moves the head from where it stood and writes each record over the version that was read, or where there was none. What
+ * Moves the head from where it stood and writes each record over the version that was read, or where none was live. What
  * is not so divides by zero, which undoes the transaction. The writer's own row says which commit was its last.
  */
 const WRITE = `with put as materialized (
@@ -36,7 +36,10 @@ const WRITE = `with put as materialized (
     update countersign_heads set commits = commits + 1 where store = $1 and commits = $2 returning 1
   ), added as (
     insert into countersign_rows (store, collection, id, revision, deleted, value)
-    select $1, collection, id, revision, value is null, value from put where before = 0 returning 1
+    select $1, collection, id, revision, value is null, value from put where before = 0
+    on conflict (store, collection, id)
+    do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value
+    where countersign_rows.deleted returning 1
   ), changed as (
     update countersign_rows as row set revision = put.revision, deleted = put.value is null, value = put.value
     from put where put.before > 0 and row.store = $1 and row.collection = put.collection and row.id = put.id
@@ -108,7 +111,7 @@ export async function writeVersions(
     from,
     writes.map(({ collection }) => collection),
     writes.map(({ id }) => sortKey(id)),
-    writes.map(({ before }) => before?.revision ?? 0),
+    writes.map(({ before }) => (before?.json ? before.revision : 0)),
     writes.map(({ revision }) => revision),
     writes.map(({ json }) => json?.text ?? null),
     sortKey(by.id),

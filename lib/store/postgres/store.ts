@@ -1,8 +1,10 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
+import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
+import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
 import { readsOf } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { withConnection } from "./connection.ts";
@@ -11,6 +13,7 @@ import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, WRITERS, writtenAt } from "./rows.ts";
 import { migrate } from "./schema.ts";
 import type { Store } from "../store.ts";
+import { dumpRecords } from "./whole.ts";
 
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
@@ -59,7 +62,8 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   }
 
   let number = 0;
-  const commits = groupCommit({ begin: () => beginBatch(writer, ++number), most: MOST }, pacing);
+  const engine = overFloors({ begin: () => beginBatch(writer, ++number), most: MOST });
+  const commits = groupCommit(heedingMark(engine, clock), pacing);
   let closing: Promise<void> | undefined;
   return {
     ...readsOf({
@@ -67,6 +71,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
     }),
     transact: commits.transact,
+    whole: sharedWhole(engine, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
     close: () => (closing ??= commits.close().then(leave)),
   };
 }

@@ -234,7 +234,8 @@ faulty("transactions are committed together as far as one request takes them: re
     });
   await Promise.all(Array.from({ length: 100 }, (_, index) => puts(`small-${index}`, 3)));
   expect(sizes.length).toBeLessThan(8);
-  expect(Math.max(...sizes)).toBe(100);
+  // The head, and 98 records: 32 decisions of three, beside the place that the mark of the store may need.
+  expect(Math.max(...sizes)).toBe(97);
   sizes.length = 0;
   await Promise.all(Array.from({ length: 6 }, (_, index) => puts(`many-${index}`, 50)));
   expect(sizes).toEqual([51, 51, 51, 51, 51, 51]);

@@ -1,0 +1,117 @@
+/** The end of a move at the store that was loaded: it is empty before, and the move itself stands in its log after. */
+import { type ChainHead, entryKey, nextEntry, readHead, stamp, whyClockBehind } from "../../audit/chain.ts";
+import type { Clock, Sha256 } from "../../kit/platform.ts";
+import { json } from "../../store/json.ts";
+import { MoveRefused } from "../../store/move/refused_move.ts";
+import type { Store } from "../../store/store.ts";
+import type { Version } from "../../store/version.ts";
+import type { Mark, Whole } from "../../store/whole.ts";
+
+/** What every move needs. */
+export interface MoveDeps {
+  clock: Clock;
+  sha256: Sha256;
+}
+
+/** A store that is loaded: its name for people and for the log, without a password, and who loads it. */
+export interface Destination {
+  to: Store;
+  name: string;
+  /** Who moves it, as they say. */
+  actor?: string | undefined;
+}
+
+/** What came of a move: the log as it was moved, undefined where there is none. */
+export interface Moved {
+  log: ChainHead | undefined;
+}
+
+/** How a store came to be where it is. */
+export interface Journey {
+  how: "migrate" | "import" | "restore";
+  from: string;
+  /** When the copy was made that was loaded. */
+  made_at?: string;
+}
+
+/** The whole of a store. Errors: `MoveRefused`. */
+export function wholeOf({ to, name }: Pick<Destination, "to" | "name">): Whole {
+  if (!to.whole) throw new MoveRefused(`${name} cannot be moved: its store does not offer itself as a whole`);
+  return to.whole;
+}
+
+/**
+ * Marks an empty store as being loaded, loads it, and has `end` say when it is whole. Where that fails it is empty as it was
+ * before. Errors: `MoveRefused`; whatever `load` fails with.
+ */
+export async function loading<T>(
+  destination: Destination,
+  loaded: Mark,
+  load: (keep: (versions: readonly Version[]) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const whole = wholeOf(destination);
+  const mark = await whole.mark();
+  if (mark) throw new MoveRefused(`${destination.name} takes nothing: ${stateOf(mark)}`);
+  await requireEmpty(destination);
+  await whole.commit([], { from: undefined, to: loaded });
+  try {
+    // What was written between the first look and the mark.
+    await requireEmpty(destination);
+  } catch (error) {
+    await whole.commit([], { from: loaded, to: undefined });
+    throw error;
+  }
+  try {
+    return await load((versions) => whole.commit(versions, { from: loaded, to: loaded }));
+  } catch (error) {
+    // Not where it could not be reached, or is another's by now: then it stays marked, and takes nothing.
+    await whole.clear(loaded).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What a mark says to whoever wants the store. */
+export function stateOf(mark: Mark): string {
+  if (mark.state === "moved") return `it moved to ${mark.to} at ${mark.at}, and is kept as it was then`;
+  if (mark.state === "held") return `it is being copied, until ${mark.until} at the latest`;
+  return `a move into it, from ${mark.from}, has not ended`;
+}
+
+async function requireEmpty(destination: Destination): Promise<void> {
+  for await (const page of wholeOf(destination).dump()) {
+    if (page.every((version) => !version.json)) continue;
+    const head = await readHead(destination.to);
+    const what = head ? `the log ${head.origin} with ${head.length} entries` : "records";
+    throw new MoveRefused(`${destination.name} is not empty: it holds ${what}. Name a store that is`);
+  }
+}
+
+/** Throws `MoveRefused` where the clock is too far behind a log to date the move. */
+export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): void {
+  const behind = log && whyClockBehind(log, clock.now());
+  if (behind) throw new MoveRefused(behind);
+}
+
+/** Writes the move into the log that arrived, and with it takes the mark away: from then on the store is in use. */
+export async function arrive(
+  { to, name, actor }: Destination,
+  { how, from, made_at }: Journey,
+  marked: Mark,
+  { clock, sha256 }: MoveDeps,
+): Promise<void> {
+  const whole = wholeOf({ to, name });
+  const kept = await to.get("meta", "chain");
+  if (!kept) return whole.commit([], { from: marked, to: undefined });
+  const said = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
+  const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...said };
+  const at = stamp(kept.value, clock.now());
+  const { entry, head } = nextEntry(kept.value, { event_type: "store_moved", detail }, at, sha256);
+  const writes = [
+    { collection: "audit", id: entryKey(entry.id), revision: 1, json: json(entry) },
+    { collection: "meta", id: "chain", revision: kept.revision + 1, json: json(head) },
+  ];
+  await whole.commit(writes, { from: marked, to: undefined });
+}
+
+/** A moment as marks and files have it. */
+export const moment = ({ clock }: MoveDeps): string => new Date(clock.now()).toISOString();

@@ -1,0 +1,83 @@
+/** Loads the lines of a file into an empty store. */
+import { readHead, type ChainHead } from "../../audit/chain.ts";
+import { LogDoesNotHold, passingLog } from "../../audit/passing_log.ts";
+import { type ExportHead, readExport } from "../../store/move/export_format.ts";
+import { MoveRefused } from "../../store/move/refused_move.ts";
+import type { Version } from "../../store/version.ts";
+import type { Mark } from "../../store/whole.ts";
+import {
+  arrive,
+  type Destination,
+  loading,
+  moment,
+  type MoveDeps,
+  type Moved,
+  requireClock,
+  wholeOf,
+} from "./arrive.ts";
+
+/** A file: its name for people, and its lines, without line ends, from the beginning each time. */
+export interface ExportFile {
+  name: string;
+  lines(): AsyncIterable<string>;
+}
+
+const VERB = { export: "import", backup: "restore" } as const;
+
+/**
+ * Loads a file, which is read to its end and found whole before anything is touched. `import` takes an export, `restore` a
+ * backup. An export goes also back into the store that it was made of: its fence is taken away. Errors: `MoveRefused`; those of
+ * the store.
+ */
+export async function importStore(
+  { name, lines }: ExportFile,
+  how: "import" | "restore",
+  destination: Destination,
+  deps: MoveDeps,
+): Promise<Moved> {
+  const { head, log } = await read({ name, lines }, deps);
+  if (VERB[head.kind] !== how)
+    throw new MoveRefused(
+      head.kind === "backup"
+        ? `${name} is a backup: the store that it is of may go on, and two logs of one origin are none. Where that store is lost: countersign restore`
+        : `${name} is an export, which moves a store: countersign import`,
+    );
+  requireClock(log, deps);
+  const journey = { how, from: head.from, made_at: head.made_at };
+  const back = await wholeOf(destination).mark();
+  if (back?.state === "moved" && back.move === head.move) {
+    const stands = await readHead(destination.to);
+    if (stands?.head !== log?.head) throw new MoveRefused(`${destination.name} is not as ${name} has it`);
+    await arrive(destination, journey, back, deps);
+    return { log };
+  }
+  const loaded: Mark = { state: "loading", move: crypto.randomUUID(), from: name, at: moment(deps) };
+  await loading(destination, loaded, async (keep) => {
+    await read({ name, lines }, deps, { keep, expected: head });
+    await arrive(destination, journey, loaded, deps);
+  });
+  return { log };
+}
+
+/** Reads a file to its end, and hands on what is in it. Errors: `MoveRefused` with the name of the file. */
+async function read(
+  { name, lines }: ExportFile,
+  { sha256 }: MoveDeps,
+  on?: { keep(versions: readonly Version[]): Promise<void>; expected: ExportHead },
+): Promise<{ head: ExportHead; log: ChainHead | undefined }> {
+  const passing = passingLog(sha256);
+  try {
+    const { head, records, end } = await readExport(lines());
+    if (on && on.expected.move !== head.move) throw new MoveRefused("it was replaced while it was read");
+    for await (const versions of records) {
+      passing.see(versions);
+      await on?.keep(versions);
+    }
+    const log = passing.end();
+    if (end().head !== (log?.head ?? null)) throw new MoveRefused("its last line tells of another end of the log");
+    return { head, log };
+  } catch (error) {
+    if (!(error instanceof MoveRefused || error instanceof LogDoesNotHold)) throw error;
+    throw new MoveRefused(`${name} cannot be loaded: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,64 @@
+/** Moves a store into another while it is used: copied, then held, the rest copied, fenced, and only then gone on with. */
+import { readHead } from "../../audit/chain.ts";
+import { passingLog } from "../../audit/passing_log.ts";
+import { copyWhole } from "../../store/move/copy_whole.ts";
+import { MoveRefused } from "../../store/move/refused_move.ts";
+import type { Mark, Whole } from "../../store/whole.ts";
+import {
+  arrive,
+  type Destination,
+  loading,
+  moment,
+  type MoveDeps,
+  type Moved,
+  requireClock,
+  stateOf,
+  wholeOf,
+} from "./arrive.ts";
+
+/** A store that is moved away from, and its name as the log and whoever meets its fence are told it. */
+export interface Departure {
+  from: Whole;
+  name: string;
+}
+
+/**
+ * Moves all of a store into an empty one. Until the source is fenced an error leaves both as they were; from then on the same
+ * call again ends the move. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`; those of the stores.
+ */
+export async function migrate(source: Departure, destination: Destination, deps: MoveDeps): Promise<Moved> {
+  const journey = { how: "migrate", from: source.name } as const;
+  const whole = wholeOf(destination);
+  const [away, half] = [await source.from.mark(), await whole.mark()];
+  if (away?.state === "moved") {
+    if (half?.state !== "loading" || half.move !== away.move)
+      throw new MoveRefused(`${source.name} cannot be moved: ${stateOf(away)}`);
+    const log = await readHead(destination.to);
+    await arrive(destination, journey, half, deps);
+    return { log };
+  }
+  if (away) throw new MoveRefused(`${source.name} cannot be moved now: ${stateOf(away)}`);
+
+  const move = crypto.randomUUID();
+  const held: Mark = { state: "held", move, until: "" };
+  const moved: Mark = { state: "moved", move, to: destination.name, at: moment(deps) };
+  const loaded: Mark = { state: "loading", move, from: source.name, at: moved.at };
+  const log = await loading(destination, loaded, async (keep) => {
+    const passing = passingLog(deps.sha256);
+    for await (const versions of copyWhole(source.from, { move, end: "held" })) {
+      passing.see(versions);
+      await keep(versions);
+    }
+    try {
+      const end = passing.end();
+      requireClock(end, deps);
+      await source.from.commit([], { from: held, to: moved });
+      return end;
+    } catch (error) {
+      await source.from.commit([], { from: held, to: undefined }).catch(() => undefined);
+      throw error;
+    }
+  });
+  await arrive(destination, journey, loaded, deps);
+  return { log };
+}

@@ -1,0 +1,66 @@
+/** The mark of a store as a record, what it refuses, and the one copy of all that a mark needs to be moved by. */
+import { json } from "../json.ts";
+import { StoreBusy, StoreUnavailable } from "../store.ts";
+import type { Key, Version } from "../version.ts";
+import { type Mark, MarkChanged, type Whole } from "../whole.ts";
+
+/** Where the mark lies: no record of the service can be there. */
+export const MARK_KEY: Key = { collection: "", id: "mark" };
+
+/** The mark in a version of its record. */
+export const markIn = (version: Version | undefined): Mark | undefined => version?.json?.value as Mark | undefined;
+
+/** The record of a mark, after the one that was there. */
+export const markVersion = (mark: Mark | undefined, before: Version | undefined): Version => ({
+  ...MARK_KEY,
+  revision: (before?.revision ?? 0) + 1,
+  json: mark && json(mark),
+});
+
+/** The mark that counts at a moment: a hold ends by itself, since whoever holds may be gone. */
+export const standing = (mark: Mark | undefined, now: number): Mark | undefined =>
+  mark?.state === "held" && Date.parse(mark.until) <= now ? undefined : mark;
+
+/** Whether both are of one move, and say the same. */
+export const isSame = (a: Mark | undefined, b: Mark | undefined): boolean =>
+  a?.state === b?.state && a?.move === b?.move;
+
+/** Errors: `MarkChanged`. */
+export function expectMark(found: Mark | undefined, expected: Mark | undefined): void {
+  if (!isSame(found, expected)) throw new MarkChanged(found);
+}
+
+/** Why a store with this mark decides nothing. */
+export function refusalOf(mark: Mark | undefined): StoreBusy | StoreUnavailable | undefined {
+  switch (mark?.state) {
+    case "held":
+      return new StoreBusy(`the store is being copied, until ${mark.until} at the latest`);
+    case "moved": {
+      const shown = `it moved at ${mark.at} to ${isAddress(mark.to) ? mark.to : "another store"}, where its log goes on; what is here is kept as it was then, and can be read`;
+      return new StoreUnavailable(`the store moved at ${mark.at} to ${mark.to}; it is read-only for good`, { shown });
+    }
+    case "loading": {
+      const shown = "a move into it has not ended";
+      return new StoreUnavailable(`${shown} (from ${mark.from}, begun at ${mark.at}): give the same command again`, {
+        shown,
+      });
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A database, whose address holds no path of a machine. */
+const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
+
+/** Deletes all records that were loaded, page by page, and the mark in the end. */
+export async function clearLoaded({ dump, commit }: Pick<Whole, "dump" | "commit">, loading: Mark): Promise<void> {
+  for await (const page of dump()) {
+    const live = page.filter(({ json: value }) => value);
+    await commit(
+      live.map((version) => ({ ...version, json: undefined })),
+      { from: loading, to: loading },
+    );
+  }
+  await commit([], { from: loading, to: undefined });
+}

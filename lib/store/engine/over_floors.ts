@@ -1,0 +1,39 @@
+/** The floors of the collections of a store that was loaded (see `floors.ts`), where many processes write to it. */
+import type { Key, Version } from "../version.ts";
+import type { Attempt, Engine } from "./attempt.ts";
+import { overFloor } from "./floors.ts";
+
+/** An engine for which what is not there begins above what was deleted before the store was loaded. */
+export function overFloors(engine: Engine): Engine {
+  /** As of a commit. */
+  const floors = new Map<string, number>();
+  let head: string | undefined;
+
+  const over = (key: Key, version: Version | undefined): Version | undefined =>
+    overFloor(key, version, floors.get(key.collection) ?? 0);
+  const begin = (): Attempt => {
+    const attempt = engine.begin();
+    const told = async (): Promise<string> => {
+      const now = await attempt.head;
+      if (now !== head) floors.clear();
+      return (head = now);
+    };
+    return {
+      ...attempt,
+      head: told(),
+      async versions(keys) {
+        const unknown = new Set(keys.map(({ collection }) => collection).filter((name) => !floors.has(name)));
+        const names = [...unknown];
+        const found = await attempt.versions([...keys, ...names.map((collection) => ({ collection, id: "" }))]);
+        names.forEach((name, index) => floors.set(name, found[keys.length + index]?.revision ?? 0));
+        return keys.map((key, index) => over(key, found[index]));
+      },
+      async commit(writes) {
+        head = await attempt.commit(writes);
+        for (const { collection, id, revision } of writes) if (id === "") floors.set(collection, revision);
+        return head;
+      },
+    };
+  };
+  return { ...engine, begin, absent: (key) => over(key, engine.absent?.(key)) };
+}

@@ -1,0 +1,96 @@
+/** Copies all of a store while it is used; where it must be still for the end, it is held for as short as can be. */
+import { type Clock, systemClock } from "../../kit/platform.ts";
+import type { Version } from "../version.ts";
+import type { Mark, Whole } from "../whole.ts";
+
+/** How a store is copied. */
+export interface Copying {
+  /** Names the move. */
+  move: string;
+  /** By which a hold ends: the store's own, which is the machine's. */
+  clock?: Clock;
+  /**
+   * `live`: as of one moment, and used on; `held`: all there is, and held from then on, for whoever moves it to fence or
+   * release; `still`: it takes no writes already.
+   */
+  end: "live" | "held" | "still";
+}
+
+const HOLD_MS = 60_000;
+const RENEW_MS = 10_000;
+
+/** The mark of a store that is copied. */
+export const holding = (move: string, now: number): Mark => ({
+  state: "held",
+  move,
+  until: new Date(now + HOLD_MS).toISOString(),
+});
+
+type Source = Pick<Whole, "dump" | "commit" | "atOneMoment">;
+
+/**
+ * Every version of a store; what changed while it was copied comes once more, and what was deleted comes as a deletion. Errors:
+ * `MarkChanged` where another move is at work, or the hold was over too soon. Whoever ends early, or an error, leaves the store
+ * as it was.
+ */
+export async function* copyWhole(
+  source: Source,
+  { move, clock = systemClock, end }: Copying,
+): AsyncGenerator<readonly Version[]> {
+  if (end === "still" || (end === "live" && source.atOneMoment)) return yield* source.dump();
+  const copied: Copied = new Map();
+  yield* first(source, copied);
+  const hold = holding(move, clock.now());
+  await source.commit([], { from: undefined, to: hold });
+  let renewed = clock.now();
+  const renew = async (): Promise<void> => {
+    if (clock.now() - renewed < RENEW_MS) return;
+    renewed = clock.now();
+    await source.commit([], { from: hold, to: holding(move, renewed) });
+  };
+  let isWhole = false;
+  try {
+    yield* second(source, copied, renew);
+    if (end === "live") await source.commit([], { from: hold, to: undefined });
+    isWhole = true;
+  } finally {
+    if (!isWhole) await source.commit([], { from: hold, to: undefined }).catch(() => undefined);
+  }
+}
+
+/** The revisions that were copied, by collection and id. */
+type Copied = Map<string, Map<string, number>>;
+
+async function* first({ dump }: Source, copied: Copied): AsyncGenerator<readonly Version[]> {
+  for await (const page of dump()) {
+    for (const { collection, id, revision } of page) {
+      let ids = copied.get(collection);
+      if (!ids) copied.set(collection, (ids = new Map()));
+      ids.set(id, revision);
+    }
+    yield page;
+  }
+}
+
+/** What is not as it was copied; what is, is taken out of `copied`, so that what is gone is left. */
+async function* second(
+  { dump }: Source,
+  copied: Copied,
+  renew: () => Promise<void>,
+): AsyncGenerator<readonly Version[]> {
+  for await (const page of dump()) {
+    await renew();
+    const changed = page.filter(({ collection, id, revision }) => {
+      const ids = copied.get(collection);
+      const before = ids?.get(id);
+      ids?.delete(id);
+      return before !== revision;
+    });
+    if (changed.length > 0) yield changed;
+  }
+  for (const [collection, ids] of copied) {
+    await renew();
+    const gone = [...ids].map(([id, revision]) => ({ collection, id, revision, json: undefined }));
+    if (gone.length > 0) yield gone;
+  }
+}

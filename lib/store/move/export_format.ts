@@ -1,0 +1,143 @@
+/**
+ * The file of an export, `countersign-export/1`: JSON lines. The first names the format; then each record is a line
+ * `[collection, id, revision, value]`, a deletion one without the value, and of what comes twice the later counts; the last
+ * tells how many there were, where the log ends, and the SHA-256 of all bytes before it. So a file that was cut is none.
+ */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { Json } from "../json.ts";
+import type { Version } from "../version.ts";
+import { MoveRefused } from "./refused_move.ts";
+
+const FORMAT = "countersign-export/";
+const VERSION = 1;
+
+/** The first line. */
+export interface ExportHead {
+  /** `export`: the store that it is of takes no writes any more; `backup`: it goes on. */
+  kind: "export" | "backup";
+  /** Names the move. */
+  move: string;
+  /** The store that it is of. */
+  from: string;
+  made_at: string;
+}
+
+/** The last line: where the log ends, nothing where there is none. */
+export interface ExportEnd {
+  origin: string | null;
+  length: number;
+  head: string | null;
+}
+
+/** Makes the lines of a file, each with its line end. */
+export function exportWriter() {
+  const digest = sha256.create();
+  let records = 0;
+  const line = (text: string): string => {
+    digest.update(utf8ToBytes(`${text}\n`));
+    return `${text}\n`;
+  };
+  return {
+    head: (head: ExportHead): string => line(JSON.stringify({ format: `${FORMAT}${VERSION}`, ...head })),
+    records(versions: readonly Version[]): string {
+      records += versions.length;
+      return versions.map((version) => line(textOf(version))).join("");
+    },
+    end: (end: ExportEnd): string => `${JSON.stringify({ records, ...end, sha256: bytesToHex(digest.digest()) })}\n`,
+  };
+}
+
+const keyText = ({ collection, id, revision }: Version): string =>
+  JSON.stringify([collection, id, revision]).slice(0, -1);
+const textOf = (version: Version): string =>
+  version.json ? `${keyText(version)},${version.json.text}]` : `${keyText(version)}]`;
+
+/** A file as it is read. */
+export interface ExportRead {
+  head: ExportHead;
+  /** The records, in pages; when they are over, all of the file has been held against its end. */
+  records: AsyncIterable<readonly Version[]>;
+  /** Once the records are over. */
+  end(): ExportEnd;
+}
+
+const PAGE = 100;
+
+/** Reads a file from its lines, without line ends. Errors: `MoveRefused`, with the line. */
+export async function readExport(lines: AsyncIterable<string>): Promise<ExportRead> {
+  const reading = lines[Symbol.asyncIterator]();
+  const digest = sha256.create();
+  const first = await reading.next();
+  const firstLine: string = first.done ? "" : first.value;
+  const head = headOf(firstLine);
+  digest.update(utf8ToBytes(`${firstLine}\n`));
+  let end: ExportEnd | undefined;
+
+  async function* records(): AsyncGenerator<readonly Version[]> {
+    let page: Version[] = [];
+    let count = 0;
+    for (let number = 2; ; number++) {
+      const { done, value: text } = await reading.next();
+      if (done) throw new MoveRefused(`it ends after line ${number - 1} without its last line: it was cut`);
+      if (text.startsWith("{")) {
+        end = endOf(text, { records: count, sha256: bytesToHex(digest.digest()) }, number);
+        if (!(await reading.next()).done) throw new MoveRefused(`something follows its last line, line ${number}`);
+        break;
+      }
+      digest.update(utf8ToBytes(`${text}\n`));
+      page.push(versionOf(text, number));
+      count++;
+      if (page.length < PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+  return {
+    head,
+    records: records(),
+    end() {
+      if (!end) throw new Error("the records were not read to their end");
+      return end;
+    },
+  };
+}
+
+function parsed(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MoveRefused(`line ${number} is not JSON`);
+  }
+}
+
+function headOf(text: string): ExportHead {
+  const { format, ...head } = (text.startsWith("{") ? parsed(text, 1) : {}) as Partial<ExportHead> & {
+    format?: string;
+  };
+  if (typeof format !== "string" || !format.startsWith(FORMAT))
+    throw new MoveRefused("its first line names no export of Countersign: it is no file that export or backup wrote");
+  if (format !== `${FORMAT}${VERSION}`)
+    throw new MoveRefused(
+      `it is of the format ${format}, and this version reads ${FORMAT}${VERSION}: use the version that wrote it, or a later one`,
+    );
+  if (head.kind !== "export" && head.kind !== "backup") throw new MoveRefused("its first line was changed");
+  return head as ExportHead;
+}
+
+function versionOf(text: string, number: number): Version {
+  const [collection, id, revision, ...value] = parsed(text, number) as [string, string, number, unknown?];
+  const key = { collection, id, revision, json: undefined };
+  const isKey = typeof collection === "string" && collection !== "" && typeof id === "string";
+  if (!isKey || !Number.isSafeInteger(revision) || !text.startsWith(keyText(key)))
+    throw new MoveRefused(`line ${number} is not a record`);
+  return value.length === 0 ? key : { ...key, json: new Json(text.slice(keyText(key).length + 1, -1)) };
+}
+
+function endOf(text: string, found: { records: number; sha256: string }, number: number): ExportEnd {
+  const { records, sha256: told, ...end } = parsed(text, number) as ExportEnd & { records: number; sha256: string };
+  if (records !== found.records) throw new MoveRefused(`it has ${found.records} records, and tells of ${records}`);
+  if (told !== found.sha256) throw new MoveRefused("it was changed after it was written: its SHA-256 is another one");
+  return end;
+}

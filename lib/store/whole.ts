@@ -1,0 +1,50 @@
+/** A store as a whole: what backups and moves work on, beside the reads and decisions of those who use it. */
+import type { Version } from "./version.ts";
+
+/**
+ * What a store says of itself, beside its records; nothing while it is in use. `move` names the move that said it.
+ * `held`: it is being copied, and takes no writes until then; `moved`: its log goes on elsewhere, and it takes none any
+ * more; `loading`: what was copied into it is not whole yet, and nothing is decided on it.
+ */
+export type Mark =
+  | { readonly state: "held"; readonly move: string; readonly until: string }
+  | { readonly state: "moved"; readonly move: string; readonly to: string; readonly at: string }
+  | { readonly state: "loading"; readonly move: string; readonly from: string; readonly at: string };
+
+/** What the mark must be, and what it becomes; `undefined` for none. A hold that is over counts as none. */
+export interface Marking {
+  readonly from: Mark | undefined;
+  readonly to: Mark | undefined;
+}
+
+/** All records of a store, with their revisions. */
+export interface Whole {
+  /**
+   * Every record with its revision, each collection in order of its ids; last, for each collection of which something was
+   * deleted, a deletion of no id (`""`): its revision is one that no deleted record had a higher one than.
+   */
+  dump(): AsyncIterable<readonly Version[]>;
+  /** Whether a dump is of one moment, whatever is written meanwhile. */
+  readonly atOneMoment: boolean;
+  mark(): Promise<Mark | undefined>;
+  /**
+   * Keeps versions as they are, past all decisions, and sets the mark: under a mark in pieces, if there are many; what is kept
+   * with a mark that changes is kept with it or not at all. Once it has resolved with a mark, no write is under way that does
+   * not know of it. Errors: `MarkChanged`; those of a transaction.
+   */
+  commit(writes: readonly Version[], marking: Marking): Promise<void>;
+  /** Takes out all that was loaded, for a store that is marked as `loading`, and the mark. It may close the store. */
+  clear(loading: Mark): Promise<void>;
+}
+
+/** The mark is not the one that was expected: another move is at work, or a hold was over. */
+export class MarkChanged extends Error {
+  override readonly name = "MarkChanged";
+  constructor(readonly found: Mark | undefined) {
+    super(
+      found
+        ? `the store is ${found.state} by another move (${found.move})`
+        : "the hold on the store was over before the copy was: it was written to meanwhile",
+    );
+  }
+}
