@@ -26,6 +26,9 @@ export const viewOf = (client: DynamoDbClient): View => ({
   },
 });
 
+/** Nobody queues for the head of a table: with twenty at it a try fails more often than not. */
+const TRIES = 16;
+
 /** The engine over a table. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */
 export function dynamoDbEngine(client: DynamoDbClient, findOut: number): Engine {
   /** As it was when it was read last. */
@@ -33,6 +36,7 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): Engine 
 
   return {
     most: MOST,
+    tries: TRIES,
     check: checkSize,
     absent: (key) => known && absentIn(known, key),
     begin: () => beginBatch(client, { findOut, learnt: (head) => void (known = head) }),

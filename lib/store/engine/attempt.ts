@@ -30,6 +30,8 @@ export interface Engine {
   begin(): Attempt;
   /** What one commit takes, records and bytes of text: as much as one decision may write, or more. */
   readonly most: { readonly writes: number; readonly bytes: number };
+  /** How often a batch is tried that others are in the way of; 8 times by default. */
+  readonly tries?: number;
   /** Throws when the engine cannot hold a record; then its transaction is refused, and no other. */
   check?(version: Version): void;
   /** What a record is that has no version of its own, as far as is known: by default it never was. */

@@ -24,10 +24,14 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
     const jobs: Job[] = [];
     const takeMore = (): void => void jobs.push(...queue.splice(0, MOST_DECISIONS - jobs.length));
     try {
-      const { ends } = await withRetries(() => {
-        takeMore();
-        return attempt(engine, sharing, { jobs, takeMore });
-      }, pacing);
+      const { ends } = await withRetries(
+        () => {
+          takeMore();
+          return attempt(engine, sharing, { jobs, takeMore });
+        },
+        pacing,
+        engine.tries,
+      );
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
     } catch (error) {

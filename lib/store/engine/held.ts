@@ -23,7 +23,7 @@ export type Held = ReturnType<typeof holding>;
 /** Holds nothing yet. */
 export function holding() {
   const versions = new Map<string, { found: Found }>();
-  const pages = new Map<string, Map<string, Rows>>();
+  const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
   let head: string | undefined;
   let size = 0;
 
@@ -47,10 +47,11 @@ export function holding() {
     },
     /** What is known of a record; undefined where nothing is. */
     version: (key: Key): { readonly found: Found } | undefined => versions.get(nameOf(key)),
-    rows: ({ collection, options }: Page): Rows | undefined => pages.get(collection)?.get(JSON.stringify(options)),
+    rows: ({ collection, options }: Page): Rows | undefined =>
+      pages.get(collection)?.get(JSON.stringify(options))?.rows,
     learn: hold,
     learnPage: ({ collection, options }: Page, rows: Rows): void =>
-      void inner(pages, collection).set(JSON.stringify(options), rows),
+      void inner(pages, collection).set(JSON.stringify(options), { options, rows }),
     /** Another process made this commit: nothing is known of what it left as it was. */
     moveTo(next: string): void {
       versions.clear();
@@ -62,8 +63,12 @@ export function holding() {
     follow(next: string, writes: readonly Version[]): void {
       head = next;
       for (const version of writes) {
-        pages.delete(version.collection);
         hold(version, version);
+        for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
+          const after = rowsAfter(rows, options, version);
+          if (after) pages.get(version.collection)!.set(name, { options, rows: after });
+          else pages.get(version.collection)!.delete(name);
+        }
       }
     },
     /** Lets go of what was learnt first where it is too much. Not within a batch, which would ask for it again. */
@@ -76,6 +81,23 @@ export function holding() {
     },
   };
 }
+
+/** A page after a record was written; undefined where what follows its end is now in it. */
+function rowsAfter(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
+  const { limit, keysOnly = false } = options;
+  const left = rows.filter(({ id }) => id !== version.id);
+  if (left.length < rows.length && !version.json && rows.length === limit) return undefined;
+  if (!version.json || !isWithin(version.id, options)) return left;
+  const row: Row = keysOnly ? { id: version.id } : version;
+  const place = left.findIndex(({ id }) => isBefore(version.id, id, options));
+  return left.toSpliced(place === -1 ? left.length : place, 0, row).slice(0, limit);
+}
+
+const isBefore = (one: string, other: string, { reverse = false }: ListOptions<boolean>): boolean =>
+  reverse ? one > other : one < other;
+
+const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
+  id.startsWith(options.prefix ?? "") && (options.after === undefined || isBefore(options.after, id, options));
 
 const sizeOf = (found: Found): number => EACH + (found?.json?.text.length ?? 0);
 

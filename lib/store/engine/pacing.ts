@@ -15,6 +15,7 @@ export const systemPacing: Pacing = {
   random: () => Math.random(),
 };
 
+/** How often something is tried that others are in the way of. */
 const TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
@@ -23,14 +24,14 @@ const LONGEST_PAUSE_MS = 1000;
 export const pauseAfter = (tries: number, random: Pacing["random"]): number =>
   Math.floor(random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)));
 
-/** Does the work again while it is contended. Errors: `StoreBusy` after 8 tries; any other of the work. */
-export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing): Promise<T> {
+/** Does the work again while it is contended. Errors: `StoreBusy` after so many tries; any other of the work. */
+export async function withRetries<T>(work: () => Promise<T>, { clock, random }: Pacing, most = TRIES): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof Contended)) throw error;
-      if (tries === TRIES) throw new StoreBusy(`contended after ${TRIES} tries: ${error.message}`, { cause: error });
+      if (tries === most) throw new StoreBusy(`contended after ${most} tries: ${error.message}`, { cause: error });
       await clock.sleep(pauseAfter(tries, random));
     }
   }

@@ -1,2 +1,158 @@
-/** Placeholder. */
-export async function dynamoDb(_: { short: boolean }): Promise<void> {}
+/** What a governed write asks of DynamoDB, and writes a second with an answer after 4 ms, through one writer and by rivals. */
+import { readFile } from "node:fs/promises";
+import { countersign } from "../../../handlers/index.ts";
+import type { Item, Operation } from "../../../lib/store/dynamodb/items.ts";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+
+const ANSWER_MS = 4;
+const CALLERS = 20;
+const silent = (): void => undefined;
+const QUIET = { debug: silent, info: silent, warn: silent, error: silent };
+
+/** What was asked since it was set back: `waves` are requests one after another, however many at the same time. */
+interface Asked {
+  requests: number;
+  waves: number;
+  read: number;
+  written: number;
+}
+
+const none = (): Asked => ({ requests: 0, waves: 0, read: 0, written: 0 });
+
+/** `fetch` with answers that take their time, and what they are charged: the rules are those of AWS' documentation. */
+function metered(ms: number) {
+  let asked = none();
+  let underWay = 0;
+  const send: typeof fetch = async (url, init) => {
+    const request = new Request(url, init);
+    const body = await request.clone().text();
+    asked.requests++;
+    if (underWay++ === 0) asked.waves++;
+    try {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      const response = await fetch(request);
+      const text = await response.text();
+      charge(asked, request.headers.get("x-amz-target")!.split(".")[1]!, JSON.parse(body), JSON.parse(text));
+      return new Response(text, response);
+    } finally {
+      underWay--;
+    }
+  };
+  return { send, take: (): Asked => [asked, (asked = none())][0]! };
+}
+
+const sizeOf = (item: Item): number =>
+  Object.entries(item).reduce((sum, [name, value]) => {
+    const { S, N, B, M } = value;
+    const size =
+      S !== undefined ? Buffer.byteLength(S) : N !== undefined ? N.length / 2 + 1 : B ? (B.length * 3) / 4 : 0;
+    return sum + name.length + size + (M ? sizeOf(M) + 3 : 0);
+  }, 0);
+const units = (bytes: number, each: number): number => Math.max(1, Math.ceil(bytes / each));
+
+interface Body {
+  TransactItems?: Operation[];
+  RequestItems?: Record<string, { Keys: Item[] }>;
+  Limit?: number;
+}
+interface Answer {
+  Item?: Item;
+  Items?: Item[];
+  Responses?: Record<string, Item[]>;
+}
+
+function charge(asked: Asked, operation: string, body: Body, answer: Answer): void {
+  const read = (items: readonly Item[], least: number): number =>
+    items.reduce((sum, item) => sum + units(sizeOf(item), 4096), least - items.length);
+  if (operation === "GetItem") asked.read += read(answer.Item ? [answer.Item] : [], 1);
+  if (operation === "BatchGetItem")
+    asked.read += read(Object.values(answer.Responses ?? {}).flat(), Object.values(body.RequestItems!)[0]!.Keys.length);
+  if (operation === "Query")
+    asked.read += units(
+      (answer.Items ?? []).reduce((sum, item) => sum + sizeOf(item), 0),
+      4096,
+    );
+  if (process.env["ITEMS"]) for (const one of body.TransactItems ?? []) console.log("      ", JSON.stringify(one).slice(0, 90), "Put" in one ? sizeOf(one.Put.Item) : "");
+  for (const one of body.TransactItems ?? [])
+    asked.written += 2 * ("Put" in one ? units(sizeOf(one.Put.Item), 1024) : 1);
+}
+
+/** Measures, and prints. */
+export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
+  const server = await startDynamoDb();
+  if (!server) return;
+  const intent = await readFile("local/example/product_intent.json", "utf8");
+  let tables = 0;
+  const table = async () => {
+    const access = server.access(`bench-${++tables}`);
+    await createTable(access);
+    return access;
+  };
+  const open = async (access: Awaited<ReturnType<typeof table>>, send: typeof fetch) =>
+    countersign({ store: dynamoDbStore({ ...access, fetch: send }), intent, follow: false, log: QUIET });
+  type Service = Awaited<ReturnType<typeof open>>;
+  const post = async ({ fetch: ask }: Service, path: string, form: Record<string, string>, key?: string) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded", ...(key && { "idempotency-key": key }) };
+    const body = new URLSearchParams(form).toString();
+    const response = await ask(new Request(`http://127.0.0.1/api/product/${path}`, { method: "POST", headers, body }));
+    return { status: response.status, body: (await response.json()) as { change_id: string; error?: string } };
+  };
+  const FORM = { tenant_id: "t1", affected_users: "40", expected_delta_k: "12" };
+  const propose = (service: Service, key?: string) => post(service, "propose-crm-followup", FORM, key);
+
+  const { send, take } = metered(ANSWER_MS);
+  const service = await open(await table(), send);
+  for (let index = 0; index < 5; index++) await propose(service);
+  console.log("DynamoDB, one process that has the table to itself; requests one after another, units charged");
+  const step = async (name: string, run: () => Promise<{ status: number; body: { error?: string } }>) => {
+    take();
+    const { status, body } = await run();
+    const { waves, requests, read, written } = take();
+    const told = status < 300 ? "" : `  answered ${status}: ${body.error}`;
+    console.log(
+      `  ${name.padEnd(28)} ${waves} (${requests} in all), ${written} write units, ${read} read units${told}`,
+    );
+  };
+  const { change_id } = (await propose(service)).body;
+  await step("propose", () => propose(service));
+  await step("propose, Idempotency-Key", () => propose(service, crypto.randomUUID()));
+  await step("approve", () => post(service, "approve", { change_id, approver: "ana" }));
+  await step("apply, no adapter", () => post(service, "apply", { change_id }));
+  await step("rollback", () => post(service, "rollback", { change_id }));
+
+  const seconds = short ? 4 : 15;
+  const race = async (services: readonly Service[]) => {
+    const ends = performance.now() + seconds * 1000;
+    const answered = new Map<number, number>();
+    const caller = async (own: Service) => {
+      while (performance.now() < ends) {
+        const { status } = await propose(own);
+        answered.set(status, (answered.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(services[index % services.length]!)));
+    const done = answered.get(201) ?? 0;
+    const all = [...answered.values()].reduce((sum, count) => sum + count, 0);
+    return `${(done / seconds).toFixed(0)} writes/s, ${((100 * (all - done)) / all).toFixed(1)} % refused`;
+  };
+  console.log(`  ${CALLERS} callers, ${ANSWER_MS} ms an answer, ${seconds} s each`);
+  console.log(`  one writer, all at once      ${await race([service])} (must 60/s, none)`);
+  const one = { ...service, fetch: inTurn(service.fetch) };
+  console.log(`  one writer, one at a time    ${await race([one])} (must 60/s, none)`);
+  const shared = await table();
+  const rivals: Service[] = [];
+  for (let index = 0; index < CALLERS; index++) rivals.push(await open(shared, metered(ANSWER_MS).send));
+  console.log(`  ${CALLERS} rival instances           ${await race(rivals)} (must 30/s, under 5 %)`);
+  await server.stop();
+}
+
+/** As an instance of a function is called: the next when the one before was answered. */
+function inTurn(ask: (request: Request) => Promise<Response>): typeof ask {
+  let last: Promise<unknown> = Promise.resolve();
+  return (request) => {
+    const answer = last.then(() => ask(request));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+}

@@ -7,5 +7,8 @@ import { build } from "esbuild";
 
 const outfile = join("node_modules/.cache/countersign", "bench_shared.mjs");
 const entry = join(import.meta.dirname, "run.ts");
-await build({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "esm", packages: "external" });
+// What is fetched by npm is found from beside the files that fetch it.
+const define = { "import.meta.dirname": JSON.stringify(join(import.meta.dirname, "../../support")) };
+const options = { bundle: true, platform: "node", format: "esm", packages: "external" };
+await build({ entryPoints: [entry], outfile, define, ...options });
 await import(join(process.cwd(), outfile));

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { holding, type Page } from "../../../../lib/store/engine/held.ts";
+import type { Version } from "../../../../lib/store/engine/view.ts";
+import { json } from "../../../../lib/store/json.ts";
+import type { ListOptions } from "../../../../lib/store/store.ts";
+import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
+import { numbers } from "../../../support/numbers.ts";
+
+const version = (id: string, revision: number, live: boolean): Version => ({
+  collection: "things",
+  id,
+  revision,
+  json: live ? json(revision) : undefined,
+});
+
+test("a page that is held is, after any writes of this process, the page that the store would give, or not held", () => {
+  const below = numbers(7);
+  const random = (): number => below(1000) / 1000;
+  const letter = (): string => "abcdefgh"[Math.floor(random() * 8)]!;
+  const id = (): string => letter() + letter();
+  let kept = 0;
+  for (let round = 0; round < 300; round++) {
+    const records = sortedMap<Version>();
+    const held = holding();
+    held.moveTo("0");
+    for (let count = 0; count < 12; count++) {
+      const one = id();
+      records.set(one, version(one, 1, true));
+    }
+    const options: ListOptions<boolean> = {
+      limit: Math.floor(random() * 6),
+      ...(random() < 0.5 && { reverse: true }),
+      ...(random() < 0.5 && { after: id() }),
+      ...(random() < 0.5 && { prefix: letter() }),
+      ...(random() < 0.3 && { keysOnly: true }),
+    };
+    const page: Page = { collection: "things", options };
+    const found = () => records.page(options).map(([, one]) => (options.keysOnly ? { id: one.id } : one));
+    held.learnPage(page, found());
+    for (let commit = 1; commit <= 6; commit++) {
+      const written = version(id(), commit + 1, random() < 0.6);
+      if (written.json) records.set(written.id, written);
+      else records.delete(written.id);
+      held.follow(String(commit), [written]);
+      const rows = held.rows(page);
+      if (rows) expect(rows).toEqual(found());
+      if (rows) kept++;
+    }
+  }
+  expect(kept).toBeGreaterThan(1000);
+});
+
+test("what another process may have changed is not held", () => {
+  const held = holding();
+  held.moveTo("1");
+  held.learn({ collection: "things", id: "a" }, version("a", 1, true));
+  held.learn({ collection: "things", id: "b" }, undefined);
+  expect(held.version({ collection: "things", id: "b" })).toEqual({ found: undefined });
+  held.moveTo("2");
+  expect(held.version({ collection: "things", id: "a" })).toBeUndefined();
+  expect(held.head).toBe("2");
+});
