@@ -1,4 +1,4 @@
-/** Which collections a file store treats in a way of their own. What is named nowhere here is read from disk when asked for. */
+/** Which collections and records stores treat in a way of their own. What is named nowhere here is a record like any other. */
 
 /** How collections are kept on file and shown in `state.json`. */
 export interface Layout {
@@ -23,3 +23,6 @@ export const LAYOUT: Layout = {
 
 /** The id of the record with this number in a sequence. */
 export const sequenceId = (number: number): string => String(number).padStart(16, "0");
+
+/** The record that every governed decision reads, and writes anew: the chain's head. */
+export const HEAD_RECORD = { collection: "meta", id: "chain" } as const;

@@ -3,6 +3,7 @@ import type { Write } from "../engine/attempt.ts";
 import { idOf, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
 import { bytesOfText } from "../engine/write_set.ts";
+import { deflate, inflate } from "../../kit/deflate.ts";
 import { Json } from "../json.ts";
 
 /** One attribute: text, a number as text, bytes in base64, or a map. */
@@ -28,6 +29,7 @@ export interface Update {
   Key: Item;
   UpdateExpression: string;
   ConditionExpression: string;
+  ExpressionAttributeNames: Record<string, string>;
   ExpressionAttributeValues: Item;
 }
 
@@ -35,9 +37,16 @@ export interface Update {
 export const LARGEST_VALUE = 396 * 1024;
 
 /** Bytes as an attribute. */
-export const binary = (bytes: Uint8Array): Attribute => ({ B: btoa(String.fromCharCode(...bytes)) });
+export function binary(bytes: Uint8Array): Attribute {
+  const pieces = [];
+  for (let at = 0; at < bytes.length; at += PIECE) pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+  return { B: btoa(pieces.join("")) };
+}
 
-const bytesOf = ({ B = "" }: Attribute = {}): Uint8Array =>
+/** As many arguments as a call takes for certain. */
+const PIECE = 8192;
+
+const bytesOf = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(B), (character) => character.charCodeAt(0));
 
 /** The partition of a collection's records. */
@@ -53,17 +62,31 @@ export const keyOf = ({ collection, id }: Key): Item => ({
 export const nameOf = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
 /** A record as its item has it; its id alone when no more of the item was read. */
-export function rowIn(collection: string, { sk, revision, json }: Item): Row {
+export async function rowIn(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
   const id = idOf(bytesOf(sk));
-  return revision ? { collection, id, revision: Number(revision.N), json: new Json(json!.S!) } : { id };
+  if (!revision) return { id };
+  const text = deflated ? await inflate(bytesOf(deflated)) : json!.S!;
+  return { collection, id, revision: Number(revision.N), json: new Json(text) };
 }
 
 /** Writes a version; where no record was, none may be. */
-export function operationFor(TableName: string, { collection, id, revision, json, before }: Write): Operation {
+export async function operationFor(
+  TableName: string,
+  { collection, id, revision, json, before }: Write,
+): Promise<Operation> {
   const key = keyOf({ collection, id });
   if (!json) return { Delete: { TableName, Key: key } };
-  const Item = { ...key, revision: { N: String(revision) }, json: { S: json.text } };
+  const Item = { ...key, revision: { N: String(revision) }, ...(await textOf(json)) };
   return { Put: { TableName, Item, ...(!before?.json && { ConditionExpression: "attribute_not_exists(pk)" }) } };
+}
+
+/** What is written is paid for by the kilobyte: a text of more than that, with all around it, is kept deflated. */
+const LONGEST_PLAIN = 850;
+
+async function textOf({ text }: Json): Promise<Item> {
+  if (text.length <= LONGEST_PLAIN) return { json: { S: text } };
+  const bytes = await deflate(text);
+  return bytes.length < bytesOfText(text) ? { deflated: binary(bytes) } : { json: { S: text } };
 }
 
 /** Refuses a record that no item can hold. */

@@ -4,8 +4,9 @@ import { type Pacing, systemPacing } from "../engine/pacing.ts";
 import { heedingMark, sharedWhole } from "../engine/shared_whole.ts";
 import { readsOf } from "../engine/view.ts";
 import type { Store } from "../store.ts";
-import { dynamoDbEngine, viewOf } from "./batch.ts";
+import { dynamoDbEngine } from "./batch.ts";
 import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits } from "./client.ts";
+import { viewOf } from "./table_view.ts";
 import { dumpItems, storedVersion } from "./whole.ts";
 
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };

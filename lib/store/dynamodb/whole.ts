@@ -1,9 +1,11 @@
 /** All of a table's records, collection by collection. */
 import { dumpOf } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
-import { lastRevision, readHead, viewOf } from "./batch.ts";
+import { HEAD_RECORD } from "../collections.ts";
 import type { DynamoDbClient } from "./client.ts";
+import { lastRevision, readHead } from "./head.ts";
 import { binary, type Item, partitionOf } from "./items.ts";
+import { viewOf } from "./table_view.ts";
 
 /** Every record of a table; what is written meanwhile may be among them, or not. */
 export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Version[]> =>
@@ -34,6 +36,7 @@ async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; fl
     start = { pk, sk: BEYOND };
   }
   const head = await readHead(client);
+  if (head.record?.json) names.add(HEAD_RECORD.collection);
   for (const name of head.deleted.keys()) if (name !== "*") names.add(name);
   return [...names].sort().map((name) => ({ name, floor: lastRevision(head, name) }));
 }

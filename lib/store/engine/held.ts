@@ -83,7 +83,7 @@ export function holding() {
 }
 
 /** A page after a record was written; undefined where what follows its end is now in it. */
-function rowsAfter(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
+export function rowsAfter(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
   const left = rows.filter(({ id }) => id !== version.id);
   if (left.length < rows.length && !version.json && rows.length === limit) return undefined;
