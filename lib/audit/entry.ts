@@ -96,3 +96,14 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
 
 /** Whether an entry's hash is that of its fields. */
 export const isSound = (entry: AuditEntry, sha256: Sha256): boolean => entryHash(entry, sha256) === entry.current_hash;
+
+/** The same of entries that are asked about again and again: one that is frozen stays what it was when it was hashed. */
+export function soundOnce(): typeof isSound {
+  const sound = new WeakSet<AuditEntry>();
+  return (entry, sha256) => {
+    if (sound.has(entry)) return true;
+    const isOne = isSound(entry, sha256);
+    if (isOne && Object.isFrozen(entry)) sound.add(entry);
+    return isOne;
+  };
+}

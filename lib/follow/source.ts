@@ -2,6 +2,7 @@
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { keptIntent } from "../governance/rules/intent.ts";
+import type { Store } from "../store/store.ts";
 import type { FollowDeps, Following, ToldChange, ToldIntent } from "./follower.ts";
 import { readRecord, readRecords } from "../governance/records.ts";
 
@@ -14,12 +15,18 @@ declare module "../store/store.ts" {
 
 const READ_AHEAD = 50;
 
+/** Manifests that were read, by their hash: each is read once, not by every slice of every follower. */
+const manifests = new WeakMap<Store, Map<string, ToldIntent>>();
+const MOST_MANIFESTS = 16;
+
 type Source = Pick<Following<unknown>, "change" | "entriesAbout" | "intentOf" | "tickAt">;
 
 /** The source of a run of entries: the changes they are about are read together. */
 export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {
   const changes = new Map<string, ToldChange>();
-  const intents = new Map<string, ToldIntent>();
+  let intents = manifests.get(store);
+  if (!intents) manifests.set(store, (intents = new Map()));
+  const known = intents;
   const today: ToldIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   let tick: { entry: number; tick: number } | undefined;
 
@@ -39,12 +46,14 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
     entriesAbout: async (changeId) => (await readRecord(store, changeId))?.audit ?? [],
     async intentOf(manifestHash) {
       if (manifestHash === null) return today;
-      const known = intents.get(manifestHash);
-      if (known) return known;
+      const read = known.get(manifestHash);
+      if (read) return read;
       const text = (await store.get("manifests", manifestHash))?.value;
-      const kept = text === undefined ? today : keptIntent(text, sha256).intent;
-      intents.set(manifestHash, kept);
-      return kept;
+      if (text === undefined) return today;
+      const { intent } = keptIntent(text, sha256);
+      if (known.size === MOST_MANIFESTS) known.clear();
+      known.set(manifestHash, intent);
+      return intent;
     },
     async tickAt(entry) {
       if (tick?.entry === entry) return tick.tick;

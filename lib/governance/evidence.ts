@@ -1,6 +1,6 @@
 /** What the log itself tells at the moment it is used: entries that hash to what was read of them, and none left out. */
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
-import { type AuditEntry, type EventType, isSound } from "../audit/entry.ts";
+import { type AuditEntry, type EventType, soundOnce } from "../audit/entry.ts";
 import type { Outline } from "../audit/outline.ts";
 import type { Sought } from "../audit/outline_piece.ts";
 import { NotRead, requireRead } from "../audit/read_log.ts";
@@ -10,6 +10,9 @@ import { reading, type Reading } from "./reading.ts";
 import { type Place, targetKey } from "./records.ts";
 import { detailIn } from "./rules/event.ts";
 import { minor, named, type OfTarget, onTarget } from "./subjects.ts";
+
+/** Decision after decision goes by the newest entries of a target and of the KPIs. */
+const isSound = soundOnce();
 
 /** So many entries are read at a time where it is not known how many are needed. */
 const STRETCH = 4096;

@@ -79,8 +79,21 @@ export const eventOf = (entry: Omit<ChangeEvent, "detail"> & { detail: string })
   detail: detailIn(entry.detail),
 });
 
+/** Details that were read last: one decision asks several times what the same entries say. */
+const recent = new Map<string, Detail>();
+const MOST_RECENT = 256;
+
 /** Reads the text of a detail; one that is no JSON object says nothing. */
 export function detailIn(text: string): Detail {
+  let detail = recent.get(text);
+  if (detail) return detail;
+  detail = Object.freeze(parsed(text));
+  if (recent.size === MOST_RECENT) recent.clear();
+  recent.set(text, detail);
+  return detail;
+}
+
+function parsed(text: string): Detail {
   try {
     const detail: unknown = JSON.parse(text);
     return typeof detail === "object" && detail !== null ? detail : {};
