@@ -17,6 +17,7 @@ export const state = endpoint(
     example: {},
     input: z.object({}),
     output: stateSchema,
+    shared: () => true,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => answer(await stateView(atOneGlance(deps))),
 );

@@ -1,5 +1,5 @@
 /** Composes the local program from its options: intent, lock, store, product, HTTP, cycles. */
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { FastResponse } from "srvx/node";
 import { app, countersign } from "../handlers/index.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
@@ -78,6 +78,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     publicUrl: options.publicUrl,
     capabilities: capabilitiesOf(options, ui.problem),
     wake: cycles.wake,
+    nextTurn: setImmediate,
     Response: FastResponse as unknown as typeof Response,
   });
   const service = await about(

@@ -69,6 +69,7 @@ export const audit = endpoint(
           description: "With format=csv: a heading and one entry a line (RFC 4180), the whole chain in order.",
         }),
       ]),
+    shared: ({ format = "json" }) => format === "json",
   },
   async ({ format, contents, ...query }, { deps, request }: Call<GovernanceDeps>) => {
     if (contents && format !== "jsonl") throw invalidField("contents", "goes with format=jsonl");

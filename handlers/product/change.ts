@@ -59,6 +59,7 @@ export const change = endpoint(
           .nullable()
           .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
       }),
+    shared: ({ wait }) => wait === undefined,
     notModified: true,
     errors: ["change_not_found", "evidence_mismatch", "too_many_waiting"],
   },

@@ -13,6 +13,7 @@ import { admit, type Asker, isWrite, type Terms, turnAway } from "./admission.ts
 import type { Handler, HttpDeps } from "./deps.ts";
 import { idempotencyKey, type IdempotencyKey } from "./idempotency.ts";
 import { pathOf } from "./path.ts";
+import { sharedReads } from "./shared_reads.ts";
 
 export type { Handler } from "./deps.ts";
 
@@ -49,6 +50,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   also?: readonly number[];
   /** Answers 304 to whoever names in `If-None-Match` what it would be answered. */
   notModified?: true;
+  /** Of a read: its answer hangs on its input and the records alone, so that those who ask at once are answered by one. */
+  shared?: (input: z.output<NoInfer<I>>) => boolean;
   /** Further statuses that carry no body. */
   empty?: readonly number[];
   /** The error codes of its own, beside those every endpoint may answer. */
@@ -90,6 +93,7 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
     const schema = declaration.input;
     // Made at the first request: many a process is started for one, and answers nothing else.
     const input = once(() => (typeof schema === "function" ? schema(deps) : schema));
+    const together = deps.nextTurn && declaration.shared && sharedReads<Answer | Response>(deps.nextTurn);
     const respond = async (request: Request): Promise<Answer | Response> => {
       if (!methods.includes(request.method)) return turnAway(request, deps, methodNotAllowed(methods));
       if (declaration.product && !deps.product) throw runtimeDisabled();
@@ -102,7 +106,9 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
       const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
       const call = { deps, request, ...asker, idempotency };
-      return handle(parseInput(input(), Object.assign(fields, parameters(request))), call);
+      const given = parseInput(input(), Object.assign(fields, parameters(request)));
+      if (!together || !declaration.shared!(given)) return handle(given, call);
+      return together(JSON.stringify(given), () => handle(given, call));
     };
     return (request) => answering(deps, request, () => respond(request), declaration.refusals?.of);
   };

@@ -13,6 +13,20 @@ const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
   {
+    file: "lib/http/shared_reads.ts",
+    name: "a read is answered by what was looked at before it was asked",
+    find: "asked.delete(key);",
+    replace: "void key;",
+    tests: ["test/lib/http/shared_reads.test.ts"],
+  },
+  {
+    file: "lib/http/endpoint.ts",
+    name: "a read is answered with what somebody asked of another record",
+    find: "return together(JSON.stringify(given),",
+    replace: 'return together("",',
+    tests: ["test/lib/http/shared_reads.test.ts"],
+  },
+  {
     file: "lib/kit/gather.ts",
     name: "one anonymous read is answered with all that is there",
     find: "if (rows.length === limit || bytes >= PAGE_BYTES)",

@@ -1,0 +1,18 @@
+/** Reads that ask for the same in one turn of the event loop: worked out once, when the last of them has asked. */
+
+/** Answers whoever asks under a key before the turn is over; whoever asks later is answered by what is worked out then. */
+export function sharedReads<T>(nextTurn: () => Promise<void>): (key: string, make: () => Promise<T>) => Promise<T> {
+  const asked = new Map<string, Promise<T>>();
+  return (key, make) => {
+    let answer = asked.get(key);
+    if (!answer) {
+      answer = nextTurn().then(() => {
+        // From here on it may look at what is older than a further question.
+        asked.delete(key);
+        return make();
+      });
+      asked.set(key, answer);
+    }
+    return answer;
+  };
+}

@@ -1,0 +1,97 @@
+/** Reads that ask at once are answered by one; none is answered by what was looked at before it asked. */
+import { expect, test } from "vitest";
+import { sharedReads } from "../../../lib/http/shared_reads.ts";
+import { opened } from "../../support/deps.ts";
+import { serviceOf } from "../../support/service.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+
+/** Turns that come when they are told to. */
+function turns() {
+  const waiting: (() => void)[] = [];
+  return {
+    nextTurn: () => new Promise<void>((resolve) => void waiting.push(resolve)),
+    async come() {
+      for (const go of waiting.splice(0)) go();
+      await Promise.resolve();
+    },
+  };
+}
+
+test("whoever asks in one turn is answered by one look, which comes after all of them have asked", async () => {
+  const { nextTurn, come } = turns();
+  const read = sharedReads<number>(nextTurn);
+  let now = 1;
+  let looks = 0;
+  const look = async () => (looks++, now);
+  const first = read("a", look);
+  now = 2;
+  const second = read("a", look);
+  const other = read("b", look);
+  await come();
+  expect(await Promise.all([first, second, other])).toEqual([2, 2, 2]);
+  expect(looks).toBe(2);
+});
+
+test("whoever asks while it is looked is answered by a look of their own", async () => {
+  const { nextTurn, come } = turns();
+  const read = sharedReads<number>(nextTurn);
+  let now = 1;
+  let end = () => {};
+  const slow = () => {
+    const seen = now;
+    return new Promise<number>((resolve) => (end = () => resolve(seen)));
+  };
+  const first = read("a", slow);
+  await come();
+  now = 2;
+  const second = read("a", async () => now);
+  await come();
+  end();
+  expect(await Promise.all([first, second])).toEqual([1, 2]);
+});
+
+test("an error is everybody's, and the next look is made anew", async () => {
+  const { nextTurn, come } = turns();
+  const read = sharedReads<number>(nextTurn);
+  const failing = [read("a", () => Promise.reject(new Error("no"))), read("a", async () => 1)];
+  const told = Promise.allSettled(failing);
+  await come();
+  expect((await told).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const later = read("a", async () => 2);
+  await come();
+  expect(await later).toBe(2);
+});
+
+/** A service whose reads are shared, and how often its state was read from the store. */
+async function sharing() {
+  const kept = memoryStore();
+  let reads = 0;
+  const get: Store["get"] = (collection, id) => {
+    if (id === "chat_provenance") reads++;
+    return kept.get(collection, id);
+  };
+  const { nextTurn, come } = turns();
+  const deps = await opened({ store: { ...kept, get }, nextTurn });
+  return { service: serviceOf(deps), come, reads: () => reads };
+}
+
+test("what is asked of the service at once is worked out once, each under its own id; other pages are not mixed up", async () => {
+  const { service, come, reads } = await sharing();
+  const proposed = await service.propose();
+  const another = await service.propose();
+  const states = [1, 2, 3].map(() => service.get("/api/state"));
+  const pages = [proposed, another].map(({ change_id }) => service.get(`/api/product/changes/${change_id}`));
+  const audits = [1, 2].map((limit) => service.get(`/api/product/audit?limit=${limit}`));
+  // A request is on its way for some turns of its own.
+  await new Promise((resolve) => setImmediate(resolve));
+  await come();
+  const answers = await Promise.all([...states, ...pages, ...audits]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(reads()).toBe(1);
+  const ids = answers.map(({ headers }) => headers.get("x-request-id"));
+  expect(new Set(ids).size).toBe(answers.length);
+  const shown = (await Promise.all(pages)).map(({ body }) => body.change_id);
+  expect(shown).toEqual([proposed.change_id, another.change_id]);
+  expect((await Promise.all(audits)).map(({ body }) => body.entries.length)).toEqual([1, 2]);
+});
