@@ -5,8 +5,8 @@ import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeFolder } from "./make_folder.ts";
 import type { EvolvedFile, EvolvedFiles } from "../lib/pulse/deps.ts";
+import { evolvedKind, isEvolvedName } from "../lib/pulse/evolved_name.ts";
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** Not followed if it is a link, and not waited for if it is a pipe. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -31,7 +31,7 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
 
   /** The regular files with a fit name, newest first. */
   const present = async () => {
-    const names = ((await orNothing(readdir(folder))) ?? []).filter((name) => NAME.test(name));
+    const names = ((await orNothing(readdir(folder))) ?? []).filter(isEvolvedName);
     const found = await Promise.all(
       names.map(async (name) => ({ name, stat: await orNothing(lstat(join(folder, name))) })),
     );
@@ -49,7 +49,7 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
   };
 
   const forgetOldest = async (): Promise<void> => {
-    const own = (await present()).filter(({ name }) => kindOf(name) !== "other");
+    const own = (await present()).filter(({ name }) => evolvedKind(name) !== "other");
     for (const { name } of own.slice(limits.files)) await rm(join(folder, name), { force: true });
   };
 
@@ -60,29 +60,23 @@ export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIM
         const sha256 = await hashOf(file);
         if (sha256 === undefined) continue;
         const { name, bytes, mtimeMs } = file;
-        files.push({ name, bytes, sha256, modified_at: new Date(mtimeMs).toISOString(), kind: kindOf(name) });
+        files.push({ name, bytes, sha256, modified_at: new Date(mtimeMs).toISOString(), kind: evolvedKind(name) });
         seen.set(name, { mtimeMs, bytes, sha256 });
       }
       for (const name of seen.keys()) if (!files.some((file) => file.name === name)) seen.delete(name);
       return files;
     },
     async read(name) {
-      if (!NAME.test(name)) return undefined;
+      if (!isEvolvedName(name)) return undefined;
       return (await readRegular(join(folder, name), limits.bytes))?.toString("utf8");
     },
     async write(name, text) {
-      if (!NAME.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
+      if (!isEvolvedName(name)) throw new Error(`${JSON.stringify(name)} is no name for a self-evolution file`);
       await makeFolder(resolve(folder));
       await replace(folder, name, text);
       await forgetOldest();
     },
   };
-}
-
-/** What the service names its files; others in the folder are shown, and left alone. */
-function kindOf(name: string): EvolvedFile["kind"] {
-  const kind = /^(retrospective|report|lessons)-.+\.(?:md|svg)$/.exec(name)?.[1];
-  return (kind as EvolvedFile["kind"] | undefined) ?? "other";
 }
 
 /** A rename replaces a link by the file instead of writing through it. */

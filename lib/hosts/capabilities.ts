@@ -31,8 +31,15 @@ export function tokenCapability(token: {
   return row("admin_token", "access", reason, "SVC_ADMIN_TOKEN");
 }
 
-/** What a Worker can do. `adapter`: whether there is one; then the service itself tells how it fares. */
-export function workerCapabilities(env: Told, adapter: boolean): Capability[] {
+/** The row of the language model; where one is configured, the service itself tells how it fares. */
+const languageModel = (told: Told): Capability =>
+  row("llm", "chat", llmProblem(told), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY");
+
+/** What a Worker can do. `adapter`, `notify`: whether there are such; then the service itself tells how they fare. */
+export function workerCapabilities(
+  env: Told,
+  { adapter, notify }: { adapter: boolean; notify: boolean },
+): Capability[] {
   const recorded = row(
     "product_adapter",
     "product",
@@ -44,11 +51,10 @@ export function workerCapabilities(env: Told, adapter: boolean): Capability[] {
     row("ui", "host", unless(env["ASSETS"], "no assets are bound"), "assets binding ASSETS"),
     row("cycle_timer", "host", null),
     row("process_metrics", "host", "a Worker has no figures of a process; those of the product are there"),
-    row("notifications", "host", "a Worker sends none; /api/events tells what happens"),
+    ...(notify ? [] : [row("notifications", "host", "not configured", "SVC_NOTIFY_URL, SVC_NOTIFY_SECRET")]),
     proxyIdentity(env),
     row("cross_link", "link", "a Worker accepts no TCP connections"),
-    row("llm", "chat", "the built-in responder answers on this host"),
-    row("evolved_files", "learning", "this host keeps no files"),
+    languageModel(env),
     row("audit_key", "audit", unless(env["SVC_AUDIT_KEY_PEM"], "not configured"), "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "this host has none; fetch checkpoints and keep them elsewhere"),
     row("audit_witness", "audit", "this host asks none"),
@@ -62,7 +68,7 @@ export function functionCapabilities(env: Told): Capability[] {
   const key = unless(env["SVC_AUDIT_KEY_PEM"], "not configured for this function");
   return [
     row("cycle_timer", "host", scheduled, "a schedule for the function cycle; SVC_CYCLE_INTERVAL"),
-    row("llm", "chat", llmProblem(env), "SVC_LLM, SVC_LLM_MODEL, SVC_LLM_KEY"),
+    languageModel(env),
     proxyIdentity(env),
     row("event_stream", "host", "a function answers whole, so GET /api/events is 404"),
     row("cross_link", "link", "a function holds no connection to a peer"),
@@ -77,7 +83,7 @@ export function functionCapabilities(env: Told): Capability[] {
   ];
 }
 
-/** Why a function can ask no language model, or null. The key is looked for only where it is used. */
+/** Why no language model can be asked, or null. The key is looked for only where it is used. */
 export function llmProblem(env: Told): string | null {
   const provider = env["SVC_LLM"];
   if (!provider) return "not configured; the built-in responder answers";

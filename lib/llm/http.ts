@@ -25,7 +25,8 @@ export async function postJson(
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", ...headers },
     body: JSON.stringify(body),
-    redirect: "error",
+    // Its answer is then no success. A Worker does not know "error".
+    redirect: "manual",
     signal,
   }).catch((error: unknown) => {
     throw failed(error, signal, "unreachable");

@@ -2,11 +2,16 @@
 import type { Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../governance/adapters/port.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
-import { type Clock, type Ids, wallClock } from "../../kit/platform.ts";
+import { createCommitSignal } from "../../kit/commit_signal.ts";
+import { type Clock, fastestSha256, type Ids, wallClock } from "../../kit/platform.ts";
+import { promptedNotifier } from "../../pulse/prompted_notifier.ts";
+import { storedFiles } from "../../pulse/stored_files.ts";
 import { openService, type Service } from "../../service.ts";
 import { durableObjectStore, type ObjectStorage } from "../../store/durable_object.ts";
 import { loadAuditKey } from "../audit_key.ts";
 import { tokenCapability, workerCapabilities } from "../capabilities.ts";
+import { modelOf } from "../model.ts";
+import { notifyOf } from "../notify_settings.ts";
 import { settingsOf } from "../settings.ts";
 import { consoleLog } from "./log.ts";
 
@@ -39,6 +44,9 @@ const TAIL = 1_000;
  * it, but what an object that was reset had asked of the host product may still be on its way there. Such a claim is
  * settled when its time is over, after which the host's answer can be relied on. Its cycle keeps a checkpoint too.
  *
+ * Notifications are sent after each request that committed something, and what fails with the next cycle: nothing that
+ * waits keeps the object in memory.
+ *
  * Errors: whatever is wrong with the settings or the storage.
  */
 export async function openEdge(
@@ -47,19 +55,47 @@ export async function openEdge(
   { endpoints, adapter, clock = wallClock, ids }: EdgeParts,
 ): Promise<Pick<Service, "fetch" | "cycle">> {
   const settings = settingsOf(env, { clock, adapter });
+  const notify = notifyOf(env);
   const { SVC_AUDIT_KEY_PEM: pem, SVC_PRODUCT_ADAPTER: webhook } = env;
   const carried = settings.intent !== undefined && Boolean(adapter ?? webhook);
-  const { fetch, cycle } = await openService(endpoints, {
+  const commits = createCommitSignal();
+  const store = durableObjectStore(storage);
+  const { fetch, cycle, deps } = await openService(endpoints, {
     ...settings,
-    store: durableObjectStore(storage),
+    store,
+    commits,
     clock,
     ...(ids && { ids }),
     log: consoleLog,
     checkpointSigner: typeof pem === "string" && pem !== "" ? await loadAuditKey(pem) : undefined,
-    capabilities: [tokenCapability(settings), ...workerCapabilities(env, carried)],
+    llm: await modelOf(env),
+    evolved: storedFiles({ store, clock, sha256: fastestSha256() }),
+    capabilities: [
+      tokenCapability(settings),
+      ...workerCapabilities(env, { adapter: carried, notify: Boolean(notify) }),
+    ],
     // An alarm outlives the object, so that a cycle that was asked for comes.
     wake: () => void storage.setAlarm(Date.now()).catch((error: unknown) => consoleLog.warn("no alarm", { error })),
     tail: TAIL,
   });
-  return { fetch, cycle };
+  if (!notify || !deps.product) return { fetch, cycle };
+  const notifier = promptedNotifier(deps, notify);
+  deps.notifier = notifier;
+  await notifier.begin();
+  let sent = commits.count;
+  return {
+    async fetch(request) {
+      const response = await fetch(request);
+      if (commits.count !== sent) {
+        sent = commits.count;
+        void notifier.send();
+      }
+      return response;
+    },
+    async cycle() {
+      const report = await cycle();
+      await notifier.send();
+      return report;
+    },
+  };
 }

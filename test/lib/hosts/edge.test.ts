@@ -1,5 +1,8 @@
 /** The published Worker, as it is built and configured, in workerd. */
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +13,7 @@ import { client, events, FOLLOWUP } from "../../support/client.ts";
 import { manifest } from "../../support/intents.ts";
 import { dealt, inLong, inShort } from "../../support/length.ts";
 import { startWebhookHost } from "../../support/webhook_host.ts";
+import { provider } from "../chat/provider.ts";
 import { sendAlone, startWorkerd, workerScript } from "../../support/worker/edge_service.ts";
 import { readEvents } from "../../support/worker/event_reader.ts";
 
@@ -185,16 +189,85 @@ inLong(test)("checkpoints are signed with the key of the secret", async () => {
   ).toBe(true);
 });
 
+/** A receiver of notifications, which refuses as often as it is told to first. */
+async function receiver(refusals = 0): Promise<{ url: string; told: { type: string; text: string }[] }> {
+  const told: { type: string; text: string }[] = [];
+  let left = refusals;
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    if (left-- > 0) return void response.writeHead(500).end();
+    told.push(JSON.parse(String(body)));
+    response.writeHead(204).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told };
+}
+
+inShort(test)("people are told what happens, at once, and what did not get through with the next cycle", async () => {
+  const { url: hook, told } = await receiver(1);
+  const notify = { SVC_NOTIFY_URL: hook, SVC_NOTIFY_SECRET: SECRET, SVC_PUBLIC_URL: "https://gov.acme.example" };
+  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN, ...notify });
+  const api = clientOf(url);
+  const row = async () =>
+    (await api.get("/api/capabilities")).body.capabilities.find(({ id }: { id: string }) => id === "notifications");
+  expect(await row()).toMatchObject({ status: "available" });
+  const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
+  await expect.poll(row).toMatchObject({ status: "failing", reason: "the receiver answered 500" });
+  expect(told).toEqual([]);
+  await scheduled(workerd);
+  expect(told).toMatchObject([
+    { type: "change.waiting_for_consent", url: `https://gov.acme.example/#/changes/${change_id}` },
+  ]);
+  await api.act("approve", change_id, AUTHORISED);
+  await expect.poll(() => told.map(({ type }) => type)).toEqual(["change.waiting_for_consent", "change.decided"]);
+  expect(await row()).toMatchObject({ status: "available" });
+});
+
+inLong(test)("a model answers in chat where one is configured, and is asked with its key", async () => {
+  const { url: model, received } = await provider(() => ({ text: "all is well" }));
+  const { url } = await started({
+    ...INTENT,
+    SVC_ADMIN_TOKEN: TOKEN,
+    SVC_LLM: model,
+    SVC_LLM_MODEL: "m1",
+    SVC_LLM_KEY: "key of the model",
+  });
+  const said = await clientOf(url).post("/api/chat", { message: "how is it?" }, AUTHORISED);
+  expect(said.body.reply).toMatchObject({ mode: "llm", text: "all is well" });
+  expect(received[0]!.headers.authorization).toBe("Bearer key of the model");
+  const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
+  expect(capabilities).toContainEqual(expect.objectContaining({ id: "llm", status: "available" }));
+});
+
+inShort(test)("what the service learns is kept in the object, and is served", async () => {
+  const { workerd, url } = await started({ ...INTENT, SVC_ADMIN_TOKEN: TOKEN });
+  const api = clientOf(url);
+  await scheduled(workerd);
+  const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;
+  await api.act("deny", change_id, AUTHORISED);
+  await scheduled(workerd);
+  const { files } = (await api.get("/api/evolved")).body;
+  const name = `retrospective-${change_id}.md`;
+  expect(files).toContainEqual(expect.objectContaining({ name, kind: "retrospective" }));
+  expect(new Set(files.map(({ kind }: { kind: string }) => kind))).toContain("report");
+  expect((await api.get(`/api/evolved/${name}`)).text).toContain(change_id);
+});
+
 inLong(test)("what a Worker lacks is a disabled capability with its reason", async () => {
   const { url } = await started(INTENT, { assets: undefined });
   const { capabilities } = (await clientOf(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
     capabilities.map((row: { id: string }) => [row.id, row]),
   );
-  const lacking = ["ui", "process_metrics", "notifications", "cross_link", "llm", "evolved_files", "audit_anchor"];
+  const lacking = ["ui", "process_metrics", "notifications", "cross_link", "llm", "audit_anchor"];
   for (const id of [...lacking, "admin_token", "audit_key", "product_adapter"])
     expect(rows.get(id), id).toMatchObject({ status: "disabled", reason: expect.stringMatching(/\w/) });
-  for (const id of ["product_runtime", "audit_chain", "cycle_timer"])
+  for (const id of ["product_runtime", "audit_chain", "cycle_timer", "evolved_files"])
     expect(rows.get(id), id).toMatchObject({ status: "available" });
   expect(rows.size).toBe(capabilities.length);
 });
@@ -231,6 +304,11 @@ describe("settings that cannot be used are told on every request", () => {
     ],
     ["a flag that is none", { ...INTENT, SVC_PROTECT_ALL: "yes" }, /SVC_PROTECT_ALL must be 1 or 0/],
     ["an adapter without its secret", { ...INTENT, SVC_PRODUCT_ADAPTER: "https://a.example" }, /SVC_ADAPTER_SECRET/],
+    [
+      "notifications that nothing signs",
+      { ...INTENT, SVC_NOTIFY_URL: "https://hooks.example/x" },
+      /SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET/,
+    ],
     [
       "an address that is none",
       { ...INTENT, SVC_PRODUCT_ADAPTER: "crm", SVC_ADAPTER_SECRET: SECRET },

@@ -134,7 +134,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     ["an endless answer", () => flood, "its answer is too large"],
     ["a connection that breaks off", () => breakOff, "its answer broke off"],
     ["a dropped connection", () => (response) => void response.destroy(), "unreachable"],
-    ["a redirect", () => redirect, "unreachable"],
+    ["a redirect", () => redirect, "it answered HTTP 302"],
     ["nothing", () => ({ text: "  \n" }), "it said nothing"],
     ["tools without end", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
   ])("fails on %s, and says so without repeating it", async (_, script, reason) => {

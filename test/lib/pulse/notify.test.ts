@@ -2,8 +2,10 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onTestFinished, expect, test } from "vitest";
-import { type NotifyTimes, startNotifier } from "../../../lib/pulse/notify.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startNotifier } from "../../../lib/pulse/notify.ts";
+import type { NotifyTimes } from "../../../lib/pulse/notify/sending.ts";
+import { promptedNotifier } from "../../../lib/pulse/prompted_notifier.ts";
 import type { NotifyFormat } from "../../../lib/pulse/notify/format.ts";
 import { NOTIFICATION_TYPES } from "../../../lib/pulse/notify/notification.ts";
 import { keyOf, signatureOf } from "../../../lib/kit/webhook_signature.ts";
@@ -448,4 +450,80 @@ test("a store that takes no writes has nothing sent twice, and the log has one l
   await arrived(2);
   expect(deliveries[1]!.body.data.change.target).toBe("ui.other");
   while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
+});
+
+describe("a host that runs only when it is called", () => {
+  const decided = async ({ propose, act }: PulseService) => act("approve", (await propose()).change_id);
+  const prompted = async (of: PulseService, url: string) => {
+    const notifier = promptedNotifier(of.deps, { url, secret: SECRET });
+    await notifier.send(); // begins with what happens from now on
+    return notifier;
+  };
+
+  test("sends what is due when it is told to, in order and once, however often it is told", async () => {
+    const { url, deliveries } = await receiver();
+    const svc = await pulse();
+    await svc.propose();
+    const notifier = await prompted(svc, url);
+    expect(deliveries).toEqual([]);
+    await decided(svc);
+    await Promise.all([notifier.send(), notifier.send(), notifier.send()]);
+    expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.decided"]);
+    deliveries.forEach(expectSigned);
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+  });
+
+  test("tries once at each call, goes on where it stopped, and also as another instance", async () => {
+    const failing: Manner = (response) => void response.writeHead(500).end();
+    const { url, deliveries } = await receiver(failing, failing);
+    const svc = await pulse();
+    const notifier = await prompted(svc, url);
+    await decided(svc);
+    await notifier.send();
+    expect(deliveries).toHaveLength(1);
+    expect(notifier.problem()).toBe("the receiver answered 500");
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+    const restarted = promptedNotifier(svc.deps, { url, secret: SECRET });
+    await restarted.send();
+    expect(types(deliveries.slice(1))).toEqual([
+      "change.waiting_for_consent",
+      "change.waiting_for_consent",
+      "change.decided",
+    ]);
+    expect(new Set(deliveries.map(({ body }) => body.id)).size).toBe(2);
+    expect(restarted.problem()).toBeNull();
+  });
+
+  test("leaves a receiver alone for as long as it asks", async () => {
+    const { url, deliveries } = await receiver(
+      (response) => void response.writeHead(429, { "retry-after": "120" }).end(),
+    );
+    const svc = await pulse();
+    const notifier = await prompted(svc, url);
+    await svc.propose();
+    await notifier.send();
+    await notifier.send();
+    expect(deliveries).toHaveLength(1);
+    svc.hours(1);
+    await notifier.send();
+    expect(deliveries).toHaveLength(2);
+    expect(notifier.problem()).toBeNull();
+  });
+
+  test("never fails whoever tells it: a store that cannot be used is a problem until it can", async () => {
+    const { url, deliveries } = await receiver();
+    const svc = await pulse();
+    const notifier = await prompted(svc, url);
+    await svc.propose();
+    const { get } = svc.deps.store;
+    svc.deps.store.get = () => Promise.reject(new Error("gone"));
+    await notifier.send();
+    expect(notifier.problem()).toBe("the store cannot be used");
+    svc.deps.store.get = get;
+    await notifier.send();
+    expect(types(deliveries)).toEqual(["change.waiting_for_consent"]);
+    expect(notifier.problem()).toBeNull();
+  });
 });

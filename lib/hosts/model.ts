@@ -1,0 +1,16 @@
+/** The language model that a serverless host's settings name. */
+import { openLlm } from "../llm/open.ts";
+import type { Llm } from "../llm/port.ts";
+import { llmProblem } from "./capabilities.ts";
+
+/** The model of `SVC_LLM` and `SVC_LLM_MODEL`, with the key `SVC_LLM_KEY`; undefined where none can be asked. */
+export async function modelOf(told: Readonly<Record<string, unknown>>): Promise<Llm | undefined> {
+  if (llmProblem(told) !== null) return undefined;
+  const text = (name: string): string | undefined => (told[name] ? String(told[name]) : undefined);
+  return openLlm({
+    provider: text("SVC_LLM")!,
+    model: text("SVC_LLM_MODEL")!,
+    baseUrl: text("SVC_LLM_BASE_URL"),
+    key: text("SVC_LLM_KEY"),
+  });
+}

@@ -1,0 +1,28 @@
+/** Where a serverless host tells people what happens: the settings that `ui_server` has for it. */
+import { keyOf } from "../kit/webhook_signature.ts";
+import { NOTIFY_FORMATS, type NotifyFormat } from "../pulse/notify/format.ts";
+import type { NotifyOptions } from "../pulse/notify/sending.ts";
+import { SettingRefused } from "./settings.ts";
+
+/** What `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET` say. Errors: `SettingRefused`, which repeats none of them. */
+export function notifyOf(told: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
+  const text = (name: string): string => (typeof told[name] === "string" ? told[name] : "");
+  const [url, secret] = [text("SVC_NOTIFY_URL"), text("SVC_NOTIFY_SECRET")];
+  if (url === "") return undefined;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new SettingRefused("SVC_NOTIFY_URL must be an http or https address");
+  const format = (text("SVC_NOTIFY_FORMAT") || "json") as NotifyFormat;
+  if (!NOTIFY_FORMATS.includes(format))
+    throw new SettingRefused(`SVC_NOTIFY_FORMAT must be ${NOTIFY_FORMATS.join(", ")}`);
+  if (format !== "json") return { url, format };
+  if (secret === "")
+    throw new SettingRefused(
+      "SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET, which signs what is sent, or SVC_NOTIFY_FORMAT slack or teams",
+    );
+  try {
+    keyOf(secret);
+  } catch (error) {
+    throw new SettingRefused(`SVC_NOTIFY_SECRET ${(error as Error).message}`);
+  }
+  return { url, format, secret };
+}

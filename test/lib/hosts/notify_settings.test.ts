@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { notifyOf } from "../../../lib/hosts/notify_settings.ts";
+import { SettingRefused } from "../../../lib/hosts/settings.ts";
+
+const SVC_NOTIFY_URL = "https://hooks.example/hunter2";
+const SVC_NOTIFY_SECRET = "a secret of the two of us";
+
+test.each([
+  [{}, undefined],
+  [{ SVC_NOTIFY_URL: "", SVC_NOTIFY_SECRET }, undefined],
+  [
+    { SVC_NOTIFY_URL, SVC_NOTIFY_SECRET },
+    { url: SVC_NOTIFY_URL, format: "json", secret: SVC_NOTIFY_SECRET },
+  ],
+  [
+    { SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "slack", SVC_NOTIFY_SECRET },
+    { url: SVC_NOTIFY_URL, format: "slack" },
+  ],
+  [
+    { SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "teams" },
+    { url: SVC_NOTIFY_URL, format: "teams" },
+  ],
+])("%j says %j", (told, options) => expect(notifyOf(told)).toEqual(options));
+
+test.each([
+  [{ SVC_NOTIFY_URL: "hooks.example/hunter2", SVC_NOTIFY_SECRET }, "SVC_NOTIFY_URL must be an http or https address"],
+  [{ SVC_NOTIFY_URL: "ftp://hooks.example/hunter2" }, "SVC_NOTIFY_URL must be an http or https address"],
+  [{ SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "xml" }, "SVC_NOTIFY_FORMAT must be json, slack, teams"],
+  [
+    { SVC_NOTIFY_URL },
+    "SVC_NOTIFY_URL needs SVC_NOTIFY_SECRET, which signs what is sent, or SVC_NOTIFY_FORMAT slack or teams",
+  ],
+  [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "hunter2" }, "SVC_NOTIFY_SECRET must have 16 characters or more"],
+  [{ SVC_NOTIFY_URL, SVC_NOTIFY_SECRET: "whsec_%%hunter2" }, "SVC_NOTIFY_SECRET must be base64 after whsec_"],
+])("%j is refused by name, and no address or secret is repeated", (told, message) => {
+  expect(() => notifyOf(told)).toThrow(new SettingRefused(message));
+  expect(message).not.toContain("hunter2");
+});
