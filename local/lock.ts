@@ -3,7 +3,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { holdFolder } from "./lock_folder.ts";
 import { holdName } from "./lock_name.ts";
-import type { Hold } from "./lock_hold.ts";
+import type { Asked, Hold } from "./lock_hold.ts";
 import { makeFolder } from "./make_folder.ts";
 
 /** A state file owned by this process. */
@@ -34,19 +34,22 @@ const NO_SOCKETS = [
 /**
  * Owns the state file, whose folder is made; throws `AlreadyRunning` when another process does. The lock is a folder of
  * sockets beside the file, and so holds wherever the file is shared; where there can be no such sockets, a name that
- * holds on this machine only.
+ * holds on this machine only. `asked` meets those who talk to the owner; by such a name alone it cannot be reached.
  */
-export async function acquireLock(statePath: string, holdFile: Hold = holdFolder): Promise<Lock> {
+export async function acquireLock(statePath: string, holdFile: Hold = holdFolder, asked?: Asked): Promise<Lock> {
   const path = await resolveLinks(statePath);
   const folder = `${path}.lock`;
   await makeFolder(folder);
-  const release = await holdFile(folder).catch((error: NodeJS.ErrnoException) => {
+  const release = await holdFile(folder, asked).catch((error: NodeJS.ErrnoException) => {
     if (NO_SOCKETS.includes(error.code ?? "")) return holdName(folder);
     throw error;
   });
   if (!release) throw new AlreadyRunning(path);
   return { path, release };
 }
+
+/** The folder of the lock on a state file. */
+export const lockFolder = async (statePath: string): Promise<string> => `${await resolveLinks(statePath)}.lock`;
 
 /** Every name of one file becomes the same path, also before the file is there. */
 async function resolveLinks(path: string): Promise<string> {

@@ -11,14 +11,14 @@ import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hold } from "./lock_hold.ts";
+import type { Asked, Hold } from "./lock_hold.ts";
 
 /** What a socket answers once its process holds the folder; one that gives way closes without a word. */
-const HELD = "held";
+export const HELD = "held";
 /** Socket addresses have 104 bytes on macOS, 108 on Linux. */
 const MAX_ADDRESS = 100;
 /** What connecting to a socket says whose process is gone. */
-const GONE = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
+export const GONE = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
 
 /**
  * Holds the folder, or resolves with undefined when another process does. One that does not answer for `patience`
@@ -26,11 +26,11 @@ const GONE = ["ECONNREFUSED", "ENOENT", "ECONNRESET"];
  */
 export const holdFolderWithin =
   (patience: number): Hold =>
-  async (folder) => {
+  async (folder, asked) => {
     const name = randomBytes(8).toString("hex");
     const address = await shortAddress(folder, name.length);
     try {
-      const contender = await contend(join(address.folder, name));
+      const contender = await contend(join(address.folder, name), asked);
       const release = async () => {
         contender.giveWay();
         await rm(join(folder, name), { force: true });
@@ -53,10 +53,14 @@ export const holdFolderWithin =
 export const holdFolder = holdFolderWithin(5000);
 
 /** Listens at a path. Who connects is kept waiting until it is decided whether this process holds the folder. */
-async function contend(path: string) {
+async function contend(path: string, asked?: Asked) {
   const waiting = new Set<Socket>();
   let holds = false;
-  const tell = (socket: Socket) => socket.end(HELD, () => socket.destroy());
+  const tell = (socket: Socket) => {
+    if (!asked) return socket.end(HELD, () => socket.destroy());
+    socket.write(HELD);
+    return asked(socket);
+  };
   const server = createServer((socket) => {
     socket.on("error", () => {});
     if (holds) return tell(socket);
@@ -94,7 +98,7 @@ function isHeld(path: string, greater: boolean, patience: number): Promise<boole
 }
 
 /** The folder itself, or, where its path is too long for a socket's address, a link to it for the time being. */
-async function shortAddress(folder: string, nameLength: number) {
+export async function shortAddress(folder: string, nameLength: number) {
   if (Buffer.byteLength(folder) + 1 + nameLength <= MAX_ADDRESS) return { folder, discard: async () => {} };
   const temporary = await mkdtemp(join(tmpdir(), "countersign-"));
   await symlink(folder, join(temporary, "to"));

@@ -4,6 +4,7 @@ import { placeOf } from "../lib/store/postgres/errors.ts";
 import type { Store } from "../lib/store/store.ts";
 import { about } from "./about.ts";
 import { acquireLock } from "./lock.ts";
+import { newDoor } from "./moving/owner_door.ts";
 import { isDatabase } from "./option_values.ts";
 import { openFileStore } from "./store/file_store.ts";
 
@@ -19,10 +20,12 @@ export const openStore = (state: string, log: Log, name = STORE): Promise<Store>
 
 /** A file that this process alone owns until it is closed. */
 export async function openFile(state: string, log: Log): Promise<Store> {
-  const lock = await acquireLock(state);
+  const door = newDoor();
+  const lock = await acquireLock(state, undefined, door.enter);
   try {
     const store = await about(`--state ${state}`, openFileStore({ path: lock.path, log }));
-    return { ...store, close: () => store.close().finally(lock.release) };
+    door.open(store.whole!);
+    return { ...store, close: () => door.close().then(store.close).finally(lock.release) };
   } catch (error) {
     await lock.release();
     throw error;
@@ -30,7 +33,7 @@ export async function openFile(state: string, log: Log): Promise<Store> {
 }
 
 async function openDatabase(url: string, log: Log, name: string): Promise<Store> {
-  hideArgument(url);
+  hideArgument(url, "ui_server");
   const { postgresStore } = await import("../lib/store/postgres/store.ts").catch(withoutDriver);
   return about("--state", postgresStore({ url, name, log }));
 }
@@ -44,6 +47,6 @@ function withoutDriver(error: NodeJS.ErrnoException): never {
 }
 
 /** The process list shows arguments to everybody on the machine; setting the title replaces them all. */
-function hideArgument(url: string): void {
-  if (process.argv.some((argument) => argument.includes(url))) process.title = "ui_server";
+export function hideArgument(url: string, title: string): void {
+  if (process.argv.some((argument) => argument.includes(url))) process.title = title;
 }

@@ -64,7 +64,7 @@ function declare(parent: Command, verb: Verb, act: Act): void {
   const own = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
   for (const option of own) command.addOption(option);
   command.optionsGroup("Connection:");
-  for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
+  if (!verb.onStores) for (const [flags, help] of Object.entries(CONNECTION)) command.option(flags, help);
   command.optionsGroup("Output:");
   if (!verb.plain) command.option("--json", "the API's answer, untouched");
   command.helpOption("--help", "this text");

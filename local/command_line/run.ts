@@ -10,7 +10,6 @@ import type { Given, Session, Verb } from "./verb.ts";
 
 /** What it runs on. */
 export interface Io extends Omit<Session, keyof Connected | "say"> {
-  env: Environment;
   out(text: string): void;
   err(text: string): void;
 }
@@ -60,7 +59,8 @@ async function perform([verb, given, common]: [Verb, Given, Common], io: Io): Pr
 }
 
 /** Who asks: for an agent the admin token is never handed on, whatever else this environment holds. */
-function askerOf({ asAgent, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
+function askerOf({ asAgent, onStores, usage }: Verb, common: Common, env: Environment): [Common, Environment] {
+  if (onStores) return [{}, {}];
   if (!asAgent) return [common, env];
   if (common.tokenFile !== undefined)
     throw new UsageError(`${usage} takes an agent's secret (--agent-token-file) and never the admin token`);

@@ -1,11 +1,13 @@
 /** What a verb of the command line is. */
 import type { Readable, Writable } from "node:stream";
+import type { Environment } from "../secrets.ts";
 import type { Connected } from "./connection.ts";
 import type { Exit } from "./exit.ts";
 import type { OPERATIONS } from "./operations.ts";
 
 /** What a verb works with. */
 export interface Session extends Connected {
+  env: Environment;
   /** How wide the terminal is; undefined where there is none. */
   columns: number | undefined;
   fetch(request: Request): Promise<Response>;
@@ -54,6 +56,8 @@ export interface Verb {
   options?: Readonly<Record<string, string>>;
   /** What it answers is no JSON, so it takes no `--json`. */
   plain?: true;
+  /** It works on stores, and asks no service for anything. */
+  onStores?: true;
   /** It speaks for an agent: an admin token is never handed on. */
   asAgent?: true;
   run(session: Session, given: Given): Promise<Outcome>;

@@ -11,6 +11,7 @@ import { mcp } from "./mcp.ts";
 import { note } from "./note.ts";
 import { propose } from "./propose.ts";
 import { show } from "./show.ts";
+import { backupVerb, exportVerb, importVerb, migrateVerb, restoreVerb } from "./stores.ts";
 import { state } from "./state.ts";
 import { wait } from "./wait.ts";
 import { whoami } from "./whoami.ts";
@@ -19,4 +20,5 @@ import { whoami } from "./whoami.ts";
 export const VERBS: readonly Verb[] = [
   propose, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
+  exportVerb, importVerb, migrateVerb, backupVerb, restoreVerb,
 ];

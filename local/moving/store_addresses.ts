@@ -1,0 +1,137 @@
+/** Stores by their addresses on a command line: a path, `postgres://…`, `dynamodb://table?region=…`. */
+import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
+import { MoveRefused } from "../../lib/store/move/refused_move.ts";
+import type { Store } from "../../lib/store/store.ts";
+import type { Whole } from "../../lib/store/whole.ts";
+import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
+import { hideArgument, openStore, stateName } from "../open_store.ts";
+import { isDatabase, stateAddress } from "../option_values.ts";
+import type { Environment } from "../secrets.ts";
+import { LAYOUT } from "../../lib/store/collections.ts";
+import { nodeFiles, pathsOf } from "../store/files.ts";
+import { openFileStore } from "../store/file_store.ts";
+import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";
+import { askOwner } from "./ask_owner.ts";
+
+/** A store that is copied or moved away from. */
+export interface Source {
+  from: Whole;
+  name: string;
+  close(): Promise<void>;
+}
+
+/** A store that has an address. */
+export interface StoreAddress {
+  /** For people and the log: without a password. */
+  name: string;
+  /** To be copied, which changes nothing about it. */
+  copied(): Promise<Source>;
+  /** To be moved, from under the service that uses it. */
+  departed(): Promise<Source>;
+  /** To be loaded. */
+  opened(): Promise<Store>;
+}
+
+/** Reads an address; `env:NAME` is the one that a variable holds. Errors: an Error for people, which repeats no password. */
+export function storeAddress(given: string, env: Environment, log: Log = consoleWarnings): StoreAddress {
+  const text = given.startsWith("env:") ? env[given.slice(4)] : given;
+  if (!text) throw new MoveRefused(`${given}: the variable ${given.slice(4)} is not set`);
+  if (/^dynamodb:/i.test(text)) return table(text, env);
+  let address: string;
+  try {
+    address = stateAddress(text);
+  } catch (error) {
+    throw new MoveRefused(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
+  }
+  return isDatabase(address) ? shared(stateName(address), () => openDatabase(address, log)) : file(address, log);
+}
+
+/** As a process list shows it no longer. */
+function openDatabase(address: string, log: Log): Promise<Store> {
+  hideArgument(address, "countersign");
+  return openStore(address, log);
+}
+
+/** A store that several processes use: this one is one of them. */
+function shared(name: string, open: () => Promise<Store>): StoreAddress {
+  const source = async (): Promise<Source> => {
+    const store = await open();
+    return { from: store.whole!, name, close: () => store.close() };
+  };
+  return { name, copied: source, departed: source, opened: open };
+}
+
+const TABLE_RULE =
+  "the address of a table reads dynamodb://table?region=eu-central-1, with &endpoint=… for a server other than AWS's own";
+
+function table(text: string, env: Environment): StoreAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const [region, endpoint] = ["region", "endpoint"].map((name) => url?.searchParams.get(name) ?? undefined);
+  const name = decodeURIComponent(url?.hostname ?? "");
+  // A name in capitals is one, which a URL of no web scheme leaves as it is.
+  if (!url || !/^[\w.-]{3,255}$/.test(name) || url.username !== "" || !/^\/?$/.test(url.pathname))
+    throw new MoveRefused(TABLE_RULE);
+  const inRegion = region ?? env["AWS_REGION"];
+  if (!inRegion) throw new MoveRefused(`${TABLE_RULE}; or set AWS_REGION`);
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN: sessionToken } = env;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
+    throw new MoveRefused(
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, if the keys have one)",
+    );
+  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY, sessionToken };
+  return shared(`dynamodb://${name}?region=${inRegion}`, async () => {
+    const { dynamoDbStore } = await import("../../lib/store/dynamodb/store.ts");
+    return dynamoDbStore({ table: name, region: inRegion, credentials, ...(endpoint !== undefined && { endpoint }) });
+  });
+}
+
+function file(path: string, log: Log): StoreAddress {
+  const parts = (at: string) => ({ files: nodeFiles, paths: pathsOf(at), sequences: LAYOUT.sequences });
+  const requireThere = (at: string): void => {
+    if (!isThere(nodeFiles, pathsOf(at))) throw new MoveRefused(`there is no store at ${path}`);
+  };
+  const asFiles = (at: string, commit: Whole["commit"]): Whole => ({
+    dump: () => dumpFiles(parts(at)),
+    atOneMoment: true,
+    mark: () => markInFiles(parts(at)),
+    commit,
+    clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
+  });
+  return {
+    name: path,
+    // Its files tell all of it, whether a service writes to them or not.
+    async copied() {
+      requireThere(path);
+      const readOnly = () => Promise.reject(new Error("a copy writes nothing"));
+      return { from: asFiles(path, readOnly), name: path, close: async () => {} };
+    },
+    async departed() {
+      requireThere(path);
+      try {
+        const store = await openOwn(path, log);
+        return { from: store.whole!, name: path, close: () => store.close() };
+      } catch (error) {
+        if (!(error instanceof AlreadyRunning)) throw error;
+      }
+      const owner = await askOwner(await lockFolder(path));
+      if (!owner)
+        throw new MoveRefused(
+          `${path} is in use by a service that cannot be asked here: stop it, and give the command again`,
+        );
+      return { from: asFiles(path, owner.commit), name: path, close: async () => owner.leave() };
+    },
+    opened: () => openOwn(path, log),
+  };
+}
+
+/** A store that this process alone owns until it is closed. */
+async function openOwn(path: string, log: Log): Promise<Store> {
+  const lock = await acquireLock(path);
+  try {
+    const store = await openFileStore({ path: lock.path, log });
+    return { ...store, close: () => store.close().finally(lock.release) };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
