@@ -3,17 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { app } from "../../../handlers/index.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
-import type { Store } from "../../../lib/store/store.ts";
-import { run } from "../../../local/command_line/run.ts";
 import { openFile } from "../../../local/open_store.ts";
-import { client, type Client } from "../../support/client.ts";
-import { testClock } from "../../support/clock.ts";
-import { opened } from "../../support/deps.ts";
+import { doneWith, refusedWith, type Service, serviceOver, SILENT, expectKept, writing } from "./movers.ts";
 
 let folder: string;
 const at = (name: string): string => join(folder, name);
@@ -24,55 +17,17 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
-/** Calls the command line: what it said, and its exit code. */
-async function call(...argv: string[]): Promise<{ code: number | void; out: string; err: string }> {
-  const [out, err]: [string[], string[]] = [[], []];
-  const never = (): Promise<never> => Promise.reject(new Error("a store asks no service and nobody"));
-  const code = await run(argv, {
-    env: { ELSEWHERE: at("elsewhere/state.json"), SVC_URL: "no address", SVC_ADMIN_TOKEN: "a", SVC_AGENT_TOKEN: "b" },
-    columns: undefined,
-    input: Readable.from([]),
-    output: new Writable(),
-    now: Date.now,
-    fetch: never,
-    confirm: never,
-    run: never,
-    save: never,
-    out: (text) => void out.push(text),
-    err: (text) => void err.push(text),
-  });
-  return { code, out: out.join(""), err: err.join("") };
-}
-
-async function done(...argv: string[]): Promise<string> {
-  const { code, out, err } = await call(...argv);
-  expect([code, err]).toEqual([0, ""]);
-  return out;
-}
-
-const refused = async (...argv: string[]): Promise<string> => {
-  const { code, err } = await call(...argv);
-  expect(code).toBe(1);
-  return err;
-};
-
-interface Service {
-  api: Client;
-  store: Store;
-}
+const environment = (): Record<string, string> => ({
+  ELSEWHERE: at("elsewhere/state.json"),
+  SVC_URL: "no address",
+  SVC_ADMIN_TOKEN: "a",
+  SVC_AGENT_TOKEN: "b",
+});
+const done = (...argv: string[]): Promise<string> => doneWith(environment(), ...argv);
+const refused = (...argv: string[]): Promise<string> => refusedWith(environment(), ...argv);
 
 /** A service on a file store, which owns it. */
-async function serviceOn(path: string): Promise<Service> {
-  const silent = { info: () => {}, warn: () => {}, error: () => {} };
-  const store = await openFile(path, silent);
-  onTestFinished(() => store.close());
-  const clock = testClock(new Date().toISOString());
-  const deps = await opened({ store, exclusive: true, clock, log: silent }).catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
-  return { api: client(app(deps)), store };
-}
+const serviceOn = async (path: string): Promise<Service> => serviceOver(await openFile(path, SILENT));
 
 /** A service with a few changes. */
 async function lived(path = live()): Promise<Service> {
@@ -124,27 +79,11 @@ test("a store moves from under the service that uses it: that one is fenced, and
 
 test("writes that go on while a store moves are all there, or refused", async () => {
   const { api } = await lived();
-  const taken: { id: number; current_hash: string }[] = [];
-  let isOver = false;
-  const callers = Array.from({ length: 6 }, async (_, caller) => {
-    for (let count = 0; !isOver; count++) {
-      const fields = { tenant_id: `t${caller}`, kind: "config", target: `a.${caller}.${count}`, summary: "meanwhile" };
-      const { status, body } = await api.json("propose", fields);
-      if (status === 201) taken.push(body.audit_entry);
-      else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|unavailable)$/)]);
-      // What is refused takes no turn of the event loop, which the move needs.
-      await nextTurn();
-      isOver ||= body.code === "store_unavailable";
-    }
-  });
+  const writers = writing([api]);
   await done("migrate", live(), at("there/state.json"));
-  await Promise.all(callers);
+  const taken = await writers;
   const { store } = await serviceOn(at("there/state.json"));
-  const { length } = (await readHead(store))!;
-  const kept = await store.list("audit", { limit: length });
-  const hashes = new Map(kept.map(({ value }) => [value.id, value.current_hash]));
-  expect(taken.length).toBeGreaterThan(0);
-  expect(taken.filter(({ id, current_hash }) => hashes.get(id) !== current_hash)).toEqual([]);
+  await expectKept(store, taken);
 });
 
 test("an export fences, and its file goes in elsewhere; a backup does not, and is restored", async () => {

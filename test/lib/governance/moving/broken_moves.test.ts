@@ -1,0 +1,177 @@
+/** A move that fails, or whose process dies, at each of its steps: no two stores take writes, none is lost, and it can be ended. */
+import { expect, test } from "vitest";
+import { readHead } from "../../../../lib/audit/chain.ts";
+import { exportStore } from "../../../../lib/governance/moving/export_store.ts";
+import { migrate } from "../../../../lib/governance/moving/migrate.ts";
+import { fastestSha256 } from "../../../../lib/kit/platform.ts";
+import { memoryStore } from "../../../../lib/store/memory.ts";
+import type { Store } from "../../../../lib/store/store.ts";
+import type { Mark, Whole } from "../../../../lib/store/whole.ts";
+import { testClock } from "../../../support/clock.ts";
+import { service, type TestService } from "../../../support/service.ts";
+
+const sha256 = fastestSha256();
+
+/** What happens at the step of a number, and to all steps after it. */
+interface Breaking {
+  at: number;
+  /** Once: the step fails. For good: the process is gone, and nothing is put right. After: gone when the step was done. */
+  how: "once" | "for good" | "after";
+}
+
+/** Counts the steps of a move, on both sides, and breaks it. */
+function breaking({ at, how }: Breaking) {
+  let steps = 0;
+  const step = async <T>(work: () => Promise<T>): Promise<T> => {
+    steps++;
+    const isIt = how === "once" ? steps === at : how === "after" ? steps > at : steps >= at;
+    if (isIt) throw new Error(`broken at step ${at}`);
+    return work();
+  };
+  const whole = (real: Whole): Whole => ({
+    ...real,
+    commit: (writes, marking) => step(() => real.commit(writes, marking)),
+    clear: (loading) => step(() => real.clear(loading)),
+  });
+  return { whole, store: (real: Store): Store => ({ ...real, whole: whole(real.whole!) }), steps: () => steps };
+}
+
+async function lived(): Promise<TestService> {
+  const api = await service({ clock: testClock("2026-11-16T09:00:00.000Z") });
+  for (let count = 0; count < 40; count++) await api.propose();
+  return api;
+}
+
+const isWritable = (store: Store): Promise<boolean> =>
+  store
+    .transact((tx) => tx.put("review_due", "probe", true))
+    .then(
+      () => store.transact((tx) => tx.delete("review_due", "probe")).then(() => true),
+      () => false,
+    );
+const isEmpty = async (store: Store): Promise<boolean> => {
+  for await (const page of store.whole!.dump()) if (page.some(({ json }) => json)) return false;
+  return true;
+};
+
+/** As the command line does: what a broken move left is taken out, unless this ends it. */
+async function again(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
+  const [away, half] = [await from.whole!.mark(), await to.whole!.mark()];
+  if (half && half.move !== away?.move) await to.whole!.clear(half);
+  await migrate({ from: from.whole!, name: "a" }, { to, name: "b" }, deps);
+}
+
+/** A hold that nobody renews is over sooner or later. */
+async function waitOut(store: Store): Promise<void> {
+  const mark = await store.whole!.mark();
+  if (mark?.state === "held") await store.whole!.commit([], { from: mark, to: undefined });
+}
+
+/** Breaks a move at each step there is. */
+async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) => Promise<void>): Promise<number> {
+  for (let at = 1; ; at++) {
+    const { deps } = await lived();
+    const [from, to] = [deps.store, memoryStore()];
+    const { length, head, origin } = (await readHead(from))!;
+    const broken = breaking({ at, how });
+    const moving = migrate(
+      { from: broken.whole(from.whole!), name: "a" },
+      { to: broken.store(to), name: "b" },
+      { ...deps, sha256 },
+    );
+    const failed = await moving.then(
+      () => false,
+      () => true,
+    );
+    if (!failed) return at - 1;
+    await waitOut(from);
+    await look(from, to);
+    if ((await to.whole!.mark()) || (await isEmpty(to))) await again(from, to, { ...deps, sha256 });
+    expect(await readHead(to)).toMatchObject({ length: length + 1, origin });
+    const last = (await to.get("audit", String(length + 1).padStart(16, "0")))!.value;
+    expect(last).toMatchObject({ event_type: "store_moved", previous_hash: head });
+    expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
+  }
+}
+
+test("a step that fails leaves both as they were, or a move that the same call ends", async () => {
+  const steps = await atEachStep("once", async (from, to) => {
+    if ((await from.whole!.mark())?.state === "moved") {
+      expect(await to.whole!.mark()).toMatchObject({ state: "loading" });
+      expect(await isWritable(to)).toBe(false);
+    } else {
+      expect(await isWritable(from)).toBe(true);
+      expect(await isEmpty(to)).toBe(true);
+      expect(await to.whole!.mark()).toBeUndefined();
+    }
+  });
+  expect(steps).toBeGreaterThan(7);
+});
+
+test.each(["for good", "after"] as const)(
+  "a process that is gone (%s) leaves never two that take writes",
+  async (how) => {
+    const steps = await atEachStep(how, async (from, to) => {
+      const taken = [await isWritable(from), (await readHead(to)) !== undefined && (await isWritable(to))];
+      expect(taken).not.toEqual([true, true]);
+    });
+    expect(steps).toBeGreaterThan(7);
+  },
+);
+
+test("an export that nobody reads to its end leaves the store as it was", async () => {
+  const { deps } = await lived();
+  const { store } = deps;
+  const total = { pieces: 0 };
+  for await (const _ of exportStore(
+    { from: store.whole!, name: "a" },
+    { kind: "backup", to: "f" },
+    { ...deps, sha256 },
+  ))
+    total.pieces++;
+  for (let most = 1; most < total.pieces; most++) {
+    let pieces = 0;
+    for await (const _ of exportStore(
+      { from: store.whole!, name: "a" },
+      { kind: "export", to: "f" },
+      { ...deps, sha256 },
+    ))
+      if (++pieces === most) break;
+    expect(await store.whole!.mark()).toBeUndefined();
+    expect(await isWritable(store)).toBe(true);
+  }
+});
+
+test("two moves of one store do not get in each other's way: one goes on", async () => {
+  const { deps } = await lived();
+  const { store } = deps;
+  const stores = [memoryStore(), memoryStore()];
+  const ends = await Promise.allSettled(
+    stores.map((to, index) =>
+      migrate({ from: store.whole!, name: "a" }, { to, name: `b${index}` }, { ...deps, sha256 }),
+    ),
+  );
+  const moved = ends.filter(({ status }) => status === "fulfilled");
+  expect(moved.length).toBe(1);
+  const winner = stores[ends.findIndex(({ status }) => status === "fulfilled")]!;
+  const mark = (await store.whole!.mark()) as Mark & { to: string };
+  expect(mark.to).toBe(`b${stores.indexOf(winner)}`);
+  expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
+});
+
+test("a log that does not hold is not moved", async () => {
+  const { deps } = await lived();
+  const { store } = deps;
+  const whole = store.whole!;
+  const changed: Whole = {
+    ...whole,
+    async *dump() {
+      for await (const page of whole.dump())
+        yield page.filter(({ collection, id }) => collection !== "audit" || Number(id) !== 7);
+    },
+  };
+  const to = memoryStore();
+  const moving = migrate({ from: changed, name: "a" }, { to, name: "b" }, { ...deps, sha256 });
+  await expect(moving).rejects.toThrow("its log does not hold at entry 7: its id is 0000000000000008");
+  expect([await isWritable(store), await isEmpty(to)]).toEqual([true, true]);
+});

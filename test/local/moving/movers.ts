@@ -1,0 +1,93 @@
+/** The command line on stores, services on them, and those who write meanwhile. */
+import { Readable, Writable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import { app } from "../../../handlers/index.ts";
+import { readHead } from "../../../lib/audit/chain.ts";
+import type { Log } from "../../../lib/kit/platform.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { run } from "../../../local/command_line/run.ts";
+import { type Client, client } from "../../support/client.ts";
+import { testClock } from "../../support/clock.ts";
+import { opened } from "../../support/deps.ts";
+
+/** A log that says nothing. */
+export const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+type Environment = Readonly<Record<string, string>>;
+
+async function call(env: Environment, argv: string[]): Promise<{ code: number | void; out: string; err: string }> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const never = (): Promise<never> => Promise.reject(new Error("a store asks no service and nobody"));
+  const code = await run(argv, {
+    ...{ env, columns: undefined, input: Readable.from([]), output: new Writable(), now: Date.now },
+    ...{ fetch: never, confirm: never, run: never, save: never },
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+  });
+  return { code, out: out.join(""), err: err.join("") };
+}
+
+/** What a command says that does what it is told. */
+export async function doneWith(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, out, err } = await call(env, argv);
+  expect([code, err]).toEqual([0, ""]);
+  return out;
+}
+
+/** What a command says that does not. */
+export async function refusedWith(env: Environment, ...argv: string[]): Promise<string> {
+  const { code, err } = await call(env, argv);
+  expect(code).toBe(1);
+  return err;
+}
+
+/** A service on a store. */
+export interface Service {
+  api: Client;
+  store: Store;
+}
+
+/** Opens a service over a store, which is closed when the test ends, or where it refuses. */
+export async function serviceOver(store: Store, { exclusive = true } = {}): Promise<Service> {
+  onTestFinished(() => store.close());
+  const clock = testClock(new Date().toISOString());
+  const deps = await opened({ store, exclusive, clock, log: SILENT }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  return { api: client(app(deps)), store };
+}
+
+/** An entry that somebody was told of. */
+interface Receipt {
+  id: number;
+  current_hash: string;
+}
+
+/** Proposes by several callers until they are told that the store has moved; gives what was acknowledged. */
+export async function writing(apis: readonly Client[]): Promise<Receipt[]> {
+  const taken: Receipt[] = [];
+  const caller = async (api: Client, number: number): Promise<void> => {
+    for (let count = 0; ; count++) {
+      const fields = { tenant_id: `t${number}`, kind: "config", target: `a.${number}.${count}`, summary: "meanwhile" };
+      const { status, body } = await api.json("propose", fields);
+      // What is refused takes no turn of the event loop, which the move needs.
+      await nextTurn();
+      if (status === 201) taken.push(body.audit_entry);
+      else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|unavailable)$/)]);
+      if (body.code === "store_unavailable") return;
+    }
+  };
+  await Promise.all(apis.flatMap((api, at) => [0, 1, 2, 3].map((one) => caller(api, at * 10 + one))));
+  return taken;
+}
+
+/** Holds receipts against a log. */
+export async function expectKept(store: Store, taken: readonly Receipt[]): Promise<void> {
+  const { length } = (await readHead(store))!;
+  const kept = await store.list("audit", { limit: length });
+  const hashes = new Map(kept.map(({ value }) => [value.id, value.current_hash]));
+  expect(taken.length).toBeGreaterThan(0);
+  expect(taken.filter(({ id, current_hash }) => hashes.get(id) !== current_hash)).toEqual([]);
+}

@@ -1,0 +1,186 @@
+/** The five commands on stores that several processes use, and a process that is killed in the middle. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
+import { json } from "../../../lib/store/json.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { postgresStore } from "../../../lib/store/postgres/store.ts";
+import { openFile } from "../../../local/open_store.ts";
+import { program } from "../../e2e/server.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+import { doneWith, expectKept, refusedWith, serviceOver, SILENT, writing } from "./movers.ts";
+
+const [postgres, dynamoDb] = await Promise.all([startPostgres(), startDynamoDb()]);
+afterAll(() => Promise.all([postgres?.stop(), dynamoDb?.stop()]));
+const KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
+let made = 0;
+
+/** A store that is not there yet: its address, what it is called, and how a process opens it. */
+interface Place {
+  address: string;
+  name: string;
+  open(): Promise<Store>;
+}
+
+async function inPostgres(): Promise<Place> {
+  const database = `product_${++made}`;
+  await postgres!.pool.query(`create database ${database}`);
+  const address = Object.assign(new URL(postgres!.url), { pathname: `/${database}` }).href;
+  return {
+    address,
+    name: `postgres://${new URL(address).host}/${database}`,
+    open: () => postgresStore({ url: address }),
+  };
+}
+
+async function inDynamoDb(): Promise<Place> {
+  const access = dynamoDb!.access(`product-${++made}`);
+  await createTable(access);
+  const name = `dynamodb://${access.table}?region=eu-central-1`;
+  const address = `${name}&endpoint=${encodeURIComponent(access.endpoint!)}`;
+  return { address, name, open: async () => dynamoDbStore(access) };
+}
+
+const open = async (place: Place): Promise<Store> => {
+  const store = await place.open();
+  onTestFinished(() => store.close());
+  return store;
+};
+
+const folderOf = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "moving-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+if (postgres && dynamoDb) {
+  test.each([
+    ["Postgres", "DynamoDB", inPostgres, inDynamoDb],
+    ["DynamoDB", "Postgres", inDynamoDb, inPostgres],
+  ])("from %s to %s while two processes write: what was acknowledged is there", async (_a, _b, here, there) => {
+    const [from, to] = [await here(), await there()];
+    const services = [
+      await serviceOver(await open(from), { exclusive: false }),
+      await serviceOver(await open(from), { exclusive: false }),
+    ];
+    for (let count = 0; count < 20; count++) await services[0]!.api.propose();
+    const writers = writing(services.map(({ api }) => api));
+    const env = { ...KEYS, FROM: from.address, TO: to.address };
+    const said = await doneWith(env, "migrate", "env:FROM", "env:TO", "--actor", "ana");
+    const taken = await writers;
+    const { store, api } = await serviceOver(await open(to), { exclusive: false });
+    await expectKept(store, taken);
+
+    for (const { api: fenced } of services) {
+      const reply = await fenced.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" });
+      expect([reply.status, reply.body.code]).toEqual([503, "store_unavailable"]);
+      expect(reply.body.error).toContain(`to ${to.name}, where its log goes on`);
+      expect((await fenced.get("runtime")).status).toBe(200);
+    }
+    await expect(serviceOver(await open(from), { exclusive: false })).rejects.toThrow(/it is read-only for good/);
+    const log = (await api.get("audit?event_type=store_moved")).body.entries;
+    expect(JSON.parse(log[0].detail)).toMatchObject({ from: from.name, to: to.name, actor: "ana" });
+    for (const text of [said, JSON.stringify(log)]) expect(text).not.toMatch(/password|test:/);
+    await api.propose();
+    expect(await refusedWith(env, "migrate", "env:FROM", "env:TO")).toContain(`it moved to ${to.name}`);
+  });
+
+  test.each([
+    ["Postgres", inPostgres],
+    ["DynamoDB", inDynamoDb],
+  ])("a backup of %s, taken while it is written to, is whole, and the store goes on", async (_, here) => {
+    const place = await here();
+    const { api, store } = await serviceOver(await open(place), { exclusive: false });
+    for (let count = 0; count < 20; count++) await api.propose();
+    const { length } = (await readHead(store))!;
+    const file = join(folderOf(), "b.jsonl");
+    let isOver = false;
+    const load = (async () => {
+      while (!isOver)
+        await api.json("propose", {
+          tenant_id: "t",
+          kind: "config",
+          target: `b.${Math.random()}`,
+          summary: "meanwhile",
+        });
+    })();
+    expect(await doneWith({ ...KEYS, SVC_STATE: place.address }, "backup", file)).toContain("goes on");
+    isOver = true;
+    await load;
+    await api.propose();
+    expect(await store.whole!.mark()).toBeUndefined();
+    const path = join(dirname(file), "restored/state.json");
+    await doneWith({}, "restore", file, "--state", path);
+    const restored = await serviceOver(await openFile(path, SILENT));
+    expect((await readHead(restored.store))!.length).toBeGreaterThan(length);
+    const { body } = await restored.api.get("audit/verify");
+    expect(body).toMatchObject({ valid: true, state: { mismatched: 0 } });
+    expect(readFileSync(file, "utf8").split("\n", 1)[0]).toContain('"kind":"backup"');
+  });
+
+  test.each([
+    ["Postgres", inPostgres],
+    ["DynamoDB", inDynamoDb],
+  ])("in %s a hold that nobody renews is over, and whoever held it is told", async (_, here) => {
+    const store = await open(await here());
+    const { whole } = store;
+    const held = { state: "held", move: "gone", until: new Date(Date.now() + 600_000).toISOString() } as const;
+    const write = (id: string) => store.transact((tx) => tx.put("review_due", id, true));
+    await whole!.commit([], { from: undefined, to: held });
+    await expect(write("a")).rejects.toThrow(/the store is being copied/);
+    await whole!.commit([], { from: held, to: { ...held, until: new Date(Date.now() - 1).toISOString() } });
+    await write("b");
+    const moved = { state: "moved", move: "gone", to: "b", at: held.until } as const;
+    await expect(whole!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store was over/);
+    await write("c");
+  });
+
+  test("a record that the destination cannot hold refuses the move, and leaves both as they were", async () => {
+    const [from, to] = [await inPostgres(), await inDynamoDb()];
+    const { api, store } = await serviceOver(await open(from), { exclusive: false });
+    await store.transact((tx) => tx.put("manifests", "large", { text: "x".repeat(500_000) } as never));
+    const env = { ...KEYS, FROM: from.address, TO: to.address };
+    const said = await refusedWith(env, "migrate", "env:FROM", "env:TO");
+    expect(said).toContain("manifests/large has 500011 bytes as JSON; a record in DynamoDB may have 405504");
+    await api.propose();
+    await store.transact((tx) => tx.delete("manifests", "large"));
+    await doneWith(env, "migrate", "env:FROM", "env:TO");
+  });
+
+  test("a command that is killed while it loads: the service goes on, the half is refused, and the next ends it", async () => {
+    const main = join(dirname(await program()), "command_line/main.js");
+    const state = join(folderOf(), "state.json");
+    const { api, store } = await serviceOver(await openFile(state, SILENT));
+    await api.propose();
+    const record = { revision: 1, json: json({ text: "x".repeat(200) }) };
+    for (let page = 0; page < 60; page++)
+      await store.transact((tx) => {
+        for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, record.json as never);
+      });
+    const to = await inDynamoDb();
+    const loading = await open(to);
+    const env = { ...process.env, ...KEYS };
+    const child = spawn(process.execPath, [main, "migrate", state, to.address], { env, stdio: "ignore" });
+    const ended = once(child, "exit");
+    await expect
+      .poll(() => loading.whole!.mark(), { timeout: 60_000, interval: 5 })
+      .toMatchObject({ state: "loading" });
+    child.kill("SIGKILL");
+    expect(await ended).toEqual([null, "SIGKILL"]);
+
+    await api.propose();
+    await expect(serviceOver(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
+    const head = (await readHead(store))!;
+    await doneWith(KEYS, "migrate", state, to.address);
+    expect(await readHead(loading)).toMatchObject({ origin: head.origin, length: head.length + 1 });
+    expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" })).status).toBe(
+      503,
+    );
+  });
+}
