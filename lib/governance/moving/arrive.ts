@@ -1,6 +1,6 @@
 /** The end of a move at the store that was loaded: it is empty before, and the move itself stands in its log after. */
 import { type ChainHead, entryKey, nextEntry, readHead, stamp, whyClockBehind } from "../../audit/chain.ts";
-import type { Clock, Sha256 } from "../../kit/platform.ts";
+import { type Clock, fastestSha256, type Sha256, systemClock } from "../../kit/platform.ts";
 import { json } from "../../store/json.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Store } from "../../store/store.ts";
@@ -12,6 +12,9 @@ export interface MoveDeps {
   clock: Clock;
   sha256: Sha256;
 }
+
+/** The clock and the hash of this machine. */
+export const ofThisMachine = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
 
 /** A store that is loaded: its name for people and for the log, without a password, and who loads it. */
 export interface Destination {

@@ -4,7 +4,7 @@ import { copyWhole } from "../../store/move/copy_whole.ts";
 import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Mark } from "../../store/whole.ts";
-import { moment, type MoveDeps, stateOf } from "./arrive.ts";
+import { moment, type MoveDeps, ofThisMachine, stateOf } from "./arrive.ts";
 import type { Departure } from "./migrate.ts";
 
 /** What becomes of the store: a `backup` leaves it as it is, an `export` fences it, so that its log goes on elsewhere only. */
@@ -23,7 +23,7 @@ export interface ExportOptions {
 export async function* exportStore(
   { from, name }: Departure,
   { kind, to, durable }: ExportOptions,
-  deps: MoveDeps,
+  deps: MoveDeps = ofThisMachine(),
 ): AsyncGenerator<string, ExportEnd> {
   const mark = await from.mark();
   if (mark?.state === "loading") throw new MoveRefused(`${name} cannot be copied: ${stateOf(mark)}`);

@@ -12,6 +12,7 @@ import {
   moment,
   type MoveDeps,
   type Moved,
+  ofThisMachine,
   requireClock,
   wholeOf,
 } from "./arrive.ts";
@@ -33,7 +34,7 @@ export async function importStore(
   { name, lines }: ExportFile,
   how: "import" | "restore",
   destination: Destination,
-  deps: MoveDeps,
+  deps: MoveDeps = ofThisMachine(),
 ): Promise<Moved> {
   const { head, log } = await read({ name, lines }, deps);
   if (VERB[head.kind] !== how)

@@ -11,6 +11,7 @@ import {
   moment,
   type MoveDeps,
   type Moved,
+  ofThisMachine,
   requireClock,
   stateOf,
   wholeOf,
@@ -26,7 +27,11 @@ export interface Departure {
  * Moves all of a store into an empty one. Until the source is fenced an error leaves both as they were; from then on the same
  * call again ends the move. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`; those of the stores.
  */
-export async function migrate(source: Departure, destination: Destination, deps: MoveDeps): Promise<Moved> {
+export async function migrate(
+  source: Departure,
+  destination: Destination,
+  deps: MoveDeps = ofThisMachine(),
+): Promise<Moved> {
   const journey = { how: "migrate", from: source.name } as const;
   const whole = wholeOf(destination);
   const [away, half] = [await source.from.mark(), await whole.mark()];
