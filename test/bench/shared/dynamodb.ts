@@ -73,7 +73,6 @@ function charge(asked: Asked, operation: string, body: Body, answer: Answer): vo
       (answer.Items ?? []).reduce((sum, item) => sum + sizeOf(item), 0),
       4096,
     );
-  if (process.env["ITEMS"]) for (const one of body.TransactItems ?? []) console.log("      ", JSON.stringify(one).slice(0, 90), "Put" in one ? sizeOf(one.Put.Item) : "");
   for (const one of body.TransactItems ?? [])
     asked.written += 2 * ("Put" in one ? units(sizeOf(one.Put.Item), 1024) : 1);
 }
