@@ -15,6 +15,8 @@ interface Decided {
 
 /** What a decision saw of the store, beside what those before it wrote. */
 class Saw {
+  /** All records that it asked for, those too that decisions before it wrote. */
+  readonly asked = new Map<string, Key>();
   readonly versions = new Map<string, { key: Key; found: Found }>();
   readonly pages = new Map<string, { page: Page; rows: Rows }>();
 
@@ -57,14 +59,14 @@ export function readingOf({ decided }: Run, held: Held, which: "all" | "not held
   return { keys: [...keys.values()], pages: [...pages.values()] };
 }
 
-/** What more than one of the decisions read. */
+/** What more than one of the decisions asked for. */
 export function commonReading({ decided }: Run): Reading {
   const seen = new Set<string>();
   const isSecond = (name: string): boolean => seen.has(name) || !seen.add(name);
   const keys = new Map<string, Key>();
   const pages = new Map<string, Page>();
   for (const { saw } of decided) {
-    for (const [name, { key }] of saw.versions) if (isSecond(name)) keys.set(name, key);
+    for (const [name, key] of saw.asked) if (isSecond(name)) keys.set(name, key);
     for (const [name, { page }] of saw.pages) if (isSecond(`page ${name}`)) pages.set(name, page);
   }
   return { keys: [...keys.values()], pages: [...pages.values()] };
@@ -130,11 +132,13 @@ export async function runOf(
 
   const viewFor = (saw: Saw): View => {
     const foundOf = (key: Key): Found => {
+      const name = nameOf(key);
+      saw.asked.set(name, key);
       const own = written.get(key.collection)?.get(key.id);
       if (own) return own;
       const known = held.version(key);
       const found = known ? known.found : engine.absent?.(key);
-      saw.versions.set(nameOf(key), { key, found });
+      saw.versions.set(name, { key, found });
       return found;
     };
     const rowsOf = (page: Page): Rows => {

@@ -1,0 +1,202 @@
+/** Decisions over an engine that others write to as well: what they rest on, and how many round trips they take. */
+import { expect, test } from "vitest";
+import { type Attempt, Contended, type Engine, type Write } from "../../../../lib/store/engine/attempt.ts";
+import { groupCommit } from "../../../../lib/store/engine/group_commit.ts";
+import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
+import { type Key, nameOf, type Version } from "../../../../lib/store/engine/view.ts";
+import { json } from "../../../../lib/store/json.ts";
+import type { ListOptions, Store } from "../../../../lib/store/store.ts";
+import type { AnyTx } from "../../../contract/any_store.ts";
+import { notedPacing } from "../../../support/noted_pacing.ts";
+
+interface Shared {
+  engine: Engine;
+  /** As another process does it. */
+  write(id: string, value: unknown): void;
+  value(id: string): unknown;
+  /** What was asked since this was asked last; what goes out together is one trip. */
+  trips(): number;
+  /** Done before the next commit is looked at. */
+  beforeCommit(work: () => void): void;
+  failing: boolean;
+}
+
+/** Records of one collection, which a number of commits stands for. */
+function shared(): Shared {
+  const versions = new Map<string, Version>();
+  const live = sortedMap<Version>();
+  let commits = 0;
+  let trips = 0;
+  let underWay = 0;
+  let meanwhile: (() => void) | undefined;
+
+  const trip = async <T>(work: () => T): Promise<T> => {
+    if (underWay++ === 0) trips++;
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay--;
+    return work();
+  };
+  const keep = (version: Version): void => {
+    versions.set(nameOf(version), version);
+    if (version.json) live.set(version.id, version);
+    else live.delete(version.id);
+  };
+  const it: Shared = {
+    failing: false,
+    engine: {
+      most: { writes: 1000, bytes: 1_000_000 },
+      begin(): Attempt {
+        const head = trip(() => String(commits));
+        return {
+          head,
+          versions: (keys: readonly Key[]) =>
+            trip(() => {
+              if (it.failing) throw new Error("no answer");
+              return keys.map((key) => versions.get(nameOf(key)));
+            }),
+          list: (_: string, options: ListOptions<boolean>) => trip(() => live.page(options).map(([, row]) => row)),
+          commit: async (writes: readonly Write[]) => {
+            const from = await head;
+            return trip(() => {
+              meanwhile?.();
+              meanwhile = undefined;
+              if (String(commits) !== from) throw new Contended("the head has moved");
+              if (writes.length > 0) commits++;
+              writes.forEach(keep);
+              return String(commits);
+            });
+          },
+          abandon: () => Promise.resolve(),
+        };
+      },
+    },
+    write(id, value) {
+      const before = versions.get(nameOf({ collection: "things", id }));
+      commits++;
+      keep({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
+    },
+    value: (id) => versions.get(nameOf({ collection: "things", id }))?.json?.value,
+    trips: () => [trips, (trips = 0)][0]!,
+    beforeCommit: (work) => void (meanwhile = work),
+  };
+  return it;
+}
+
+type Decide<T> = (tx: AnyTx) => Promise<T>;
+
+function service() {
+  const store = shared();
+  const pacing = notedPacing();
+  const { transact } = groupCommit(store.engine, pacing);
+  const decide = <T>(decision: Decide<T>): Promise<T> =>
+    transact(decision as unknown as Parameters<Store["transact"]>[0]) as Promise<T>;
+  return { ...store, store, pacing, decide };
+}
+
+const add: Decide<number> = async (tx) => {
+  const next = ((await tx.get("things", "n"))?.value ?? 0) + 1;
+  tx.put("things", "n", next);
+  return next;
+};
+
+/** Reads one record after another, each named by the one before. */
+const chase =
+  (steps: number): Decide<string> =>
+  async (tx) => {
+    let at = "a";
+    for (let step = 0; step < steps; step++) at = (await tx.get("things", at))?.value ?? "nowhere";
+    tx.put("things", "end", at);
+    return at;
+  };
+
+test("whatever decisions read one after another, what nobody has written yet is read together with the head", async () => {
+  const { decide, trips } = service();
+  const decision: Decide<unknown> = async (tx) => {
+    await tx.get("things", "a");
+    await tx.get("things", "b");
+    await tx.list("things", { limit: 5 });
+    tx.put("things", "c", 1);
+  };
+  await Promise.all([decide(decision), decide(decision), decide(add)]);
+  trips();
+  await Promise.all([decide(decision), decide(add), decide(add)]);
+  expect(trips()).toBe(2);
+});
+
+test("what this process wrote or read it knows, until another commits", async () => {
+  const { decide, trips, write } = service();
+  await decide(add);
+  trips();
+  expect(await decide(add)).toBe(2);
+  expect(trips()).toBe(2);
+  write("n", 40);
+  expect(await decide(add)).toBe(41);
+  expect(trips()).toBe(3);
+  write("other", 1);
+  expect(await decide(add)).toBe(42);
+});
+
+test("a decision that took something for absent is run again, and those before it are not", async () => {
+  const { decide, write } = service();
+  write("known", 1);
+  const runs = { first: 0, second: 0 };
+  const [first, second] = await Promise.all([
+    decide(async (tx) => {
+      runs.first++;
+      tx.put("things", "x", "first");
+      return (await tx.get("things", "nothing"))?.value;
+    }),
+    decide(async (tx) => {
+      runs.second++;
+      return [(await tx.get("things", "x"))?.value, (await tx.get("things", "known"))?.value];
+    }),
+  ]);
+  expect([first, second]).toEqual([undefined, ["first", 1]]);
+  expect(runs).toEqual({ first: 1, second: 2 });
+});
+
+test("what is read one after another without end is read for certain after some runs", async () => {
+  const { decide, write } = service();
+  for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"].map((pair) => [...pair])) write(from!, to);
+  let runs = 0;
+  const end = await decide((tx) => (runs++, chase(8)(tx)));
+  expect(end).toBe("i");
+  expect(runs).toBeLessThan(8);
+});
+
+test("what cannot be read fails the decision, even where it hides that", async () => {
+  const { decide, write, store } = service();
+  for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => [...pair])) write(from!, to);
+  const hiding: Decide<string> = async (tx) => {
+    let at = "a";
+    for (let step = 0; step < 6; step++) {
+      store.failing = at === "e";
+      at = (await tx.get("things", at).catch(() => undefined))?.value ?? "nowhere";
+    }
+    return at;
+  };
+  await expect(decide(hiding)).rejects.toThrow("no answer");
+});
+
+test("a commit that came too late is decided again over what is there then", async () => {
+  const { decide, write, beforeCommit, value, pacing } = service();
+  await decide(add);
+  beforeCommit(() => write("n", 10));
+  expect(await decide(add)).toBe(11);
+  expect(value("n")).toBe(11);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
+test("many decisions are not run over what others have changed, and are right all the same", async () => {
+  const { decide, write, value } = service();
+  let runs = 0;
+  const counted: Decide<number> = (tx) => (runs++, add(tx));
+  for (let round = 0; round < 5; round++) {
+    write("n", 100 * round);
+    runs = 0;
+    const told = await Promise.all(Array.from({ length: 20 }, () => decide(counted)));
+    expect(told).toEqual(told.map((_, index) => 100 * round + index + 1));
+  }
+  expect(runs).toBe(20);
+  expect(value("n")).toBe(420);
+});
