@@ -276,7 +276,7 @@ export const policy = [
   {
     ...intent,
     name: "an intent may be approved by nobody",
-    find: '  approved_by: filled.describe("Who puts it in force."),',
+    find: '  approved_by: filled().describe("Who puts it in force."),',
     replace: "  approved_by: z.string(),",
   },
   {

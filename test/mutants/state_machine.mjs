@@ -10,7 +10,7 @@ const record = { file: "lib/governance/rules/record.ts", tests: RECONCILE };
 const reconcile = { file: "lib/governance/reconcile.ts", tests: RECONCILE };
 
 const follows = "if (!step || !mayFollow(step, change.status, event)) return undefined;";
-const compared = "LIFECYCLE.filter((field) => !same(told.change[field], change[field]));";
+const compared = "lifecycle().filter((field) => !same(told.change[field], change[field]));";
 
 export const stateMachine = [
   {

@@ -6,6 +6,7 @@ import type { Subject } from "../../../contract/store_cases.ts";
 import { storeContract } from "../../../contract/store_contract.ts";
 import { put } from "../../../contract/store_records.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../../support/dynamodb_server.ts";
+import { numbers } from "../../../support/numbers.ts";
 import { gate } from "../../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
@@ -99,10 +100,35 @@ describe("several writers on one DynamoDB table", () => {
   });
 });
 
+/** Text that cannot be made much shorter. */
+function incompressible(length: number): string {
+  const next = numbers(length);
+  return Array.from({ length }, () => next(65_536).toString(36).at(-1)).join("");
+}
+
 describe("the DynamoDB store", () => {
+  there("gives a decision that writes nothing what was there together", async () => {
+    const access = await freshTable();
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const slow: typeof fetch = async (url, init) => {
+      const work = operationOf(init) === "BatchGetItem" ? meanwhile : undefined;
+      if (work) meanwhile = undefined;
+      await work?.();
+      return fetch(url, init);
+    };
+    const [store, other]: [AnyStore, AnyStore] = [dynamoDbStore({ ...access, fetch: slow }), dynamoDbStore(access)];
+    await other.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
+    meanwhile = () => other.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 2)));
+    const both = await store.transact(async (tx) => {
+      const first = (await tx.get("things", "a"))?.value;
+      return [first, (await tx.get("things", "b"))?.value];
+    });
+    expect(both).toEqual([2, 2]);
+  });
+
   there("reads pages of more than the megabyte that one answer holds", async () => {
     const store: AnyStore = dynamoDbStore(await freshTable());
-    for (let index = 0; index < 8; index++) await put(store, "things", `r${index}`, "x".repeat(300_000));
+    for (let index = 0; index < 8; index++) await put(store, "things", `r${index}`, incompressible(300_000));
     const page = await store.list("things", { limit: 7, reverse: true });
     expect(page.map(({ id }) => id)).toEqual(["r7", "r6", "r5", "r4", "r3", "r2", "r1"]);
     expect(page.every(({ value }) => value.length === 300_000)).toBe(true);

@@ -53,6 +53,26 @@ onPostgres("writers follow one another where the engine's locks are none", async
   expect(await countTo120(lacking(LOCK), "no lock")).toEqual(EACH_ONCE);
 });
 
+onPostgres("of two decisions that each rest on what the other writes one is decided again there", async () => {
+  const pool = lacking(LOCK);
+  const stores: AnyStore[] = [await postgresStore({ pool, name: "skew" }), await postgresStore({ pool, name: "skew" })];
+  for (let round = 0; round < 20; round++) {
+    const ids = [`a${round}`, `b${round}`];
+    await Promise.all(
+      stores.map((store, index) =>
+        store.transact(async (tx) => {
+          const taken = await Promise.all(ids.map((id) => tx.get("things", id)));
+          if (taken.every((found) => !found)) tx.put("things", ids[index]!, true);
+        }),
+      ),
+    );
+    const kept = await Promise.all(ids.map((id) => stores[0]!.get("things", id)));
+    expect(kept.filter(Boolean)).toHaveLength(1);
+  }
+  await Promise.all(stores.map((store) => store.close()));
+  await pool.end();
+});
+
 onPostgres("an engine on which two connections move one row from the same place is refused by name", async () => {
   const pool = lacking(CONDITION);
   const refused = postgresStore({ pool, name: "no fence" }).catch((error: unknown) => error);
