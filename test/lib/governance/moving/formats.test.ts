@@ -13,7 +13,7 @@ import { importStore } from "../../../../lib/governance/moving/import_store.ts";
 import { migrate } from "../../../../lib/governance/moving/migrate.ts";
 import { dynamoDbClient } from "../../../../lib/store/dynamodb/client.ts";
 import { createTable, dynamoDbStore } from "../../../../lib/store/dynamodb/store.ts";
-import { systemPacing } from "../../../../lib/store/engine/group_commit.ts";
+import { systemPacing } from "../../../../lib/store/engine/pacing.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { linesOf } from "../../../../lib/store/move/lines.ts";
 import { postgresStore } from "../../../../lib/store/postgres/store.ts";
