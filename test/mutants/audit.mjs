@@ -25,6 +25,18 @@ export const audit = [
     replace: '"origin", "id"',
   },
   {
+    ...entry,
+    name: "what was looked at once is taken for sound",
+    find: "if (isOne && Object.isFrozen(entry)) sound.add(entry);",
+    replace: "if (Object.isFrozen(entry)) sound.add(entry);",
+  },
+  {
+    ...entry,
+    name: "an entry may be edited once it was found sound",
+    find: "if (isOne && Object.isFrozen(entry)) sound.add(entry);",
+    replace: "if (isOne) sound.add(entry);",
+  },
+  {
     ...chain,
     name: "time runs backwards in the log when the clock does",
     find: "now + Math.max(0, clockLag(head, now))",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
-import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH } from "../../../lib/audit/entry.ts";
+import { type AuditEntry, entryHash, FIRST_PREVIOUS_HASH, soundOnce } from "../../../lib/audit/entry.ts";
 import { sha256 as nodeSha256 } from "../../../local/node_ports.ts";
 import { hashOf } from "../../support/independent_chain.ts";
 
@@ -62,3 +62,18 @@ test.each(["", "a", "é", "李", "😀", "\u0000", "x".repeat(70_000), "😀".re
     expect(entryHash(entry, portableSha256)).toBe(hashOf(entry));
   },
 );
+
+test("an entry that was looked at before is told when it is not sound, or was edited since", () => {
+  const isSound = soundOnce();
+  const forged = Object.freeze({ ...FIRST, tenant: "t2", current_hash: FIRST_HASH });
+  expect([1, 2].map(() => isSound(forged, nodeSha256))).toEqual([false, false]);
+  const kept = Object.freeze({ ...FIRST, current_hash: FIRST_HASH });
+  let hashed = 0;
+  const counted = (data: string | Uint8Array) => (hashed++, nodeSha256(data));
+  expect([1, 2].map(() => isSound(kept, counted))).toEqual([true, true]);
+  expect(hashed).toBe(1);
+  const loose = { ...FIRST, current_hash: FIRST_HASH };
+  expect(isSound(loose, nodeSha256)).toBe(true);
+  loose.tenant = "t2";
+  expect(isSound(loose, nodeSha256)).toBe(false);
+});
