@@ -9,6 +9,7 @@ import { routed, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";
 import { step } from "./kit/time_limit.ts";
 import { type CycleReport, runCycle } from "./pulse/cycle.ts";
+import { dueCycles } from "./pulse/due_cycle.ts";
 import { signalling } from "./store/signalling.ts";
 import type { Store } from "./store/store.ts";
 
@@ -18,6 +19,8 @@ export interface ServiceOptions
   store: Store;
   /** Follows the log as this process commits, not in cycles only: for a process that lives long. */
   follow?: boolean | undefined;
+  /** Each cycle looks at everything, also where nobody has written and nothing is due: for a store that costs nothing to ask. */
+  wholeCycles?: boolean | undefined;
 }
 
 const CLOSE_MS = 10_000;
@@ -26,7 +29,10 @@ const CLOSE_MS = 10_000;
 export interface Service {
   /** Answers a request to any endpoint. */
   fetch: Handler;
-  /** Does what time makes due: expiries, outcomes, guardrails, drift. To be called every minute or so. */
+  /**
+   * Does what time makes due: expiries, outcomes, guardrails, drift. To be called every minute or so: where nothing is due and
+   * nobody has written, that is one request to a shared store, and none to another.
+   */
   cycle(): Promise<CycleReport>;
   /** Lets readers go, waits ten seconds at most for what is under way, and closes the store. */
   close(): Promise<void>;
@@ -40,7 +46,7 @@ export interface Service {
  * on stays open. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store.
  */
 export async function openService(endpoints: readonly Endpoint<Deps>[], options: ServiceOptions): Promise<Service> {
-  const { exclusive, tail, follow, base, commits = createCommitSignal(), ...given } = options;
+  const { exclusive, tail, follow, wholeCycles, base, commits = createCommitSignal(), ...given } = options;
   const deps = createDeps({ ...given, commits, store: signalling(given.store, commits) });
   if (deps.product) deps.checkpoint ??= { make: () => currentCheckpoint(deps) };
   await openProduct(deps, { exclusive, tail });
@@ -58,9 +64,13 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   const allDone = async (): Promise<void> => {
     while (underWay.size > 0) await Promise.allSettled(underWay);
   };
+  const dueCycle = wholeCycles ? () => runCycle(deps) : dueCycles(deps);
   const cycle = async (): Promise<CycleReport> => {
-    const report = await runCycle(deps);
-    if (deps.product) await maintainCheckpoint(deps);
+    const { count } = commits;
+    const report = await dueCycle();
+    // A log that nobody has added to needs no other checkpoint; what anchors and cosigns it is asked again by itself.
+    if (deps.product && (commits.count !== count || deps.anchor || deps.witnesses?.length))
+      await maintainCheckpoint(deps);
     return report;
   };
   return {

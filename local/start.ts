@@ -67,6 +67,7 @@ async function open(options: Options, log: Log, undo: Undo): Promise<string> {
     instance_id,
     exclusive: !isDatabase(state),
     follow: true,
+    wholeCycles: !isDatabase(state),
     log,
     sha256,
     adminToken: options.adminToken,

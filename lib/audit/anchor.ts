@@ -36,19 +36,21 @@ export async function keepCheckpoints(
 ): Promise<void> {
   const { witnesses = [] } = deps;
   const stopping = new AbortController();
-  const whileOpen = async (run: () => Promise<boolean | void>): Promise<void> => {
+  /** `run` tells whether there is more to do soon; "never": not before somebody commits. */
+  const whileOpen = async (run: () => Promise<boolean | "never" | void>): Promise<void> => {
     while (!commits.closed) {
       const { count } = commits;
-      const isBehind = await run();
-      await commits.wait(count, isBehind ? LONGEST_BEHIND_MS : IDLE_MS);
+      const next = await run();
+      const isMoved = () => commits.wait(count, next === true ? LONGEST_BEHIND_MS : IDLE_MS);
+      while (!(await isMoved()) && next === "never");
     }
   };
   // Side by side: an anchor, or a witness, takes up to ten seconds to fail. Checkpoints must not fall behind meanwhile, nor a stop wait.
   await Promise.all([
-    whileOpen(() => makeWhenDue(deps)),
-    whileOpen(() => tryAnchor(deps, stopping.signal)),
+    whileOpen(() => makeWhenDue(deps).then((isBehind) => (isBehind === false ? "never" : isBehind))),
+    whileOpen(async () => (deps.anchor ? tryAnchor(deps, stopping.signal) : "never")),
     ...witnesses.map((witness) => whileOpen(() => askWitness(deps, witness, stopping.signal))),
-    whileOpen(async () => {}).then(() => stopping.abort()),
+    whileOpen(async () => "never" as const).then(() => stopping.abort()),
   ]);
 }
 

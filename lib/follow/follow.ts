@@ -1,5 +1,5 @@
 /** Keeps all followers up with the log. One that fails is told of and stops nothing else. */
-import { headOf } from "../audit/chain.ts";
+import { headOf, readHead } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
 import { beginning, catchUp } from "./catch_up.ts";
@@ -41,9 +41,26 @@ export async function standingOf(
  */
 export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<boolean> {
   const read = entryReader(deps.store);
-  const alone = await Promise.all(FOLLOWERS.map((follower) => followOne(deps, follower, proceed, read)));
+  const behind = await thoseBehind(deps).catch(() => FOLLOWERS);
+  const alone = await Promise.all(behind.map((follower) => followOne(deps, follower, proceed, read)));
   return alone.every(Boolean);
 }
+
+/** Those that have entries to follow, or time to see go by, or failed. */
+async function thoseBehind(deps: FollowDeps): Promise<readonly Follower[]> {
+  const [head, cursors] = await Promise.all([readHead(deps.store), cursorsIn(deps.store)]);
+  return FOLLOWERS.filter((follower, index) => {
+    const { entry, step, clearing, version } = cursors[index]?.value ?? {};
+    const isUp = entry === (head?.length ?? 0) && step === "" && !clearing && version === follower.version;
+    return !isUp || follower.elapse !== undefined || problemOf(deps, follower) !== null;
+  });
+}
+
+const cursorsIn = ({ getMany }: Store) =>
+  getMany(
+    "cursors",
+    FOLLOWERS.map(({ name }) => name),
+  );
 
 async function followOne(
   deps: FollowDeps,
@@ -71,21 +88,18 @@ export async function rebuild(deps: FollowDeps): Promise<Record<string, number>>
     for (const follower of FOLLOWERS) tx.put("cursors", follower.name, beginning(follower));
   });
   await followAll(deps);
-  const cursors = await deps.store.getMany(
-    "cursors",
-    FOLLOWERS.map(({ name }) => name),
-  );
+  const cursors = await cursorsIn(deps.store);
   return Object.fromEntries(FOLLOWERS.map(({ name }, index) => [name, cursors[index]?.value.entry ?? 0]));
 }
 
 /**
  * Follows the log as this process commits to it, until it is stopped. Times in milliseconds: `pause`, so that what is written
  * in a burst is followed together; `yielding`, so long another process that was faster is left to it, so that of many one
- * does the work; `poll`, as often as a store is looked at that other processes write to.
+ * does the work; `poll`, as often as it is looked whether other processes have written.
  */
 export function keepFollowing(
   deps: FollowDeps & { commits?: CommitSignal | undefined },
-  { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 30_000 },
+  { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 60_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
   const never = createCommitSignal();
@@ -98,7 +112,9 @@ export function keepFollowing(
       const { count } = commits;
       const alone = await followAll(deps, sound);
       await never.wait(0, alone ? pause : yielding, ended.signal);
-      await commits.wait(count, poll, ended.signal);
+      // What failed is tried again; where nothing did, there is nothing to follow until somebody commits.
+      const isUp = alone && sound() && FOLLOWERS.every((follower) => problemOf(deps, follower) === null);
+      while (!(await commits.wait(count, poll, ended.signal)) && isUp);
     }
   };
   const running = run();

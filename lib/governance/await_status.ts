@@ -14,8 +14,8 @@ const WAITING_AT_MOST = 256;
 const WAITING_OF_ONE = 32;
 
 /**
- * Times in milliseconds. `pause`: however much is committed, nobody looks again sooner; `poll`: as often as a store is looked at
- * that other processes write to.
+ * Times in milliseconds. `pause`: however much is committed, nobody looks again sooner; `poll`: as often as it is looked
+ * whether other processes have written.
  */
 const TIMES = { pause: 100, poll: 1_000 };
 
@@ -62,7 +62,7 @@ export async function awaitStatus(
       leave ??= takePlace(commits, name);
       timer ??= setTimeout(end, Math.min(seconds, longestWait) * 1000);
       await never.wait(0, pause, ended.signal);
-      await commits.wait(count, poll, ended.signal);
+      while (!(await commits.wait(count, poll, ended.signal)));
     }
   } finally {
     clearTimeout(timer);

@@ -12,7 +12,8 @@ import { askHeld } from "./operation/run_adapter.ts";
 import { serviceItself } from "./rules/actor.ts";
 import { governed } from "./transaction.ts";
 import { unlessMismatched } from "./mismatch.ts";
-import { ownerOf, readRecord } from "./records.ts";
+import { ownerOf, placeOf, readRecords } from "./records.ts";
+import type { Store } from "../store/store.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -74,59 +75,135 @@ export interface DriftCheck {
 
 /** Checks the next hundred owners, or as many as half a minute takes; an episode is audited once. */
 export async function checkDrift(deps: GovernanceDeps): Promise<DriftCheck | undefined> {
-  if (!deps.product?.adapter || !(await readHead(deps.store))) return undefined;
-  const last = (await deps.store.get("meta", "drift"))?.value;
-  const end = deps.clock.now() + LONGEST_MS;
-  let cursor: string | null = last?.cursor ?? "";
+  const { store, clock } = deps;
+  if (!deps.product?.adapter || !(await readHead(store))) return undefined;
+  const last = (await store.get("meta", "drift"))?.value;
+  const end = clock.now() + LONGEST_MS;
+  const from = last?.cursor ?? "";
+  const { owners, rest } = await ownersAfter(deps, from);
+  const seen = await seenOf(deps, owners);
+  let cursor: string | null = from;
   let checked = 0;
-  for (; cursor !== null && checked < PER_CYCLE && deps.clock.now() < end; checked++) {
-    const owner = await nextOwner(deps, cursor);
-    cursor = owner?.cursor ?? null;
-    if (!owner) break;
-    await deps.mutex(owner.changeId, () => judge(deps, owner.changeId));
+  for (; checked < owners.length && clock.now() < end; checked++) {
+    const { changeId, place } = owners[checked]!;
+    const known = seen.get(changeId);
+    if (known) await deps.mutex(changeId, () => judge(deps, known));
+    cursor = place;
   }
-  const check: DriftCheck = { checked_at: new Date(deps.clock.now()).toISOString(), checked, cursor };
-  await deps.store.transact((tx) => tx.put("meta", "drift", check));
+  const whole = checked === owners.length;
+  if (whole) cursor = rest;
+  const check: DriftCheck = { checked_at: new Date(clock.now()).toISOString(), checked, cursor };
+  await store.transact((tx) => tx.put("meta", "drift", check));
+  remember(deps, whole && from === "" && rest === null ? [...seen.values()] : undefined);
   return check;
 }
 
-/** The newest applied change of the next target after `cursor`; ids of a target share the part up to the last line break. */
-async function nextOwner(
-  { store }: GovernanceDeps,
-  cursor: string,
-): Promise<{ changeId: string; cursor: string } | undefined> {
-  const [first] = await store.list("owners", { after: cursor, limit: 1 });
-  if (!first) return undefined;
-  const end = `${first.id.slice(0, first.id.lastIndexOf("\n") + 1)}\uffff`;
-  const [newest] = await store.list("owners", { after: end, limit: 1, reverse: true });
-  return { changeId: newest!.value, cursor: end };
+/** The newest applied change of a target, and where the targets behind it begin. */
+interface Owner {
+  changeId: string;
+  place: string;
 }
+
+/** The owners after a place; `rest`: where those behind them begin, null: there are none. Ids of a target share the part up to the last line break. */
+async function ownersAfter(
+  { store }: GovernanceDeps,
+  after: string,
+): Promise<{ owners: Owner[]; rest: string | null }> {
+  const page = await store.list("owners", { after, limit: PER_CYCLE + 1 });
+  const placeOf = ({ id }: { id: string }): string => `${id.slice(0, id.lastIndexOf("\n") + 1)}\uffff`;
+  const newest = page.filter((row, index) => index + 1 === page.length || placeOf(row) !== placeOf(page[index + 1]!));
+  const owners = newest.map((row): Owner => ({ changeId: row.value, place: placeOf(row) }));
+  if (page.length <= PER_CYCLE) return { owners, rest: null };
+  // What the page ends in may have newer ones behind it: it begins the next, or, where it is all of this one, is looked up.
+  const [last] = owners.splice(-1);
+  if (owners.length > 0) return { owners, rest: owners.at(-1)!.place };
+  const [owner] = await store.list("owners", { after: last!.place, limit: 1, reverse: true });
+  return { owners: [{ changeId: owner!.value, place: last!.place }], rest: last!.place };
+}
+
+/** An applied change as it was read, and the episode that is known of it. */
+interface Seen {
+  change: Change;
+  episode: DriftEpisode | undefined;
+}
+
+/** Those of the owners on which nobody is at work, read together. */
+async function seenOf({ store }: GovernanceDeps, owners: readonly Owner[]): Promise<Map<string, Seen>> {
+  const ids = owners.map(({ changeId }) => changeId);
+  const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
+  const changes = records.map(({ change }) => change).filter(({ status }) => status === "applied");
+  const [leases, episodes] = await Promise.all([
+    store.getMany("leases", changes.map(placeOf)),
+    store.getMany(
+      "drift",
+      changes.map(({ change_id }) => change_id),
+    ),
+  ]);
+  const free = changes.flatMap((change, index) =>
+    leases[index] ? [] : [[change.change_id, { change, episode: episodes[index]?.value }] as const],
+  );
+  return new Map(free);
+}
+
+/** What a whole round found, where it is little: while nobody writes, the host can be asked again without the store. */
+const remembered = new WeakMap<Store, readonly Seen[]>();
+const MOST_REMEMBERED = 200_000;
+
+function remember({ store }: GovernanceDeps, seen: readonly Seen[] | undefined): void {
+  if (seen && JSON.stringify(seen).length <= MOST_REMEMBERED) remembered.set(store, seen);
+  else remembered.delete(store);
+}
+
+/** Whether the host still shows what the last round found; false also where too much was found to be remembered. */
+export async function isAsItWas(deps: GovernanceDeps): Promise<boolean> {
+  if (!deps.product?.adapter) return true;
+  const known = remembered.get(deps.store);
+  const end = deps.clock.now() + LONGEST_MS;
+  for (const { change, episode } of known ?? []) {
+    if (deps.clock.now() >= end) return false;
+    const shown = await lookAt(deps, change);
+    if (shown && !isSame(shown, episode)) return false;
+  }
+  return known !== undefined;
+}
+
+/** What the host shows in a change's place: nothing amiss without `state`. */
+interface Shown extends Pick<DriftEpisode, "held_digest"> {
+  state?: DriftEpisode["state"] | undefined;
+  host: HostState;
+}
+
+async function lookAt(deps: GovernanceDeps, change: Change): Promise<Shown | undefined> {
+  const host = await askHost(deps, change);
+  if (host === undefined) return undefined;
+  const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
+  return { state, host, ...(state && (await heldDigest(deps, change))) };
+}
+
+const isSame = ({ state, held_digest }: Shown, episode: DriftEpisode | undefined): boolean =>
+  state === episode?.state && held_digest === episode?.held_digest;
 
 /**
  * Holds what the host shows against the change. Between the two another process may have begun an operation on it, or have
  * noticed the same: what the host showed counts only for the change as it was before it was asked.
  */
-async function judge(deps: GovernanceDeps, changeId: string): Promise<void> {
-  const record = await readRecord(deps.store, changeId);
-  if (record?.change.status !== "applied" || (await readLease(deps.store, record.change))) return;
-  const host = await askHost(deps, record.change);
-  if (host === undefined) return;
-  const state = host === "applied" ? undefined : host === "absent" ? "missing" : "drifted";
-  const held = state && (await heldDigest(deps, record.change));
-  const seen = (await deps.store.get("drift", changeId))?.value;
-  if (state === seen?.state && held?.held_digest === seen?.held_digest) return;
+async function judge(deps: GovernanceDeps, { change, episode }: Seen): Promise<void> {
+  const shown = await lookAt(deps, change);
+  if (!shown || isSame(shown, episode)) return;
+  const { change_id } = change;
+  const { state, host, ...held } = shown;
   await governed<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
-    const current = await unlessMismatched(transaction.change(changeId));
+    const current = await unlessMismatched(transaction.change(change_id));
     if (!current) return;
     const { revision, target, tenant_id } = current.change;
-    if (revision !== record.change.revision || (await readLease(tx, record.change))) return;
+    if (revision !== change.revision || (await readLease(tx, change))) return;
     // A later change may have taken the place, with which the episode ended.
-    if ((await ownerOf(tx, current.change)) !== changeId) return;
-    if (state === undefined) return tx.delete("drift", changeId);
-    const known = (await tx.get("drift", changeId))?.value;
+    if ((await ownerOf(tx, current.change)) !== change_id) return;
+    if (state === undefined) return tx.delete("drift", change_id);
+    const known = (await tx.get("drift", change_id))?.value;
     const since = known?.since ?? at;
-    tx.put("drift", changeId, { change_id: changeId, target, tenant_id, state, host, ...held, since });
+    tx.put("drift", change_id, { change_id, target, tenant_id, state, host, ...held, since });
     if (!known) transaction.enact(current, { type: "drift", circumstance: { state, host } }, serviceItself());
   });
 }

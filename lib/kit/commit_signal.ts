@@ -3,8 +3,15 @@
 export interface CommitSignal {
   readonly count: number;
   notify(): void;
-  /** Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when it is closed. */
-  wait(count: number, ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when it is closed; false:
+   * the time is over, and nobody has committed anything meanwhile, so that there is nothing to look at.
+   */
+  wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
+  /** Counts what other processes have committed by now; false where that cannot be told. */
+  look(): Promise<boolean>;
+  /** How that is told: by what changes with each of their commits. */
+  askOthers(ask: () => Promise<string>): void;
   /**
    * Counts one more listener and returns how it leaves; undefined when `most` of its kind are there, or `mostOfOne` of them
    * that gave the same name.
@@ -20,9 +27,38 @@ export function createCommitSignal(): CommitSignal {
   const waiting = new Set<() => void>();
   let count = 0;
   let closed = false;
+  let ask: (() => Promise<string>) | undefined;
+  let others: string | undefined;
+  let looking: Promise<boolean> | undefined;
+  /** How many looks were begun, and how many of the first have ended well. */
+  let begun = 0;
+  let ended = 0;
   const listeners = new Set<{ kind: string | undefined; name: string | undefined }>();
   const release = (): void => {
     for (const go of waiting) go();
+  };
+  const notify = (): void => {
+    count++;
+    release();
+  };
+  /** One look at a time: whoever asks while one is under way gets the next, which sees what was committed by now. */
+  const look = async (): Promise<boolean> => {
+    await looking;
+    return (looking ??= lookOnce().finally(() => (looking = undefined)));
+  };
+  const lookOnce = async (): Promise<boolean> => {
+    if (!ask) return false;
+    const number = ++begun;
+    try {
+      const now = await ask();
+      // The first look tells of nobody knows when.
+      if (now !== others) notify();
+      others = now;
+      ended = number;
+      return true;
+    } catch {
+      return false;
+    }
   };
   return {
     get count() {
@@ -31,20 +67,25 @@ export function createCommitSignal(): CommitSignal {
     get closed() {
       return closed;
     },
-    notify() {
-      count++;
-      release();
+    notify,
+    look,
+    askOthers(others) {
+      ask = others;
     },
     wait(seen, ms, signal) {
-      if (closed || count !== seen || signal?.aborted) return Promise.resolve();
+      if (closed || count !== seen || signal?.aborted) return Promise.resolve(true);
+      const before = begun;
       return new Promise((resolve) => {
-        const go = (): void => {
+        const leave = (moved: boolean): void => {
           clearTimeout(timer);
           waiting.delete(go);
           signal?.removeEventListener("abort", go);
-          resolve();
+          resolve(moved);
         };
-        const timer = setTimeout(go, ms);
+        const go = (): void => leave(true);
+        // A look that was begun since, by whomever, is as good as one's own.
+        const timeOver = async (): Promise<void> => leave(!(ended > before || (await look())) || count !== seen);
+        const timer = setTimeout(timeOver, ms);
         waiting.add(go);
         signal?.addEventListener("abort", go);
       });

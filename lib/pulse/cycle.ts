@@ -22,7 +22,8 @@ import { runNextTask } from "./task_runner.ts";
 /** What a cycle did. */
 export type CycleReport = ReturnType<typeof emptyReport>;
 
-const emptyReport = () => ({
+/** Of a cycle that did nothing. */
+export const emptyReport = () => ({
   tick: 0,
   expired: 0,
   resolved: 0,

@@ -1,5 +1,6 @@
 /** What a cycle looks at anew: the values, and what has become noteworthy about them. */
 import type { PulseDeps } from "./deps.ts";
+import { atOneGlance } from "../kit/glance.ts";
 import { dayOf } from "../kit/days.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { addNotice } from "../follow/growth_log.ts";
@@ -34,7 +35,7 @@ interface Noticed {
 
 /** Works the values out, keeps them, and notes what has become noteworthy. */
 export async function evaluate(deps: PulseDeps): Promise<void> {
-  const { effect, values } = await figuresOf(deps);
+  const { effect, values } = await figuresOf(atOneGlance(deps));
   const now = deps.clock.now();
   const at = new Date(now).toISOString();
   await deps.store.transact(async (tx) => {

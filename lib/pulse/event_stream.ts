@@ -6,8 +6,8 @@ import { cursorText, type EventCursor, eventsAfter, type PulseEvent } from "./ev
 const BATCH = 100;
 
 /**
- * Times in milliseconds. A comment is sent when nothing else was for `heartbeat`, so that proxies keep the connection; a store
- * that other processes write to is looked at every `poll`; after `lifetime` the reader is sent away, and comes back with its
+ * Times in milliseconds. A comment is sent when nothing else was for `heartbeat`, so that proxies keep the connection; every
+ * `poll` it is looked whether other processes have written; after `lifetime` the reader is sent away, and comes back with its
  * cursor.
  */
 const TIMES = { heartbeat: 15_000, poll: 2_000, lifetime: 3_600_000 };
@@ -23,20 +23,23 @@ export function eventStream(
   const gone = new AbortController();
   const ends = performance.now() + lifetime;
   let cursor = from;
+  /** Whether there may be something behind the cursor, and what was committed when it was last looked there. */
+  let moved = true;
+  let seen = commits.count;
 
   /** What to send next: events, a heartbeat, or nothing when the stream is over. */
   const next = async (): Promise<string | undefined> => {
     const asked = performance.now();
     while (!gone.signal.aborted && !commits.closed && performance.now() < ends) {
-      const { count } = commits;
-      const events = await eventsAfter(store, cursor, BATCH);
+      if (moved) seen = commits.count;
+      const events = moved ? await eventsAfter(store, cursor, BATCH) : [];
       if (events.length > 0) {
         cursor = events.at(-1)!.cursor;
         return events.map(eventText).join("");
       }
       const idle = performance.now() - asked;
       if (idle >= heartbeat) return ": \n\n";
-      await commits.wait(count, Math.min(poll, heartbeat - idle), gone.signal);
+      moved = await commits.wait(seen, Math.min(poll, heartbeat - idle), gone.signal);
     }
     return undefined;
   };

@@ -20,7 +20,7 @@ export function startNotifier(deps: PulseDeps, options: NotifyOptions & { random
   const never = createCommitSignal();
   const { problem, attempt, sendNext, storeFailed } = sending(deps, options, ended.signal);
 
-  const pause = (ms: number): Promise<void> => never.wait(0, ms, ended.signal);
+  const pause = (ms: number): Promise<unknown> => never.wait(0, ms, ended.signal);
 
   /** Resolves when the receiver has it, or when everything ends: false. */
   const deliver = async (notification: Notification): Promise<boolean> => {
@@ -37,13 +37,16 @@ export function startNotifier(deps: PulseDeps, options: NotifyOptions & { random
   const run = async (): Promise<void> => {
     while (!ended.signal.aborted && !commits.closed) {
       const { count } = commits;
+      let failed = false;
       try {
         if (await sendNext(deliver)) continue;
       } catch (error) {
+        failed = true;
         storeFailed(error);
         await pause(times.firstRetry);
       }
-      await commits.wait(count, times.poll, ended.signal);
+      // Whatever failed is tried again; else there is nothing to send until somebody commits.
+      while (!(await commits.wait(count, times.poll, ended.signal)) && !failed);
     }
   };
   const running = run();

@@ -1,14 +1,16 @@
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "./store.ts";
 
-/** A store that count after every transaction that was committed. */
+/** A store whose commits are counted, those of other processes too as far as it tells of them. */
 export function signalling(store: Store, commits: CommitSignal): Store {
+  if (store.others) commits.askOthers(() => store.others!());
   return {
     get: (collection, id) => store.get(collection, id),
     getMany: (collection, ids) => store.getMany(collection, ids),
     list: (collection, options) => store.list(collection, options),
     texts: (collection, which) => store.texts(collection, which),
     close: () => store.close(),
+    ...(store.others && { others: () => store.others!() }),
     ...(store.expunge && { expunge: () => store.expunge!() }),
     ...(store.whole && { whole: store.whole }),
     async transact(decide) {

@@ -107,6 +107,11 @@ export interface Tx extends Reads {
  */
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
+  /**
+   * What changes with each commit of another process, in one request, so that whoever waits for others looks at nothing
+   * else; always the same where no other can write. Absent where an engine cannot tell.
+   */
+  others?(): Promise<string>;
   /** Removes what is kept of records that are superseded or deleted by now; absent where an engine keeps nothing of them. */
   expunge?(): Promise<void>;
   /** The store as a whole, for backups and moves; absent where an engine cannot be moved. */

@@ -188,6 +188,7 @@ async function compose(
     }),
     transact: transactions.transact,
     whole: sole.over(transactions.transact),
+    others: transactions.others,
     close: () => (closing ??= close()),
     torn,
     status() {

@@ -140,4 +140,25 @@ export const follow = [
     replace: "last.startsWith(one) ? true :",
     tests: ["test/lib/governance/by_target.test.ts"],
   },
+  {
+    name: "an idle cycle passes over what another process committed",
+    file: "lib/pulse/due_cycle.ts",
+    find: " || commits!.count !== commit) return false;",
+    replace: ") return false;",
+    tests: ["test/lib/pulse/due_cycle.test.ts"],
+  },
+  {
+    name: "an idle cycle passes over what time brings",
+    file: "lib/pulse/next_due.ts",
+    find: "Math.min(followed, limits);",
+    replace: "Math.max(followed, limits);",
+    tests: ["test/lib/pulse/due_cycle.test.ts"],
+  },
+  {
+    name: "a host is not asked for drift while nobody commits",
+    file: "lib/pulse/due_cycle.ts",
+    find: "return isAsItWas(deps);",
+    replace: "return isAsItWas !== undefined;",
+    tests: ["test/lib/pulse/due_cycle.test.ts"],
+  },
 ];

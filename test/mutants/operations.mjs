@@ -46,15 +46,15 @@ export const operations = [
   {
     name: "what a host showed before another change was applied begins an episode",
     file: "lib/governance/drift.ts",
-    find: "if ((await ownerOf(tx, current.change)) !== changeId) return;",
+    find: "if ((await ownerOf(tx, current.change)) !== change_id) return;",
     replace: "void ownerOf;",
     tests: PUT_BACK,
   },
   {
     name: "an episode keeps what the target held when it began",
     file: "lib/governance/drift.ts",
-    find: "state === seen?.state && held?.held_digest === seen?.held_digest",
-    replace: "state === seen?.state",
+    find: "state === episode?.state && held_digest === episode?.held_digest",
+    replace: 'state === episode?.state || held_digest === ""',
     tests: PUT_BACK,
   },
   {

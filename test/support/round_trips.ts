@@ -4,7 +4,7 @@ import type { Reads, Store } from "../../lib/store/store.ts";
 
 /** What was asked of a store meanwhile. */
 export interface Trips {
-  /** Requests: each `get`, `getMany`, `list`, `texts` and transaction is one. */
+  /** Requests: each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
   requests: number;
   /** Of these, how many had to wait for the answer to one before: what is asked side by side is one step. */
   steps: number;
@@ -14,13 +14,17 @@ export interface Trips {
   asked: readonly string[];
 }
 
-/** A real store with its requests counted. Each takes a turn of the event loop, so that it is seen what waits for what. */
-export function roundTrips(store: Store): { store: Store; take(): Trips } {
+/**
+ * A real store with its requests counted. Each takes a turn of the event loop, so that it is seen what waits for what; not
+ * where it is `prompt`, for clocks that a test moves.
+ */
+export function roundTrips(store: Store, { prompt = false } = {}): { store: Store; take(): Trips } {
   let asked: string[] = [];
   let steps = 0;
   let step: Promise<void> | undefined;
   const trip = (what: string): Promise<void> => {
     asked.push(what);
+    if (prompt) return Promise.resolve();
     return (step ??= setImmediate(undefined).then(() => {
       steps++;
       step = undefined;
@@ -37,6 +41,7 @@ export function roundTrips(store: Store): { store: Store; take(): Trips } {
       ...store,
       ...reads,
       transact: (decide) => trip("transact").then(() => store.transact(decide)),
+      ...(store.others && { others: () => trip("others").then(() => store.others!()) }),
     },
     /** What was asked since it was last taken. */
     take() {

@@ -15,8 +15,11 @@ export interface Keeper {
   failure?(): Error | undefined;
 }
 
-/** `transact` and `close` over a view. */
-export function serial(view: View, { keep, failure }: Keeper): Pick<Store, "transact" | "close"> {
+/** `transact`, `others` and `close` over a view. */
+export function serial(
+  view: View,
+  { keep, failure }: Keeper,
+): Pick<Store, "transact" | "close"> & Required<Pick<Store, "others">> {
   let last: Promise<void> | undefined;
 
   /** Runs a decision, and tells of it when that is durable. Errors: when nothing is kept any more. */
@@ -45,5 +48,5 @@ export function serial(view: View, { keep, failure }: Keeper): Pick<Store, "tran
     if (failed) job.reject(failed);
     else await carry(job).catch(job.reject);
   });
-  return { transact, close: () => close().then(() => last) };
+  return { transact, others: async () => "", close: () => close().then(() => last) };
 }

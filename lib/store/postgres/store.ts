@@ -9,6 +9,7 @@ import { readsOf } from "../engine/view.ts";
 import { beginBatch, type PostgresLimits, type Writer } from "./batch.ts";
 import { withConnection } from "./connection.ts";
 import { placeOf, storeError } from "./errors.ts";
+import { othersIn } from "./others.ts";
 import { probeFence } from "./probe.ts";
 import { listRecords, readVersions, WRITERS, writtenAt } from "./rows.ts";
 import { migrate } from "./schema.ts";
@@ -72,6 +73,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     }),
     transact: commits.transact,
     whole: sharedWhole(engine, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
+    others: () => read((client) => othersIn(client, writer)),
     close: () => (closing ??= commits.close().then(leave)),
   };
 }

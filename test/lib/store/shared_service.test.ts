@@ -1,8 +1,12 @@
 /** Several instances of the service on one store that they share. */
-import { afterAll, expect, test } from "vitest";
+import { Client, Pool } from "pg";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { countersign } from "../../../handlers/index.ts";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { postgresStore } from "../../../lib/store/postgres/store.ts";
 import { type Store, StoreBusy } from "../../../lib/store/store.ts";
+import { MINUTE, testClock } from "../../support/clock.ts";
+import { manifest } from "../../support/intents.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { expectOneChain, instance, writeAtOnce } from "../../support/many_writers.ts";
@@ -45,6 +49,48 @@ onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, 
   const writers = await Promise.all(stores.map((store, index) => instance(store, `node-${index}`)));
   await expectOneChain(writers, await writeAtOnce(writers, 5));
   await Promise.all(stores.map((store) => store.close()));
+});
+
+onPostgres("each is told of what others commit, and not of its own", async () => {
+  const at = { url: postgres!.url, name: "told" };
+  const [one, other] = [await postgresStore(at), await postgresStore(at)];
+  const put = (store: Store): Promise<void> => store.transact((tx) => tx.put("meta", "tick", { tick: 1, at: "" }));
+  await put(one);
+  const before = [await one.others!(), await other.others!()];
+  await put(one);
+  expect(await one.others!()).toBe(before[0]);
+  const after = await other.others!();
+  expect(after).not.toBe(before[1]);
+  await other.transact((tx) => tx.get("meta", "tick"));
+  expect([await one.others!(), await other.others!()]).toEqual([before[0], after]);
+  await Promise.all([one.close(), other.close()]);
+});
+
+onPostgres("an idle cycle is one statement, until another process writes", async () => {
+  const pool = new Pool({ connectionString: postgres!.url, application_name: "idle" });
+  pool.on("error", () => undefined);
+  const store = await postgresStore({ pool, name: "idle" });
+  const clock = testClock();
+  const service = await countersign({ store, clock, intent: manifest(), follow: true });
+  const other = await instance(await postgresStore({ url: postgres!.url, name: "idle" }), "node-2");
+  await other.bring("applied");
+  const asked = vi.spyOn(Client.prototype, "query");
+  onTestFinished(() => asked.mockRestore());
+  const isIts = (client: unknown): boolean =>
+    (client as { connectionParameters: { application_name?: string } }).connectionParameters.application_name ===
+    "idle";
+  const cycle = async (): Promise<number> => {
+    asked.mockClear();
+    clock.advance(MINUTE);
+    await service.cycle();
+    return asked.mock.contexts.filter(isIts).length;
+  };
+  while ((await cycle()) !== 1);
+  expect(await cycle()).toBe(1);
+  await other.propose();
+  expect(await cycle()).toBeGreaterThan(10);
+  await service.close();
+  await Promise.all([other.deps.store.close(), pool.end()]);
 });
 
 onPostgres("one whose store stays busy answers 503 with Retry-After, and has changed nothing", async () => {
