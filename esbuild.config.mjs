@@ -12,6 +12,8 @@ import { buildLambda } from "./.ci/build/lambda.mjs";
 import { build } from "./.ci/build/program.mjs";
 
 export { BUDGETS, sizes } from "./.ci/build/bundle_sizes.mjs";
+export { buildConsole } from "./.ci/build/console.mjs";
+export { consoleFiles } from "./.ci/build/console_files.mjs";
 export { buildEdge, buildWorker } from "./.ci/build/edge.mjs";
 export { handlerFiles } from "./.ci/build/handler_files.mjs";
 export { buildLambda } from "./.ci/build/lambda.mjs";

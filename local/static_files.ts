@@ -1,25 +1,9 @@
 /** Serves the files of the user interface: nothing outside their folder, nothing hidden, and no script from elsewhere. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { extname, join, sep } from "node:path";
+import { join, sep } from "node:path";
 import type { Sha256 } from "../lib/kit/platform.ts";
 import { CONSOLE_HEADERS } from "../lib/http/console_headers.ts";
-
-const TYPES: Record<string, string> = {
-  ".css": "text/css; charset=utf-8",
-  ".html": "text/html; charset=utf-8",
-  ".ico": "image/x-icon",
-  ".jpg": "image/jpeg",
-  ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json",
-  ".map": "application/json",
-  ".mjs": "text/javascript; charset=utf-8",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-  ".txt": "text/plain; charset=utf-8",
-  ".webmanifest": "application/manifest+json",
-  ".webp": "image/webp",
-  ".woff2": "font/woff2",
-};
+import { typeOfFile } from "../lib/http/file_types.ts";
 
 /** What the file system says of a path that leads to no file. */
 const ABSENT = ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"];
@@ -39,7 +23,7 @@ export async function staticFiles(folder: string, sha256: Sha256): Promise<Stati
     const etag = `"${sha256(content).slice(0, 32)}"`;
     if (matches(request.headers.get("if-none-match"), etag))
       return new Response(null, { status: 304, headers: { ...CONSOLE_HEADERS, etag } });
-    const type = TYPES[extname(names.at(-1)!).toLowerCase()] ?? "application/octet-stream";
+    const type = typeOfFile(names.at(-1)!);
     const headers = { ...CONSOLE_HEADERS, etag, "content-type": type, "content-length": String(content.length) };
     return new Response(request.method === "HEAD" ? null : content, { headers });
   };

@@ -83,8 +83,8 @@ describe("on the edge", () => {
 });
 
 describe("on Lambda", () => {
-  test("every handler is a function of its own, beside the groups and the cycle", () => {
-    const functions = [...GROUPS, "cycle"].map((name) => `functions/${name}`);
+  test("every handler is a function of its own, beside the groups, the cycle and the console", () => {
+    const functions = [...GROUPS, "cycle", "console"].map((name) => `functions/${name}`);
     const expected = [...files, ...functions].map((name) => `${name}/index.mjs`);
     expect([...named(lambda, "lambda").keys()].sort()).toEqual(expected.sort());
     for (const [name, { exports }] of named(lambda, "lambda")) expect(exports, name).toEqual(["handler"]);

@@ -2,9 +2,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, type ScalarTag, YAMLMap, YAMLSeq } from "yaml";
+// @ts-expect-error a build script without types
+import { consoleFiles } from "../esbuild.config.mjs";
 import { endpoints } from "../handlers/index.ts";
 import type { Declaration } from "../lib/http/endpoint.ts";
-import { type Group, groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
+import { groupOf, GROUPS } from "../lib/hosts/lambda/groups.ts";
 import { functionCapabilities } from "../lib/hosts/capabilities.ts";
 import { withIntent } from "../lib/hosts/lambda/intent_address.ts";
 import { settingsOf } from "../lib/hosts/settings.ts";
@@ -97,9 +99,16 @@ describe("routes", () => {
     (_, endpoint) => expect(routeOf(endpoint)?.group).toBe(groupOf(endpoint)),
   );
 
-  test("there is none beyond them, and none twice", () => {
+  test("there is none beyond them and the files of the console, and none twice", async () => {
     const needed = endpoints.map((endpoint) => routeOf(endpoint));
-    expect(routes.filter((route) => !needed.includes(route))).toEqual([]);
+    const names: string[] = Object.keys(await consoleFiles({ splitting: false }));
+    const files = names.map((name) => ({
+      method: "GET",
+      path: `/${name === "index.html" ? "" : name}`,
+      group: "console",
+    }));
+    const byPath = (a: Route, b: Route) => (a.path < b.path ? -1 : 1);
+    expect(routes.filter((route) => !needed.includes(route)).sort(byPath)).toEqual(files.sort(byPath));
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
   });
 
@@ -142,9 +151,9 @@ test("no function has more routes than the policy takes that lets the API call i
 });
 
 describe("functions", () => {
-  test("are one for each group, and the cycle", () => {
+  test("are one for each group, the cycle and the console", () => {
     const names = functions.map(([, { Properties }]) => groupIn(Properties.CodeUri)).sort();
-    expect(names).toEqual([...GROUPS, "cycle"].sort());
+    expect(names).toEqual([...GROUPS, "cycle", "console"].sort());
     for (const name of names) expect(functionOf(name).CodeUri).toBe(`dist/lambda/functions/${name}`);
   });
 
@@ -222,7 +231,7 @@ describe("rights", () => {
   test("who reads cannot write", () => {
     expect(onTable("read")).toEqual(READ);
     expect(onTable("health")).toEqual(READ);
-    expect(statementsOf("docs")).toEqual([]);
+    for (const name of ["docs", "console"]) expect(statementsOf(name)).toEqual([]);
   });
 
   test.each(WRITERS)("%s has what the store needs, and no more", (name) => {
@@ -241,9 +250,9 @@ describe("rights", () => {
   });
 
   test("the intent is read where it is kept, by all that have a product, and where it stands in a parameter nothing is", () => {
-    for (const name of [...GROUPS, "cycle"]) {
+    for (const name of [...GROUPS, "cycle", "console"]) {
       expect(managed(name, { ProductIntentObject: "acme/intent.json" })).toEqual(
-        name === "docs" ? [] : [{ Ref: "IntentRights" }],
+        ["docs", "console"].includes(name) ? [] : [{ Ref: "IntentRights" }],
       );
       expect(managed(name, {})).toEqual([]);
     }
@@ -265,7 +274,7 @@ describe("rights", () => {
   });
 
   test("secrets are read by those that ask for a token, and stand in no variable", () => {
-    for (const name of [...GROUPS, "cycle"] as (Group | "cycle")[]) {
+    for (const name of [...GROUPS, "cycle", "console"]) {
       const asks = WRITERS.includes(name) || name === "read";
       expect(allowed(name, { Ref: "Secrets" })).toEqual(asks ? ["secretsmanager:GetSecretValue"] : []);
       expect(functionOf(name).Environment?.Variables).toEqual(

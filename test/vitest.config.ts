@@ -9,7 +9,7 @@ import { Watchdog } from "./support/watchdog.ts";
 const IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
 const LONG_IN_A_BROWSER =
-  "test/ui/{agent,audit,away,certificate,dev,docs,emergency,everybody,faults,load,mistakes,newcomer,on_record,protected,told,undo}.test.ts";
+  "test/ui/{agent,audit,away,certificate,dev,docs,emergency,everybody,faults,load,mistakes,mounted,newcomer,on_record,protected,told,undo}.test.ts";
 /** These have both lengths. */
 const BOTH_IN_A_BROWSER = "test/ui/{consent,decisions,pages}.test.ts";
 /** Has no short form: `npm run test:long`. */

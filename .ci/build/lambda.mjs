@@ -1,7 +1,8 @@
-/** AWS Lambda: a function for each handler, for each group of them, and for the cycle. */
+/** AWS Lambda: a function for each handler, for each group of them, for the cycle and for the console. */
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { bundles } from "./bundles.mjs";
+import { consoleFilesInPlace } from "./console_files.mjs";
 import { ALL_ENDPOINTS, DESCRIBING, handlerFiles } from "./handler_files.mjs";
 import { root } from "./root.mjs";
 
@@ -19,6 +20,7 @@ export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = (
     ...Object.fromEntries(files.map((file) => [file, single(file)])),
     ...Object.fromEntries(groups.map(([group, members]) => [`functions/${group}`, grouped(group, members)])),
     "functions/cycle": 'export { handler } from "./lib/hosts/lambda/cycle.ts";',
+    "functions/console": CONSOLE_ENTRY,
   };
   return bundles(entries, wanted, {
     outdir,
@@ -26,9 +28,18 @@ export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = (
     outExtension: { ".js": ".mjs" },
     platform: "node",
     target: "node22",
-    plugins: [LATE_BUILTINS],
+    plugins: [LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
   });
 }
+
+/** Each file that is asked for at once takes an instance of its function, and an account may have but ten. */
+const CONSOLE_IN_FEW_FILES = consoleFilesInPlace({ splitting: false });
+
+const CONSOLE_ENTRY = `
+import packed from "countersign:console-files";
+import { consoleFunction } from "./lib/hosts/lambda/console.ts";
+export const handler = consoleFunction(packed);
+`;
 
 /** The entry of one handler's function. */
 function single(file) {

@@ -3,6 +3,7 @@ import { chmod, cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { buildConsole } from "./console.mjs";
+import { consoleFilesInPlace } from "./console_files.mjs";
 import { root } from "./root.mjs";
 
 /** How what runs in Node is built: packages stay imports. */
@@ -14,6 +15,7 @@ export const NODE = {
   format: "esm",
   platform: "node",
   target: "node20.19",
+  plugins: [consoleFilesInPlace()],
   logLevel: "warning",
 };
 

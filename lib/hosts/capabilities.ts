@@ -75,7 +75,7 @@ export function functionCapabilities(env: Told): Capability[] {
     row("evolved_files", "learning", "a function keeps no files"),
     row("process_metrics", "host", "the figures of one instance are not those of the service"),
     row("notifications", "host", "nothing runs between requests"),
-    row("ui", "host", "this host serves the API only"),
+    row("ui", "host", unless(env["SVC_CONSOLE"], "no function serves the console"), "a function console; SVC_CONSOLE"),
     row("audit_key", "audit", key, "SVC_AUDIT_KEY_PEM"),
     row("audit_anchor", "audit", "checkpoints are kept in the table only"),
     row("audit_witness", "audit", "this host asks none"),

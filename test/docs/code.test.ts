@@ -31,10 +31,12 @@ test("the code of the documents is well typed", async () => {
     ...tsconfig.compilerOptions,
     ...{ rootDir: "/", noUnusedLocals: false, resolveJsonModule: true, paths: paths() },
   };
-  // What a Worker's own types would declare, and what a package does not.
-  const ambient = ["hosts/edge/cloudflare_workers.d.mts", "pulse/prom_client_registry.d.ts"].map((path) =>
-    join(ROOT, "lib", path),
-  );
+  // What a Worker's own types would declare, what a package does not, and what the build puts in place.
+  const ambient = [
+    "lib/hosts/edge/cloudflare_workers.d.mts",
+    "lib/pulse/prom_client_registry.d.ts",
+    "local/console_files.d.mts",
+  ].map((path) => join(ROOT, path));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["**/*.ts", ...ambient] }));
   const written = writeCode(folder);
   expect(written.length).toBeGreaterThan(10);

@@ -78,6 +78,18 @@ export const mounting: Own = {
         expect(await history("chg_none")).toMatchObject({ status: 404, body: { code: "change_not_found" } });
       });
 
+      test("the console is at the prefix, for who is logged in", async () => {
+        const page = async (session: string, path: string) =>
+          fetch(origin + path, { headers: { authorization: `Bearer ${session}` } });
+        expect(await (await page("nobody", "/governance/")).text()).toBe("log in first");
+        const answer = await page("session-of-ana", "/governance/");
+        expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
+        const [, script] = /<script type="module" src="([^"]+)">/.exec(await answer.text())!;
+        expect((await page("session-of-ana", `/governance/${script}`)).headers.get("content-type")).toContain(
+          "javascript",
+        );
+      });
+
       test("the prefix stands in the API's description, and what lies outside it is the host's", async () => {
         const { get, send } = withSession("session-of-ana");
         const { paths, servers } = (await get("/openapi.json")).body;

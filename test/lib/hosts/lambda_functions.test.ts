@@ -10,6 +10,7 @@ import { propose } from "../../../handlers/product/propose.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
 import { createTable } from "../../../lib/store/dynamodb/store.ts";
 import { groupOf } from "../../../lib/hosts/lambda/groups.ts";
+import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { checkedFetch, endpointOf } from "../../support/checked_fetch.ts";
 import { client, PROPOSAL } from "../../support/client.ts";
@@ -212,6 +213,24 @@ describe("a change, over several instances of the functions", () => {
       expect(host.effects.filter((effect) => effect === `apply ${change_id}`)).toHaveLength(1);
     },
   );
+});
+
+inShort(test)("the console is served by a function that knows no table and no secret", async () => {
+  const bundle = join(folder, "functions/console/index.mjs");
+  const { fetch, logged } = await startInstance(bundle, { SVC_BASE_PATH: "/governance" });
+  const { get } = client(fetch, "https://gov.acme.example/governance");
+  const page = await get("/");
+  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(Object.fromEntries(page.headers)).toMatchObject(CONSOLE_HEADERS);
+  for (const [, name] of page.text.matchAll(/(?:src|href)="([\w.]+\.\w+)"/g)) {
+    const file = await get(`/${name}`);
+    expect(file.status, name).toBe(200);
+    // All of the code is in one: each file that is asked for at once would take an instance.
+    expect(file.text, name).not.toContain("chunks/");
+    expect((await get(`/${name}`, { "if-none-match": file.headers.get("etag")! })).status).toBe(304);
+  }
+  expect(await get("/api/state")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(logged()).toBe("");
 });
 
 inShort(describe)("an instance", () => {

@@ -170,6 +170,8 @@ describe("the capabilities of a function", () => {
     ["proxy_identity", { SVC_IDENTITY_HEADER: "x-person" }, "available"],
     ["audit_key", { SVC_AUDIT_KEY_PEM: "…" }, "available"],
     ["event_stream", {}, "disabled"],
+    ["ui", {}, "disabled"],
+    ["ui", { SVC_CONSOLE: "1" }, "available"],
   ])("%s with %o: %s", (id, env, status) => {
     const found = row(id, env);
     expect(found!.status).toBe(status);

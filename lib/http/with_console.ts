@@ -1,0 +1,43 @@
+/** The console's files in memory, before an API: for hosts that have no folder to serve. */
+import { CONSOLE_HEADERS } from "./console_headers.ts";
+import type { Handler } from "./endpoint.ts";
+import { typeOfFile } from "./file_types.ts";
+import { alreadyHas } from "./if_none_match.ts";
+import { pathOf } from "./path.ts";
+
+/** The built files by their names (`index.html`, `chunks/…`), each with its ETag. */
+export type ConsoleFiles = Readonly<Record<string, { text: string; etag: string }>>;
+
+/** The files out of what the build makes of them: the base64 of their JSON, gzipped, which is a third of it. */
+export async function unpackedConsole(packed: string): Promise<ConsoleFiles> {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(unzipped).json()) as ConsoleFiles;
+}
+
+/** Where the console is. */
+export interface ConsoleOptions {
+  /** What stands before every path of the service, as `/governance`; nothing by default. */
+  base?: string | undefined;
+}
+
+/** Answers a GET or HEAD for a file of the console, its page at `<base>/`; everything else is the API's to answer. */
+export function consoleBefore(
+  files: () => Promise<ConsoleFiles>,
+  api: Handler,
+  { base = "" }: ConsoleOptions = {},
+): Handler {
+  return async (request) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return api(request);
+    const path = pathOf(request);
+    // Its links are relative: from an address without the slash they would lead beside it.
+    if (base !== "" && path === base) return new Response(null, { status: 308, headers: { location: `${base}/` } });
+    const name = path.startsWith(`${base}/`) ? path.slice(base.length + 1) || "index.html" : "";
+    const all = name === "" ? {} : await files();
+    if (!Object.hasOwn(all, name)) return api(request);
+    const { text, etag } = all[name]!;
+    if (alreadyHas(request)?.(etag)) return new Response(null, { status: 304, headers: { ...CONSOLE_HEADERS, etag } });
+    const headers = { ...CONSOLE_HEADERS, etag, "content-type": typeOfFile(name) };
+    return new Response(request.method === "HEAD" ? null : text, { headers });
+  };
+}

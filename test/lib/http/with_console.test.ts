@@ -1,0 +1,61 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
+import { consoleBefore, unpackedConsole } from "../../../lib/http/with_console.ts";
+
+const FILES = {
+  "index.html": { text: "<!doctype html>", etag: '"1"' },
+  "app.js": { text: "run()", etag: '"2"' },
+  "chunks/a-B1.js": { text: "é", etag: '"3"' },
+};
+
+test("the files are those that were packed", async () => {
+  const packed = gzipSync(JSON.stringify(FILES)).toString("base64");
+  expect(await unpackedConsole(packed)).toEqual(FILES);
+});
+
+describe.each(["", "/governance"])("the console below %j", (base) => {
+  const handler = consoleBefore(
+    async () => FILES,
+    async () => new Response("of the API"),
+    { base },
+  );
+  const ask = (path: string, init?: RequestInit) => handler(new Request(`https://crm.example${path}`, init));
+
+  test.each([
+    ["/", "text/html; charset=utf-8", "<!doctype html>"],
+    ["/index.html", "text/html; charset=utf-8", "<!doctype html>"],
+    ["/app.js?v=1", "text/javascript; charset=utf-8", "run()"],
+    ["/chunks/a-B1.js", "text/javascript; charset=utf-8", "é"],
+  ])("%s is a file, with the headers that guard it", async (path, type, text) => {
+    const answer = await ask(base + path);
+    expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, type, text]);
+    expect(Object.fromEntries(answer.headers)).toMatchObject(CONSOLE_HEADERS);
+  });
+
+  test("a file that the browser has is not sent again, and HEAD has no body", async () => {
+    for (const tag of ['"2"', 'W/"2"', '"9", "2"']) {
+      const again = await ask(`${base}/app.js`, { headers: { "if-none-match": tag } });
+      expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, '"2"', ""]);
+      expect(Object.fromEntries(again.headers)).toMatchObject(CONSOLE_HEADERS);
+    }
+    const head = await ask(`${base}/app.js`, { method: "HEAD" });
+    expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, '"2"', ""]);
+  });
+
+  test.each(["/api/state", "/nothing.js", "/chunks", "/toString", "/__proto__", "/app.js/", "/chunks%2Fa-B1.js"])(
+    "%s is the API's to answer",
+    async (path) => expect(await (await ask(base + path)).text()).toBe("of the API"),
+  );
+
+  test("so is whatever is sent to a file, and what lies beside the base", async () => {
+    expect(await (await ask(`${base}/`, { method: "POST" })).text()).toBe("of the API");
+    if (base)
+      for (const path of ["/", "/app.js", `${base}x/`]) expect(await (await ask(path)).text()).toBe("of the API");
+  });
+
+  test.skipIf(base === "")("without its slash the base leads to the page, whose links are relative", async () => {
+    const answer = await ask(base);
+    expect([answer.status, answer.headers.get("location")]).toEqual([308, `${base}/`]);
+  });
+});

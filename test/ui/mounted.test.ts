@@ -1,0 +1,91 @@
+/** The console of a service that lives in another application, below a path and behind that application's log-in. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { Hono } from "hono";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { countersign } from "../../handlers/index.ts";
+import type { Handler } from "../../lib/http/endpoint.ts";
+import { CONSOLE_HEADERS } from "../../lib/http/console_headers.ts";
+import { memoryStore } from "../../lib/store/memory.ts";
+import { program } from "../e2e/server.ts";
+import { client } from "../support/client.ts";
+import { BASE, onNode } from "../support/host_apps.ts";
+import { manifest } from "../support/intents.ts";
+import { button, freshness, startBrowser, useWindows } from "./browser.ts";
+
+const browser = await startBrowser();
+
+/** As the package exports it. */
+type Console = { withConsole(service: Handler, options: { base: string }): Handler };
+let withConsole: Console["withConsole"];
+beforeAll(async () => {
+  ({ withConsole } = (await import(join(dirname(await program()), "console.js"))) as Console);
+});
+
+const personOf = (cookie: string | null | undefined): string | undefined => /\bsession=(\w+)/.exec(cookie ?? "")?.[1];
+
+/** An application with a page of its own, whose log-in is a cookie. */
+async function crm() {
+  const service = await countersign({
+    store: memoryStore(),
+    intent: manifest(),
+    base: BASE,
+    person: (request) => personOf(request.headers.get("cookie")),
+  });
+  const governance = withConsole(service.fetch, { base: BASE });
+  const host = new Hono();
+  host.use(async (c, next) => (personOf(c.req.header("cookie")) ? next() : c.text("log in first", 401)));
+  host.get("/", (c) => c.text("the CRM"));
+  host.all(`${BASE}/*`, (c) => governance(c.req.raw));
+  const server = createServer(onNode(async (request) => host.fetch(request))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await service.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const as = (session: string) =>
+    client((request) => {
+      request.headers.set("cookie", `session=${session}`);
+      return fetch(request);
+    }, `${origin}${BASE}`);
+  return { origin, as };
+}
+
+test("the host's log-in stands before the console, and what is no file of it is the service's and the host's", async () => {
+  const { origin, as } = await crm();
+  expect((await fetch(`${origin}${BASE}/`)).status).toBe(401);
+  const { get } = as("ana");
+  const page = await get("/");
+  expect(page.text).toContain('<meta name="countersign-api" content="./" />');
+  expect(Object.fromEntries(page.headers)).toMatchObject(CONSOLE_HEADERS);
+  expect((await get("/api/state")).status).toBe(200);
+  expect(await get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
+  const beside = await fetch(`${origin}/app.js`, { headers: { cookie: "session=ana" } });
+  expect([beside.status, beside.headers.get("content-security-policy")]).toEqual([404, null]);
+});
+
+describe.skipIf(!browser)("in a browser", () => {
+  const open = useWindows(browser);
+
+  test("whoever is logged in to the host decides, without a token and under no other name", async () => {
+    const { origin, as } = await crm();
+    const { change_id } = await as("bo").propose({ target: "limits.uploads", summary: "Raise the limit" });
+    const page = await open();
+    await page.context().addCookies([{ name: "session", value: "ana", url: origin }]);
+    const failed: string[] = [];
+    page.on("response", (answer) => answer.status() >= 400 && failed.push(`${answer.status()} ${answer.url()}`));
+    await page.goto(`${origin}${BASE}`);
+    await page.getByRole("link", { name: "Raise the limit" }).first().click();
+    expect(page.url()).toBe(`${origin}${BASE}/#/changes/${change_id}`);
+    await button(page, "Approve…").click();
+    await button(page, "Approve as ana").click();
+    await page.locator(".change-head .mark").getByText("Approved, not applied").waitFor();
+    await freshness(page, "Live").waitFor();
+    expect(await as("bo").change(change_id)).toMatchObject({ status: "approved", approver: "ana" });
+    expect(failed).toEqual([]);
+  });
+});
