@@ -1,7 +1,12 @@
 /** What is deployed, held against the tools that deploy it, where they are here. */
 import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+// @ts-expect-error a build script without types
+import * as building from "../esbuild.config.mjs";
+import { temporaryFolder } from "./e2e/server.ts";
+import { wrangler } from "./support/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -22,4 +27,35 @@ test("cfn-lint finds nothing in template.yaml", (context) => {
   const found = linted();
   context.skip(found === undefined, "cfn-lint is not here");
   expect(found).toBe("");
+});
+
+/** What `npm run build` leaves for a Worker, beside its configuration. */
+async function builtWorker(): Promise<string> {
+  const { buildConsole, buildWorker } = building as Record<string, (place: string) => Promise<unknown>>;
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "docs"));
+  cpSync(join(ROOT, "docs/wrangler.jsonc"), join(folder, "docs/wrangler.jsonc"));
+  await buildConsole!(join(folder, "dist/local/ui"));
+  await buildWorker!(join(folder, "dist/edge/worker.js"));
+  return folder;
+}
+
+test("wrangler would deploy the Worker as docs/wrangler.jsonc has it", async (context) => {
+  const script = await wrangler().catch((error: Error) => error);
+  if (script instanceof Error) {
+    process.stderr.write(`the Worker's deployment is not tried: wrangler cannot be had: ${script.message}\n`);
+    return context.skip("wrangler cannot be had");
+  }
+  const folder = await builtWorker();
+  const env = { PATH: process.env["PATH"], HOME: folder, CI: "1", WRANGLER_SEND_METRICS: "false" };
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [script, "deploy", "--dry-run", "-c", "docs/wrangler.jsonc"],
+    { cwd: folder, env, encoding: "utf8" },
+  );
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout).toMatch(/Read \d{2} files from the assets directory/);
+  for (const bound of ["env.COUNTERSIGN (Countersign)", "env.ASSETS", "env.SVC_PRODUCT_INTENT_JSON"])
+    expect(stdout).toContain(bound);
+  expect(stdout).toContain("--dry-run: exiting now.");
 });

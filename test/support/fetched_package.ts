@@ -7,18 +7,19 @@ import { promisify } from "node:util";
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/countersign");
 
 /**
- * A file of a package for Linux on x64, fetched where it is not here yet. `locked`: a folder with a package.json and the lock
- * of its one dependency, by which npm checks what it fetched. Rejects with the reason where it cannot be had.
+ * A file of a package for Linux on x64, fetched where it is not here yet. `locked`: a folder with a package.json and its lock,
+ * by which npm checks what it fetched; `name`: which of its dependencies, where there are several. Rejects with the reason
+ * where it cannot be had.
  */
 export async function fetchedFile(
   locked: string,
   { dependencies }: { dependencies: Record<string, string> },
   file: string,
+  name = Object.keys(dependencies)[0]!,
 ): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64")
     throw new Error(`it is there for Linux on x64, and not for ${process.platform} on ${process.arch}`);
-  const [[name, version]] = Object.entries(dependencies) as [[string, string]];
-  const fetched = join(CACHE, `${basename(locked)}-${version}`);
+  const fetched = join(CACHE, `${basename(locked)}-${dependencies[name]}`);
   const path = join(fetched, "node_modules", name, file);
   const isThere = await access(path).then(
     () => true,
@@ -47,9 +48,11 @@ async function fetchInto(place: string, locked: string): Promise<void> {
 /** npm keeps to the user's configuration, but for its cache, which may lie where nothing can be written. */
 async function npmCi(folder: string): Promise<void> {
   const cache = join(folder, "npm-cache");
+  // What a package names for other platforms, or for what is not asked of it, is as large as itself.
+  const lean = ["--ignore-scripts", "--omit=optional"];
   const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
   try {
-    await promisify(execFile)("npm", ["ci", "--prefix", folder, "--cache", cache, "--ignore-scripts", ...patience]);
+    await promisify(execFile)("npm", ["ci", "--prefix", folder, "--cache", cache, ...lean, ...patience]);
   } catch (error) {
     const { message, stderr = "" } = error as Error & { stderr?: string };
     const [, reason = message] = /^npm error (?!(?:code|syscall|errno)\b)(\S.*)$/m.exec(stderr) ?? [];

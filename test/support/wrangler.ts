@@ -1,0 +1,8 @@
+/** The program that deploys Workers, of the version that comes with the runtime beside the project: 60 MB for one test. */
+import { join } from "node:path";
+import { fetchedFile } from "./fetched_package.ts";
+import packageJson from "./worker_deployment/package.json" with { type: "json" };
+
+/** The path of its script; rejects with the reason where it cannot be had. */
+export const wrangler = (): Promise<string> =>
+  fetchedFile(join(import.meta.dirname, "worker_deployment"), packageJson, "bin/wrangler.js", "wrangler");
