@@ -93,7 +93,7 @@ const common = { onStores: true, plain: true } as const;
 /** Moves a store out into a file. */
 export const exportVerb: Verb = {
   usage: "export <file>",
-  summary: "Move a store into a file: it takes no more writes from then on, also of a service that uses it",
+  summary: "Move a store into a file: from then on it takes no writes",
   options: STATE,
   ...common,
   run: fileOf("export"),
@@ -102,7 +102,7 @@ export const exportVerb: Verb = {
 /** Moves a store in from a file. */
 export const importVerb: Verb = {
   usage: "import <file>",
-  summary: "Move a store in from the file of an export: into an empty one, or back into the one it was made of",
+  summary: "Move a store in from the file of an export",
   options: { ...STATE, ...ACTOR },
   ...common,
   run: from("import"),
@@ -111,8 +111,7 @@ export const importVerb: Verb = {
 /** Moves a store into another. */
 export const migrateVerb: Verb = {
   usage: "migrate <from> <to>",
-  summary:
-    "Move a store into an empty one, while services use it: a path, postgres://…, dynamodb://table?region=…, or env:NAME for an address in a variable",
+  summary: "Move a store into an empty one; a store is a path, postgres://…, dynamodb://… or env:NAME",
   options: ACTOR,
   ...common,
   run: move,
@@ -130,7 +129,7 @@ export const backupVerb: Verb = {
 /** Makes a store of a backup. */
 export const restoreVerb: Verb = {
   usage: "restore <file>",
-  summary: "Load a backup into an empty store, where the one it was made of is lost",
+  summary: "Load a backup into an empty store",
   options: { ...STATE, ...ACTOR },
   ...common,
   run: from("restore"),
