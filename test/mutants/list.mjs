@@ -27,6 +27,7 @@ import { link } from "./link.mjs";
 import { model } from "./model.mjs";
 import { mcp } from "./mcp.mjs";
 import { memory } from "./memory.mjs";
+import { moving } from "./moving.mjs";
 import { notifications } from "./notifications.mjs";
 import { operations } from "./operations.mjs";
 import { outcomes } from "./outcomes.mjs";
@@ -61,6 +62,7 @@ const ROOMS = {
   watching,
   outcomes,
   query,
+  moving,
   notifications,
   follow,
   learning,

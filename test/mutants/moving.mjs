@@ -1,0 +1,35 @@
+/** Stores that are moved, backed up and restored. */
+
+const SHARED = ["test/local/moving/shared.test.ts"];
+const BROKEN = ["test/lib/governance/moving/broken_moves.test.ts"];
+
+export const moving = [
+  {
+    name: "what is written while a store is copied stays behind",
+    file: "lib/store/move/copy_whole.ts",
+    find: "    yield* second(source, copied, renew);\n",
+    replace: "    copied.clear();\n",
+    tests: SHARED,
+  },
+  {
+    name: "a process that runs on a store goes on writing when it has moved",
+    file: "lib/store/engine/shared_whole.ts",
+    find: "if (refusal) throw refusal;",
+    replace: "if (refusal && attempt === undefined) throw refusal;",
+    tests: SHARED,
+  },
+  {
+    name: "a move that fails in the end leaves its source held",
+    file: "lib/governance/moving/migrate.ts",
+    find: "await source.from.commit([], { from: held, to: undefined }).catch(() => undefined);",
+    replace: "",
+    tests: BROKEN,
+  },
+  {
+    name: "a revision comes twice after a move",
+    file: "lib/store/engine/floors.ts",
+    find: "floor === 0",
+    replace: "floor >= 0",
+    tests: ["test/lib/governance/moving/between_stores.test.ts"],
+  },
+];
