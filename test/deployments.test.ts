@@ -1,6 +1,6 @@
 /** What is deployed, held against the tools that deploy it, where they are here. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 // @ts-expect-error a build script without types
@@ -10,10 +10,14 @@ import { wrangler } from "./support/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** What the linter of CloudFormation says of the template, or undefined where it does not run: it is a Python program. */
-function linted(): string | undefined {
+const template = readFileSync(join(ROOT, "template.yaml"), "utf8");
+
+/** What the linter of CloudFormation says of a template, or undefined where it does not run: it is a Python program. */
+function linted(text: string): string | undefined {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, "template.yaml"), text);
   const strict = ["--non-zero-exit-code", "informational", "template.yaml"];
-  const { error, status, stdout, stderr } = spawnSync("cfn-lint", strict, { cwd: ROOT, encoding: "utf8" });
+  const { error, status, stdout, stderr } = spawnSync("cfn-lint", strict, { cwd, encoding: "utf8" });
   // A shim says so where the program it stands for is not installed.
   if (!error && status !== 127) return status === 0 ? "" : stdout + stderr;
   const reason = error?.message ?? stderr.trim();
@@ -24,7 +28,18 @@ function linted(): string | undefined {
 }
 
 test("cfn-lint finds nothing in template.yaml", (context) => {
-  const found = linted();
+  const found = linted(template);
+  context.skip(found === undefined, "cfn-lint is not here");
+  expect(found).toBe("");
+});
+
+test("nor with the authorizer that docs/lambda.md writes into it", (context) => {
+  const [, shown] = /```yaml authorizer\nApi:\n {2}Properties:\n([^`]+)```/.exec(
+    readFileSync(join(ROOT, "docs/lambda.md"), "utf8"),
+  )!;
+  const api = "  Api:\n    Type: AWS::Serverless::HttpApi\n    Properties:\n";
+  expect(template).toContain(api);
+  const found = linted(template.replace(api, api + shown!.replace(/^/gm, "  ").trimEnd() + "\n"));
   context.skip(found === undefined, "cfn-lint is not here");
   expect(found).toBe("");
 });
