@@ -21,6 +21,7 @@ const CALLERS = 8;
 const BETWEEN_MS = 1_500;
 const PATIENCE_MS = Number(values.patience);
 const BODY = "tenant_id=t1&affected_users=40&expected_delta_k=12";
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Service {
@@ -113,7 +114,7 @@ const faults: Record<string, (number: number) => Promise<void>> = {
 };
 
 function fail(text: string): void {
-  process.stdout.write(`FAULT: ${text}\n`);
+  say(`FAULT: ${text}`);
   process.exitCode = 1;
 }
 
@@ -149,9 +150,9 @@ const verified = spawnSync(process.execPath, ["dist/local/verify/main.js", join(
   encoding: "utf8",
 });
 if (verified.status !== 2) fail(`countersign-verify: ${verified.status} ${verified.stdout}${verified.stderr}`);
-console.log(`${acknowledged.size} acknowledged, ${lost} lost; ${kept.size} entries in the log, verified`);
-for (const [name, gap] of worst) console.log(`  ${name}: no write for ${Math.round(gap)} ms at most`);
-console.log(`  refused or unanswered: ${[...refused].map(([code, count]) => `${code} ${count}`).join(", ")}`);
+say(`${acknowledged.size} acknowledged, ${lost} lost; ${kept.size} entries in the log, verified`);
+for (const [name, gap] of worst) say(`  ${name}: no write for ${Math.round(gap)} ms at most`);
+say(`  refused or unanswered: ${[...refused].map(([code, count]) => `${code} ${count}`).join(", ")}`);
 for (const { child } of services) child.kill("SIGKILL");
 for (const link of links) await link.stop();
 await postgres.stop();

@@ -122,21 +122,21 @@ export const values = [
   {
     ...awaited,
     name: "who waits for a decision is not woken by it, but by the clock",
-    find: "await commits.wait(count, poll, ended.signal);",
+    find: "while (!(await commits.wait(count, poll, ended.signal)));",
     replace: "await never.wait(0, poll, ended.signal);",
     grave: true,
   },
   {
     ...awaited,
     name: "a decision between a look and the wait is missed",
-    find: "await commits.wait(count, poll, ended.signal);",
-    replace: "await commits.wait(commits.count, poll, ended.signal);",
+    find: "while (!(await commits.wait(count, poll, ended.signal)));",
+    replace: "while (!(await commits.wait(commits.count, poll, ended.signal)));",
   },
   {
     ...awaited,
     name: "what another process decides is never seen",
-    find: "await commits.wait(count, poll, ended.signal);",
-    replace: "await commits.wait(count, 2 ** 31 - 1, ended.signal);",
+    find: "while (!(await commits.wait(count, poll, ended.signal)));",
+    replace: "while (!(await commits.wait(count, 2 ** 31 - 1, ended.signal)));",
   },
   {
     ...awaited,

@@ -20,13 +20,13 @@ export const watching = [
   {
     ...drift,
     name: "what the host showed before an operation counts after it",
-    find: "if (revision !== record.change.revision || (await readLease(tx, record.change))) return;",
+    find: "if (revision !== change.revision || (await readLease(tx, change))) return;",
     replace: "void [revision, readLease];",
   },
   {
     ...drift,
     name: "drift that is over is still shown",
-    find: 'if (state === undefined) return tx.delete("drift", changeId);',
+    find: 'if (state === undefined) return tx.delete("drift", change_id);',
     replace: "if (state === undefined) return;",
   },
   {

@@ -4,7 +4,8 @@
  */
 import { type Attempt, Contended, type Engine, OutcomeUnknown } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
-import { absentIn, advance, after, type Head, isInHead, nameOf, readHead } from "./head.ts";
+import { nameOf as nameOfKey } from "../engine/view.ts";
+import { absentIn, advance, after, type Head, isInHead, mayLieApart, nameOf, readHead, recordIn } from "./head.ts";
 import { checkSize, operationFor } from "./items.ts";
 import { write } from "./requests.ts";
 import { viewOf } from "./table_view.ts";
@@ -42,8 +43,11 @@ function beginBatch(client: DynamoDbClient, { findOut, learnt }: Terms): Attempt
   return {
     head: reading.then(nameOf),
     async versions(keys) {
-      const [found, head] = await Promise.all([versions(keys), reading]);
-      return keys.map((key, index) => found[index] ?? absentIn(head, key));
+      const apart = keys.filter((key) => !isInHead(key));
+      const [found, head] = await Promise.all([apart.length > 0 ? versions(apart) : [], reading]);
+      const known = new Map(apart.map((key, index) => [nameOfKey(key), found[index]]));
+      for (const key of keys) if (mayLieApart(head, key)) known.set(nameOfKey(key), (await versions([key]))[0]);
+      return keys.map((key) => recordIn(head, key) ?? known.get(nameOfKey(key)) ?? absentIn(head, key));
     },
     list,
     async commit(writes) {

@@ -1,10 +1,11 @@
 /**
- * The head of a table: one item that counts all commits, and that every commit moves. The record that every governed decision
- * writes lies in it, so that it is no item of its own to pay for.
+ * The head of a table: one item that counts all commits, and that every commit moves. What every decision reads with it lies
+ * in it, the end of the chain and the mark of the store, so that neither is an item of its own to ask and to pay for.
  */
 import { HEAD_RECORD } from "../collections.ts";
 import type { Write } from "../engine/attempt.ts";
-import type { Key, Version } from "../engine/view.ts";
+import { MARK_KEY } from "../engine/mark.ts";
+import { type Key, nameOf as nameOfKey, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
 import { StoreUnavailable } from "../store.ts";
 import type { DynamoDbClient } from "./client.ts";
@@ -22,13 +23,26 @@ export interface Head {
   commits: number;
   /** The revisions that deleted records had, by collection: the highest of them. Nothing is kept of each. */
   deleted: ReadonlyMap<string, number>;
-  /** The record that lies in it; undefined where it lies by itself still, or never was. */
-  record: Version | undefined;
+  /** The records that lie in it, by their names; one that is not there lies by itself still, or never was. */
+  records: ReadonlyMap<string, Version>;
+  /** How the table is written so far. */
+  format: number;
 }
 
-/** Whether a record is the one in the head. */
-export const isInHead = ({ collection, id }: Key): boolean =>
-  collection === HEAD_RECORD.collection && id === HEAD_RECORD.id;
+const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MARK_KEY };
+
+const attributeOf = (key: Key): string | undefined =>
+  Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));
+
+/** Whether a record lies in the head. */
+export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
+
+/** Whether a record that lies in the head by now may have an item of its own: in a table of an earlier format, until it is written. */
+export const mayLieApart = (head: Head, key: Key): boolean =>
+  head.format < FORMAT && isInHead(key) && !recordIn(head, key);
+
+/** A record that lies in a head. */
+export const recordIn = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
 
 /** Stands for every collection, in a table of version 0.1.0, which kept an item for each deleted record. */
 const ALL = "*";
@@ -42,28 +56,34 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
     throw new StoreUnavailable(
       `${client.place}: version 0.1.0 left a transaction that is not carried out; start that version once, it does so`,
     );
-  const format = Number(item["format"]?.N ?? 1);
-  if (format > FORMAT)
+  const head = headIn(item);
+  if (head.format > FORMAT)
     throw new StoreUnavailable(
-      `${client.place}: the table is of format ${format}, this program knows ${FORMAT}: install a newer one`,
+      `${client.place}: the table is of format ${head.format}, this program knows ${FORMAT}: install a newer one`,
     );
-  return headIn(item);
+  return head;
 }
 
 /** What its item says. */
-export function headIn({ commits: counted, deleted, record }: Item): Head {
+export function headIn({ commits: counted, deleted, records, format }: Item): Head {
   const commits = Number(counted?.N ?? 0);
   const floors = deleted?.M
     ? Object.entries(deleted.M).map(([name, { N }]): [string, number] => [name, Number(N)])
     : commits > 0
       ? ([[ALL, commits * PUTS_A_COMMIT]] as const)
       : [];
-  return { commits, deleted: new Map(floors), record: record && recordIn(record) };
+  const kept = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
+  return {
+    commits,
+    deleted: new Map(floors),
+    records: new Map(kept.map((version) => [nameOfKey(version), version])),
+    format: Number(format?.N ?? 1),
+  };
 }
 
-function recordIn({ M = {} }: Attribute): Version {
+function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
   const { revision, json } = M;
-  return { ...HEAD_RECORD, revision: Number(revision!.N), json: json && new Json(json.S!) };
+  return { collection, id, revision: Number(revision!.N), json: json && new Json(json.S!) };
 }
 
 /** Tells heads apart. */
@@ -80,28 +100,29 @@ export function absentIn(head: Head, key: Key): Version | undefined {
 }
 
 /** The head after a commit. */
-export function after({ commits, deleted: before, record }: Head, writes: readonly Write[]): Head {
+export function after({ commits, deleted: before, records: kept }: Head, writes: readonly Write[]): Head {
   const deleted = new Map(before);
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
-  return { commits: commits + 1, deleted, record: writes.find(isInHead) ?? record };
+  const written = writes.filter(isInHead).map((version) => [nameOfKey(version), version] as const);
+  return { commits: commits + 1, deleted, records: new Map([...kept, ...written]), format: FORMAT };
 }
 
 /** Moves the head on by one commit, if it still stands where it stood. */
-export function advance(TableName: string, { commits }: Head, { record, ...next }: Head): Operation {
-  const sets = ["commits = :next", "deleted = :deleted", "#format = :format", ...(record ? ["#record = :record"] : [])];
+export function advance(TableName: string, { commits }: Head, next: Head): Operation {
+  const records = [...next.records.values()].map((version) => [attributeOf(version)!, { M: attributesOf(version) }]);
   return {
     Update: {
       TableName,
       Key: HEAD,
-      UpdateExpression: `set ${sets.join(", ")}`,
+      UpdateExpression: "set commits = :next, deleted = :deleted, #format = :format, #records = :records",
       ConditionExpression: commits === 0 ? "attribute_not_exists(commits)" : "commits = :commits",
-      ExpressionAttributeNames: { "#format": "format", ...(record && { "#record": "record" }) },
+      ExpressionAttributeNames: { "#format": "format", "#records": "records" },
       ExpressionAttributeValues: {
         ":next": { N: String(next.commits) },
         ":deleted": { M: Object.fromEntries([...next.deleted].map(([name, last]) => [name, { N: String(last) }])) },
         ":format": { N: String(FORMAT) },
-        ...(record && { ":record": { M: attributesOf(record) } }),
+        ":records": { M: Object.fromEntries(records) as Item },
         ...(commits > 0 && { ":commits": { N: String(commits) } }),
       },
     },

@@ -3,7 +3,7 @@ import { dumpOf } from "../engine/dump.ts";
 import type { Version } from "../version.ts";
 import { HEAD_RECORD } from "../collections.ts";
 import type { DynamoDbClient } from "./client.ts";
-import { lastRevision, readHead } from "./head.ts";
+import { lastRevision, readHead, recordIn } from "./head.ts";
 import { binary, type Item, partitionOf } from "./items.ts";
 import { viewOf } from "./table_view.ts";
 
@@ -36,7 +36,7 @@ async function collectionsIn(client: DynamoDbClient): Promise<{ name: string; fl
     start = { pk, sk: BEYOND };
   }
   const head = await readHead(client);
-  if (head.record?.json) names.add(HEAD_RECORD.collection);
+  if (recordIn(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);
   for (const name of head.deleted.keys()) if (name !== "*") names.add(name);
   return [...names].sort().map((name) => ({ name, floor: lastRevision(head, name) }));
 }

@@ -69,16 +69,20 @@ export function sharedWhole(
   }: Pick<Whole, "dump" | "atOneMoment"> & { stored?: (version: Version) => Version },
 ): Whole {
   const attempt = <T>(work: (attempt: Attempt) => Promise<T>): Promise<T> =>
-    withRetries(async () => {
-      const begun = engine.begin();
-      try {
-        await begun.head;
-        return await work(begun);
-      } catch (error) {
-        await begun.abandon();
-        throw error;
-      }
-    }, pacing);
+    withRetries(
+      async () => {
+        const begun = engine.begin();
+        try {
+          await begun.head;
+          return await work(begun);
+        } catch (error) {
+          await begun.abandon();
+          throw error;
+        }
+      },
+      pacing,
+      engine.tries,
+    );
 
   const commitPiece: Whole["commit"] = (writes, { from, to }) =>
     attempt(async (begun) => {
