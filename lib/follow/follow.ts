@@ -110,10 +110,11 @@ export function keepFollowing(
   const run = async (): Promise<void> => {
     while (goOn()) {
       const { count } = commits;
+      const wasSound = sound();
       const alone = await followAll(deps, sound);
       await never.wait(0, alone ? pause : yielding, ended.signal);
       // What failed is tried again; where nothing did, there is nothing to follow until somebody commits.
-      const isUp = alone && sound() && FOLLOWERS.every((follower) => problemOf(deps, follower) === null);
+      const isUp = wasSound && alone && FOLLOWERS.every((follower) => problemOf(deps, follower) === null);
       while (!(await commits.wait(count, poll, ended.signal)) && isUp);
     }
   };
