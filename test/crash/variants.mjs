@@ -8,7 +8,13 @@ const pause = (ms) => `await new Promise((resolve) => globalThis.setTimeout(reso
 
 /** Name, the faults that count as noticing it, source file, its text and what stands there instead. */
 export const VARIANTS = [
-  ["nothing removed", "", "local/open_store.ts", "  const lock = await acquireLock(state, undefined, door.enter);", "$&"],
+  [
+    "nothing removed",
+    "",
+    "local/open_store.ts",
+    "  const lock = await acquireLock(state, undefined, door.enter);",
+    "$&",
+  ],
   [
     "answers before it writes",
     "lost duplicated mismatch answer",
