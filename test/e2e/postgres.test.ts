@@ -155,125 +155,130 @@ const beginProduct = async (state: string, product_id: string, name: string[]) =
   return client((request) => fetch(request), process.url);
 };
 
-inBrief("two products in one database live side by side, each under a name of its own, and see nothing of each other", async () => {
-  const state = await freshDatabase();
-  const [crm, shop] = [await beginProduct(state, "acme-crm", []), await beginProduct(state, "acme-shop", ["--store-name=shop"])];
-  const mine = await crm.bring("approved", { summary: "Of the CRM" });
-  expect((await shop.get(`changes/${mine}`)).status).toBe(404);
-  const theirs = await shop.bring("applied", { summary: "Of the shop" });
-  const [ofCrm, ofShop] = await Promise.all([crm, shop].map(async ({ get }) => (await get("runtime")).body));
-  expect(ofCrm.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([mine]);
-  expect(ofShop.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([theirs]);
-  expect([ofCrm.audit.origin, ofShop.audit.origin]).toEqual([
-    expect.stringMatching(/^acme-crm\/audit\//),
-    expect.stringMatching(/^acme-shop\/audit\//),
-  ]);
-  for (const { audit } of [ofCrm, ofShop]) expect(chainFault(audit.entries)).toBeNull();
-
-  const folder = folderWithIntent({ product_id: "acme-crm" });
-  const taken = await launch(folder, ["--product-intent=intent.json", "--store-name=shop"], { SVC_STATE: state });
-  expect((await taken.ended).code).toBe(1);
-  expect(taken.stderr.at(-1)).toMatch(
-    /"acme-shop", the intent to "acme-crm": product_id must match; the store "shop" is taken, so give this one a --store-name of its own$/,
-  );
-});
-});
-
-describe("with a host product over HTTP", () => {
-const secret = "a secret of the test";
-
-inBrief("two processes have one effect on it, and do not log where it is", async () => {
-  const host = await startWebhookHost(secret);
-  const started = await start(2, await freshDatabase(), [`--product-adapter=${host.url}`], {
-    SVC_ADAPTER_SECRET: secret,
-  });
-  const apis = started.map(({ api }) => api);
-  const change_id = await apis[0]!.bring("approved");
-  const replies = await Promise.all([...apis, ...apis].map((api) => api.act("apply", change_id)));
-  expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const { status, body } of replies)
-    if (status !== 200) expect(body.code).toMatch(/^(illegal_transition|operation_in_progress)$/);
-  expect(host.effects).toEqual([`apply ${change_id}`]);
-  expect((await apis[1]!.change(change_id)).status).toBe("applied");
-  for (const { process } of started) expect(process.stderr.join("\n")).not.toMatch(/sesame|a secret of the test/);
-  await host.stop();
-});
-
-atLength("what a killed process was doing is taken over when its claim has ended, not before", TIME, async () => {
-  const host = await startWebhookHost(secret);
-  const database = await freshDatabase();
-  const begin = (count: number) =>
-    start(count, database, [`--product-adapter=${host.url}`], {
-      SVC_ADAPTER_SECRET: secret,
-      // All live a minute and a second ago, until a signal brings one of them to the present.
-      NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
-      CLOCK_OFFSET_MS: "-61000",
-      CLOCK_STEP_MS: "61000",
-    });
-  const [killed, other] = await beginProduct(2);
-  const asked = (changeId: string) => () =>
-    host.received.filter(({ operation, change_id }) => operation === "apply" && change_id === changeId).length;
-  // One change of a target is worked on at a time.
-  const approved = (target: string) => killed!.api.bring("approved", { target });
-  const [done, undone] = [await approved("ui.banner"), await approved("ui.theme")];
-  host.trouble("apply", "after", silent);
-  const lost = [killed!.api.act("apply", done).catch(() => undefined)];
-  await expect.poll(asked(done), TIME).toBe(1);
-  host.trouble("apply", "before", silent);
-  lost.push(killed!.api.act("apply", undone).catch(() => undefined));
-  await expect.poll(asked(undone), TIME).toBe(1);
-  killed!.process.child.kill("SIGKILL");
-  await Promise.all([killed!.process.ended, ...lost]);
-  await beginProduct(1); // one that starts takes nothing over either
-
-  const apply = async (id: string) => {
-    const { status, body } = await other!.api.act("apply", id);
-    return `${status} ${body.code ?? body.status}`;
-  };
-  expect([await apply(done), await apply(undone)]).toEqual(Array(2).fill("409 operation_in_progress"));
-  expect(host.effects).toEqual([`apply ${done}`]);
-  other!.process.child.kill("SIGUSR2");
-  let answer = "";
-  await expect.poll(async () => (answer = await apply(done)), TIME).not.toBe("409 operation_in_progress");
-  expect([answer, await apply(undone)]).toEqual(["400 illegal_transition", "200 applied"]);
-  expect(host.effects).toEqual([`apply ${done}`, `apply ${undone}`]);
-  const steps = async (id: string) => events(await other!.api.audit(`?change_id=${id}`));
-  const before = ["change_proposed", "consent_decision"];
-  expect(await steps(done)).toEqual([...before, "change_applied"]);
-  expect(await steps(undone)).toEqual([...before, "change_apply_failed", "change_applied"]);
-  expect(chainFault(await other!.api.audit())).toBeNull();
-  await host.stop();
-});
-
-inLong(test)(
-  "refuses to start without a secret, with two adapters, or with an address that is not safe",
+inBrief(
+  "two products in one database live side by side, each under a name of its own, and see nothing of each other",
   async () => {
-    const url = "--product-adapter=http://127.0.0.1:9/";
-    const refusals = await Promise.all(
-      [
-        { args: [url], env: {}, message: "--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent" },
-        {
-          args: [url, "--product-config=c.json"],
-          env: { SVC_ADAPTER_SECRET: "a secret of the test" },
-          message: "--product-config and --product-adapter exclude each other: a product has one adapter",
-        },
-        {
-          args: [url],
-          env: { SVC_ADAPTER_SECRET: "short" },
-          message: "SVC_ADAPTER_SECRET must have 16 characters or more",
-        },
-        {
-          args: ["--product-adapter=http://acme.example/sesame"],
-          env: {},
-          message: "--product-adapter must be an https URL; http is for this machine only",
-        },
-      ].map(async ({ args, env, message }) => {
-        const refused = await launch(temporaryFolder(), args, env);
-        await refused.ended;
-        return [refused.stderr, [`ui_server: ${message}`]];
-      }),
+    const state = await freshDatabase();
+    const [crm, shop] = [
+      await beginProduct(state, "acme-crm", []),
+      await beginProduct(state, "acme-shop", ["--store-name=shop"]),
+    ];
+    const mine = await crm.bring("approved", { summary: "Of the CRM" });
+    expect((await shop.get(`changes/${mine}`)).status).toBe(404);
+    const theirs = await shop.bring("applied", { summary: "Of the shop" });
+    const [ofCrm, ofShop] = await Promise.all([crm, shop].map(async ({ get }) => (await get("runtime")).body));
+    expect(ofCrm.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([mine]);
+    expect(ofShop.changes.map(({ change_id }: { change_id: string }) => change_id)).toEqual([theirs]);
+    expect([ofCrm.audit.origin, ofShop.audit.origin]).toEqual([
+      expect.stringMatching(/^acme-crm\/audit\//),
+      expect.stringMatching(/^acme-shop\/audit\//),
+    ]);
+    for (const { audit } of [ofCrm, ofShop]) expect(chainFault(audit.entries)).toBeNull();
+
+    const folder = folderWithIntent({ product_id: "acme-crm" });
+    const taken = await launch(folder, ["--product-intent=intent.json", "--store-name=shop"], { SVC_STATE: state });
+    expect((await taken.ended).code).toBe(1);
+    expect(taken.stderr.at(-1)).toMatch(
+      /"acme-shop", the intent to "acme-crm": product_id must match; the store "shop" is taken, so give this one a --store-name of its own$/,
     );
-    for (const [told, expected] of refusals) expect(told).toEqual(expected);
   },
 );
+
+describe("with a host product over HTTP", () => {
+  const secret = "a secret of the test";
+
+  inBrief("two processes have one effect on it, and do not log where it is", async () => {
+    const host = await startWebhookHost(secret);
+    const started = await start(2, await freshDatabase(), [`--product-adapter=${host.url}`], {
+      SVC_ADAPTER_SECRET: secret,
+    });
+    const apis = started.map(({ api }) => api);
+    const change_id = await apis[0]!.bring("approved");
+    const replies = await Promise.all([...apis, ...apis].map((api) => api.act("apply", change_id)));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status, body } of replies)
+      if (status !== 200) expect(body.code).toMatch(/^(illegal_transition|operation_in_progress)$/);
+    expect(host.effects).toEqual([`apply ${change_id}`]);
+    expect((await apis[1]!.change(change_id)).status).toBe("applied");
+    for (const { process } of started) expect(process.stderr.join("\n")).not.toMatch(/sesame|a secret of the test/);
+    await host.stop();
+  });
+
+  atLength("what a killed process was doing is taken over when its claim has ended, not before", TIME, async () => {
+    const host = await startWebhookHost(secret);
+    const database = await freshDatabase();
+    const begin = (count: number) =>
+      start(count, database, [`--product-adapter=${host.url}`], {
+        SVC_ADAPTER_SECRET: secret,
+        // All live a minute and a second ago, until a signal brings one of them to the present.
+        NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}`,
+        CLOCK_OFFSET_MS: "-61000",
+        CLOCK_STEP_MS: "61000",
+      });
+    const [killed, other] = await begin(2);
+    const asked = (changeId: string) => () =>
+      host.received.filter(({ operation, change_id }) => operation === "apply" && change_id === changeId).length;
+    // One change of a target is worked on at a time.
+    const approved = (target: string) => killed!.api.bring("approved", { target });
+    const [done, undone] = [await approved("ui.banner"), await approved("ui.theme")];
+    host.trouble("apply", "after", silent);
+    const lost = [killed!.api.act("apply", done).catch(() => undefined)];
+    await expect.poll(asked(done), TIME).toBe(1);
+    host.trouble("apply", "before", silent);
+    lost.push(killed!.api.act("apply", undone).catch(() => undefined));
+    await expect.poll(asked(undone), TIME).toBe(1);
+    killed!.process.child.kill("SIGKILL");
+    await Promise.all([killed!.process.ended, ...lost]);
+    await begin(1); // one that starts takes nothing over either
+
+    const apply = async (id: string) => {
+      const { status, body } = await other!.api.act("apply", id);
+      return `${status} ${body.code ?? body.status}`;
+    };
+    expect([await apply(done), await apply(undone)]).toEqual(Array(2).fill("409 operation_in_progress"));
+    expect(host.effects).toEqual([`apply ${done}`]);
+    other!.process.child.kill("SIGUSR2");
+    let answer = "";
+    await expect.poll(async () => (answer = await apply(done)), TIME).not.toBe("409 operation_in_progress");
+    expect([answer, await apply(undone)]).toEqual(["400 illegal_transition", "200 applied"]);
+    expect(host.effects).toEqual([`apply ${done}`, `apply ${undone}`]);
+    const steps = async (id: string) => events(await other!.api.audit(`?change_id=${id}`));
+    const before = ["change_proposed", "consent_decision"];
+    expect(await steps(done)).toEqual([...before, "change_applied"]);
+    expect(await steps(undone)).toEqual([...before, "change_apply_failed", "change_applied"]);
+    expect(chainFault(await other!.api.audit())).toBeNull();
+    await host.stop();
+  });
+
+  inLong(test)(
+    "refuses to start without a secret, with two adapters, or with an address that is not safe",
+    async () => {
+      const url = "--product-adapter=http://127.0.0.1:9/";
+      const refusals = await Promise.all(
+        [
+          { args: [url], env: {}, message: "--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent" },
+          {
+            args: [url, "--product-config=c.json"],
+            env: { SVC_ADAPTER_SECRET: "a secret of the test" },
+            message: "--product-config and --product-adapter exclude each other: a product has one adapter",
+          },
+          {
+            args: [url],
+            env: { SVC_ADAPTER_SECRET: "short" },
+            message: "SVC_ADAPTER_SECRET must have 16 characters or more",
+          },
+          {
+            args: ["--product-adapter=http://acme.example/sesame"],
+            env: {},
+            message: "--product-adapter must be an https URL; http is for this machine only",
+          },
+        ].map(async ({ args, env, message }) => {
+          const refused = await launch(temporaryFolder(), args, env);
+          await refused.ended;
+          return [refused.stderr, [`ui_server: ${message}`]];
+        }),
+      );
+      for (const [told, expected] of refusals) expect(told).toEqual(expected);
+    },
+  );
 });
