@@ -108,7 +108,7 @@ export interface Tx extends Reads {
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
   /**
-   * What changes with each commit of another process, in one request, so that whoever waits for others looks at nothing
+   * What changes with each commit of another process, in a request or two, so that whoever waits for others looks at nothing
    * else; always the same where no other can write. Absent where an engine cannot tell.
    */
   others?(): Promise<string>;

@@ -16,26 +16,43 @@ const MOST = { writes: 99, bytes: 3_500_000 };
 /** Nobody queues for the head of a table: with twenty at it a try fails more often than not. */
 const TRIES = 16;
 
+/** The engine over a table. */
+export interface DynamoDbEngine extends Engine {
+  /** How many commits were not of this process, by the head as it was when it was read last. */
+  othersCommits(): number;
+}
+
 /** The engine over a table. `findOut`: how long a commit is asked about that gave no answer; milliseconds. */
-export function dynamoDbEngine(client: DynamoDbClient, findOut: number): Engine {
+export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoDbEngine {
   /** As it was when it was read last. */
   let known: Head | undefined;
+  let own = 0;
 
   return {
     most: MOST,
     tries: TRIES,
     check: checkSize,
     absent: (key) => known && absentIn(known, key),
-    begin: () => beginBatch(client, { findOut, learnt: (head) => void (known = head) }),
+    begin: () =>
+      beginBatch(client, {
+        findOut,
+        learnt: (head) => void (known = head),
+        committed(head) {
+          known = head;
+          own++;
+        },
+      }),
+    othersCommits: () => (known?.commits ?? 0) - own,
   };
 }
 
 interface Terms {
   findOut: number;
   learnt(head: Head): void;
+  committed(head: Head): void;
 }
 
-function beginBatch(client: DynamoDbClient, { findOut, learnt }: Terms): Attempt {
+function beginBatch(client: DynamoDbClient, { findOut, learnt, committed }: Terms): Attempt {
   const reading = readHead(client).then((head) => (learnt(head), head));
   const { versions, list } = viewOf(client);
   const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
@@ -69,7 +86,7 @@ function beginBatch(client: DynamoDbClient, { findOut, learnt }: Terms): Attempt
         throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });
       if (!kept) throw moved();
-      learnt(next);
+      committed(next);
       return nameOf(next);
     },
     abandon: () => Promise.resolve(),

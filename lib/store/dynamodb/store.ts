@@ -23,9 +23,15 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const client = dynamoDbClient(options, limits, pacing);
   const engine = dynamoDbEngine(client, limits.findOut);
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
+  const commits = groupCommit(heedingMark(engine, pacing.clock), pacing);
   return {
     ...readsOf(viewOf(client)),
-    ...groupCommit(heedingMark(engine, pacing.clock), pacing),
+    ...commits,
+    async others() {
+      // In line with its own commits: none of them is counted in the head and not yet here.
+      await commits.transact(() => undefined);
+      return String(engine.othersCommits());
+    },
     whole: sharedWhole(engine, pacing, reading),
   };
 }

@@ -51,9 +51,7 @@ onPostgres(`${ON_POSTGRES} on a Postgres store write one chain, without a fork, 
   await Promise.all(stores.map((store) => store.close()));
 });
 
-onPostgres("each is told of what others commit, and not of its own", async () => {
-  const at = { url: postgres!.url, name: "told" };
-  const [one, other] = [await postgresStore(at), await postgresStore(at)];
+const expectTold = async (one: Store, other: Store): Promise<void> => {
   const put = (store: Store): Promise<void> => store.transact((tx) => tx.put("meta", "tick", { tick: 1, at: "" }));
   await put(one);
   const before = [await one.others!(), await other.others!()];
@@ -62,8 +60,44 @@ onPostgres("each is told of what others commit, and not of its own", async () =>
   const after = await other.others!();
   expect(after).not.toBe(before[1]);
   await other.transact((tx) => tx.get("meta", "tick"));
-  expect([await one.others!(), await other.others!()]).toEqual([before[0], after]);
+  const asked = [put(one), one.others!(), put(one), one.others!(), one.others!()];
+  expect(await Promise.all(asked)).toEqual([undefined, before[0], undefined, before[0], before[0]]);
+  expect(await other.others!()).not.toBe(after);
   await Promise.all([one.close(), other.close()]);
+};
+
+onPostgres("each is told of what others commit, and not of its own", async () => {
+  const at = { url: postgres!.url, name: "told" };
+  await expectTold(await postgresStore(at), await postgresStore(at));
+});
+
+onDynamoDb("on a table too, each is told of what others commit, and not of its own", async () => {
+  const access = dynamoDb!.access("told");
+  await createTable(access);
+  await expectTold(dynamoDbStore(access), dynamoDbStore(access));
+});
+
+onDynamoDb("on a table an idle cycle reads the head, and no more until another process writes", async () => {
+  const access = dynamoDb!.access("idle");
+  await createTable(access);
+  const send = vi.fn(access.fetch ?? fetch);
+  const clock = testClock();
+  const store = dynamoDbStore({ ...access, fetch: send });
+  const service = await countersign({ store, clock, intent: manifest(), follow: true });
+  const other = await instance(dynamoDbStore(access), "node-2");
+  await other.bring("applied");
+  const cycle = async (): Promise<number> => {
+    send.mockClear();
+    clock.advance(MINUTE);
+    await service.cycle();
+    return send.mock.calls.length;
+  };
+  while ((await cycle()) > 2);
+  expect(await cycle()).toBe(2);
+  await other.propose();
+  expect(await cycle()).toBeGreaterThan(10);
+  await service.close();
+  await other.deps.store.close();
 });
 
 onPostgres("an idle cycle is one statement, until another process writes", async () => {
