@@ -18,8 +18,8 @@ export const sharedStores = [
   {
     ...head,
     name: "two processes may move the head of a DynamoDB table from one place",
-    find: ': "commits = :commits",',
-    replace: ': ":commits = :commits",',
+    find: 'return `commits = :commits and ${name === "" ? "attribute_not_exists(#name)" : "#name = :before"}`;',
+    replace: 'return `:commits = :commits${name === "" ? "" : " and :before = :before"}`;',
     tests: [...DYNAMODB, ...FAULTS],
   },
   {
@@ -52,7 +52,7 @@ export const sharedStores = [
   {
     ...client,
     name: "a refusal after a lost answer counts for what was lost",
-    find: "if (refused && (!lost || error.code === CANCELLED)) throw error;",
+    find: 'if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;',
     replace: "if (refused) throw error;",
   },
   {
@@ -156,8 +156,8 @@ export const sharedStores = [
   {
     name: "where an engine's locks hold nothing, two processes move the head of a Postgres store from one place",
     file: "lib/store/postgres/rows.ts",
-    find: "where store = $1 and commits = $2 returning 1",
-    replace: "where store = $1 and $2::bigint >= 0 returning 1",
+    find: "where store = $1 and name = $2 returning 1",
+    replace: "where store = $1 and $2::text is not null returning 1",
     tests: FENCE,
     grave: true,
   },
@@ -178,7 +178,7 @@ export const sharedStores = [
   {
     ...postgres,
     name: "a commit that was kept, its answer lost, is done again",
-    find: "if (await wasKept(writer, number)) return String(from + 1);",
+    find: "if (await wasKept(writer, number)) return to;",
     replace: "",
   },
   {
@@ -215,5 +215,72 @@ export const sharedStores = [
     replace: "          void own;\n",
     tests: ["test/lib/store/shared_service.test.ts"],
     only: "on a table too",
+  },
+  {
+    ...client,
+    name: "what is cancelled for another's sake after a lost answer is decided again",
+    find: 'if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;',
+    replace: "if (refused && (!lost || error.code === CANCELLED)) throw error;",
+  },
+  {
+    name: "an item is written over whichever it is by now",
+    file: "lib/store/dynamodb/items.ts",
+    find: '"revision = :before",',
+    replace: '":before = :before",',
+    tests: FAULTS,
+    only: "seen as it was",
+  },
+  {
+    ...head,
+    name: "a head is its count, whatever its last commit was",
+    find: "=> `${commits} ${name}`;",
+    replace: "=> (void name, String(commits));",
+    tests: FAULTS,
+    only: "another copy",
+  },
+  {
+    name: "the same revision is the same record, whatever it says",
+    file: "lib/store/engine/held.ts",
+    find: "textOf(one) === textOf(other));",
+    replace: "(textOf(one) === undefined) === (textOf(other) === undefined));",
+    tests: FAULTS,
+    only: "another copy",
+  },
+  {
+    name: "what is held of a write has all versions before it",
+    file: "lib/store/engine/held.ts",
+    find: "        const version = { collection, id, revision, json };\n        hold(version, version);",
+    replace:
+      "        const version = { collection, id, revision, json };\n        hold(version, writes.find((write) => write.id === id));",
+    tests: ["test/lib/store/engine/held.test.ts"],
+  },
+  {
+    name: "what a refused try held is taken for true by the next",
+    file: "lib/store/engine/group_commit.ts",
+    find: "    sharing.held = holding();\n",
+    replace: "",
+    tests: ["test/lib/store/engine/group_commit.test.ts"],
+  },
+  {
+    name: "who comes late is refused for the tries of others",
+    file: "lib/store/engine/group_commit.ts",
+    find: "      if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));\n",
+    replace: "      void [StoreBusy, first];\n",
+    tests: ["test/lib/store/engine/group_commit.test.ts"],
+  },
+  {
+    name: "what a decision did not wait for is learnt later",
+    file: "lib/store/engine/run.ts",
+    find: "    await Promise.allSettled(reading.splice(0));\n",
+    replace: "    reading.splice(0);\n",
+    tests: ["test/lib/store/engine/group_commit.test.ts"],
+  },
+  {
+    name: "a database without a second connection hangs the start",
+    file: "lib/store/postgres/probe.ts",
+    find: "    await one.giveUp();\n    throw error;\n",
+    replace: "    throw error;\n",
+    tests: FENCE,
+    only: "one connection and no other",
   },
 ];

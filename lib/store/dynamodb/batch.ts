@@ -74,14 +74,14 @@ function beginBatch(client: DynamoDbClient, { findOut, learnt, committed }: Term
         return nameOf(head);
       }
       const { table } = client;
-      const next = after(head, writes);
+      const token = crypto.randomUUID();
+      const next = after(head, writes, token);
       const items = writes.filter((write) => !isInHead(write));
       const operations = [
         advance(table, head, next),
         ...(await Promise.all(items.map((one) => operationFor(table, one)))),
       ];
-      const sent = { token: crypto.randomUUID(), patience: findOut };
-      const kept = await write(client, operations, sent).catch((error: unknown) => {
+      const kept = await write(client, operations, { token, patience: findOut }).catch((error: unknown) => {
         if (!(error instanceof NoAnswer)) throw error;
         throw new OutcomeUnknown(`no answer to a commit, which may have been kept: ${error.message}`, { cause: error });
       });

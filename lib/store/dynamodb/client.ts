@@ -93,11 +93,12 @@ export function dynamoDbClient(
           return (await ask(operation, text)) as T;
         } catch (error) {
           const refused = error instanceof DynamoDbError && !mayPass(error);
-          // After a lost answer a refusal is about this asking; only that a transaction was cancelled tells of the first too.
-          if (refused && (!lost || error.code === CANCELLED)) throw error;
+          // After a lost answer a refusal is about this asking, and the first may yet be carried out; only a condition that
+          // does not hold is one for both.
+          if (refused && (!lost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
           lost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseAfter(tries, random);
-          const again = !refused && clock.now() + pause < end;
+          const again = (!refused || error.code === CANCELLED) && clock.now() + pause < end;
           if (again) await clock.sleep(pause);
           // Also after the pause: a process that is halted in it may wake when the token is remembered no more.
           if (!again || clock.now() >= end)

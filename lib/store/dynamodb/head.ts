@@ -21,6 +21,8 @@ const FORMAT = 2;
 /** What it says. */
 export interface Head {
   commits: number;
+  /** Names its last commit, as no other is named: a table that was restored counts the same number twice. */
+  name: string;
   /** The revisions that deleted records had, by collection: the highest of them. Nothing is kept of each. */
   deleted: ReadonlyMap<string, number>;
   /** The records that lie in it, by their names; one that is not there lies by itself still, or never was. */
@@ -65,7 +67,7 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
 }
 
 /** What its item says. */
-export function headIn({ commits: counted, deleted, records, format }: Item): Head {
+export function headIn({ commits: counted, name, deleted, records, format }: Item): Head {
   const commits = Number(counted?.N ?? 0);
   const floors = deleted?.M
     ? Object.entries(deleted.M).map(([name, { N }]): [string, number] => [name, Number(N)])
@@ -75,6 +77,7 @@ export function headIn({ commits: counted, deleted, records, format }: Item): He
   const kept = Object.entries(records?.M ?? {}).map(([name, attribute]) => versionIn(IN_HEAD[name]!, attribute));
   return {
     commits,
+    name: name?.S ?? "",
     deleted: new Map(floors),
     records: new Map(kept.map((version) => [nameOfKey(version), version])),
     format: Number(format?.N ?? 1),
@@ -87,7 +90,7 @@ function versionIn({ collection, id }: Key, { M = {} }: Attribute): Version {
 }
 
 /** Tells heads apart. */
-export const nameOf = ({ commits }: Head): string => String(commits);
+export const nameOf = ({ commits, name }: Head): string => `${commits} ${name}`;
 
 /** The revision above which a record of a collection begins that is not there, so that none restarts. */
 export const lastRevision = ({ deleted }: Head, collection: string): number =>
@@ -99,34 +102,42 @@ export function absentIn(head: Head, key: Key): Version | undefined {
   return revision > 0 ? { ...key, revision, json: undefined } : undefined;
 }
 
-/** The head after a commit. */
-export function after({ commits, deleted: before, records: kept }: Head, writes: readonly Write[]): Head {
+/** The head after a commit of this name. */
+export function after({ commits, deleted: before, records: kept }: Head, writes: readonly Write[], name: string): Head {
   const deleted = new Map(before);
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));
   const written = writes.filter(isInHead).map((version) => [nameOfKey(version), version] as const);
-  return { commits: commits + 1, deleted, records: new Map([...kept, ...written]), format: FORMAT };
+  return { commits: commits + 1, name, deleted, records: new Map([...kept, ...written]), format: FORMAT };
 }
 
 /** Moves the head on by one commit, if it still stands where it stood. */
-export function advance(TableName: string, { commits }: Head, next: Head): Operation {
+export function advance(TableName: string, { commits, name }: Head, next: Head): Operation {
   const records = [...next.records.values()].map((version) => [attributeOf(version)!, { M: attributesOf(version) }]);
   return {
     Update: {
       TableName,
       Key: HEAD,
-      UpdateExpression: "set commits = :next, deleted = :deleted, #format = :format, #records = :records",
-      ConditionExpression: commits === 0 ? "attribute_not_exists(commits)" : "commits = :commits",
-      ExpressionAttributeNames: { "#format": "format", "#records": "records" },
+      UpdateExpression:
+        "set commits = :next, #name = :name, deleted = :deleted, #format = :format, #records = :records",
+      ConditionExpression: conditionOn(commits, name),
+      ExpressionAttributeNames: { "#name": "name", "#format": "format", "#records": "records" },
       ExpressionAttributeValues: {
         ":next": { N: String(next.commits) },
+        ":name": { S: next.name },
         ":deleted": { M: Object.fromEntries([...next.deleted].map(([name, last]) => [name, { N: String(last) }])) },
         ":format": { N: String(FORMAT) },
         ":records": { M: Object.fromEntries(records) as Item },
         ...(commits > 0 && { ":commits": { N: String(commits) } }),
+        ...(name !== "" && { ":before": { S: name } }),
       },
     },
   };
+}
+
+function conditionOn(commits: number, name: string): string {
+  if (commits === 0) return "attribute_not_exists(commits)";
+  return `commits = :commits and ${name === "" ? "attribute_not_exists(#name)" : "#name = :before"}`;
 }
 
 const attributesOf = ({ revision, json }: Version): Item => ({

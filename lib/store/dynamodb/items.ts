@@ -19,9 +19,15 @@ export type Item = Record<string, Attribute>;
 
 /** One member of a `TransactWriteItems`. */
 export type Operation =
-  | { Put: { TableName: string; Item: Item; ConditionExpression?: string } }
-  | { Delete: { TableName: string; Key: Item } }
+  | { Put: { TableName: string; Item: Item } & Condition }
+  | { Delete: { TableName: string; Key: Item } & Condition }
   | { Update: Update };
+
+/** What must hold, or the whole request is refused. */
+interface Condition {
+  ConditionExpression?: string;
+  ExpressionAttributeValues?: Item;
+}
 
 /** A change of one item, made if its condition holds; else the whole request is refused. */
 export interface Update {
@@ -69,15 +75,24 @@ export async function rowIn(collection: string, { sk, revision, json, deflated }
   return { collection, id, revision: Number(revision.N), json: new Json(text) };
 }
 
-/** Writes a version; where no record was, none may be. */
+/**
+ * Writes a version over the one that was read, or where none was: a transaction's items come to be seen one by one, so that
+ * the head may be seen moved and the item not yet.
+ */
 export async function operationFor(
   TableName: string,
   { collection, id, revision, json, before }: Write,
 ): Promise<Operation> {
   const key = keyOf({ collection, id });
-  if (!json) return { Delete: { TableName, Key: key } };
+  const condition: Condition = before?.json
+    ? {
+        ConditionExpression: "revision = :before",
+        ExpressionAttributeValues: { ":before": { N: String(before.revision) } },
+      }
+    : { ConditionExpression: "attribute_not_exists(pk)" };
+  if (!json) return { Delete: { TableName, Key: key, ...condition } };
   const Item = { ...key, revision: { N: String(revision) }, ...(await textOf(json)) };
-  return { Put: { TableName, Item, ...(!before?.json && { ConditionExpression: "attribute_not_exists(pk)" }) } };
+  return { Put: { TableName, Item, ...condition } };
 }
 
 /** What is written is paid for by the kilobyte: a text of more than that, with all around it, is kept deflated. */

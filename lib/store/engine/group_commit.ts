@@ -4,7 +4,7 @@
  * together: where all was as they took it, they hold, and otherwise they are run again. So a batch takes two or three round
  * trips, however much its decisions read one after another.
  */
-import type { Store } from "../store.ts";
+import { type Store, StoreBusy } from "../store.ts";
 import type { Engine } from "./attempt.ts";
 import { type Held, holding } from "./held.ts";
 import { type Pacing, withRetries } from "./pacing.ts";
@@ -22,11 +22,14 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
   const sharing: Sharing = { held: holding(), overtaken: false, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
+    /** So many were there at the first try. */
+    let first = 0;
     const takeMore = (): void => void jobs.push(...queue.splice(0, MOST_DECISIONS - jobs.length));
     try {
       const { ends } = await withRetries(
         () => {
           takeMore();
+          first ||= jobs.length;
           return attempt(engine, sharing, { jobs, takeMore });
         },
         pacing,
@@ -35,6 +38,8 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
       queue.unshift(...jobs.slice(ends.length));
       for (const end of ends) end();
     } catch (error) {
+      // Who came later has not had all tries.
+      if (error instanceof StoreBusy) queue.unshift(...jobs.splice(first));
       for (const { reject } of jobs) reject(error);
     } finally {
       sharing.held.bound();
@@ -44,7 +49,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
 
 /** How this process stands to the others on its store. */
 interface Sharing {
-  readonly held: Held;
+  held: Held;
   /** Whether another had committed when this one came to do so last. */
   overtaken: boolean;
   /** What more than one decision of the last batch read. */
@@ -86,6 +91,8 @@ async function attempt(
     // What was refused was judged by what was not durable yet, and told by nobody before it was.
     return run;
   } catch (error) {
+    // What it holds may be why, and answers that are still on their way must not be taken for those of a later try.
+    sharing.held = holding();
     await base.abandon();
     throw error;
   }

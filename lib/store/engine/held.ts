@@ -62,7 +62,9 @@ export function holding() {
     /** This process made this commit, directly after the one before. */
     follow(next: string, writes: readonly Version[]): void {
       head = next;
-      for (const version of writes) {
+      for (const { collection, id, revision, json } of writes) {
+        // Not the write itself, which has the version before, and with it all before that.
+        const version = { collection, id, revision, json };
         hold(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
           const after = rowsAfter(rows, options, version);
@@ -101,14 +103,16 @@ const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
 
 const sizeOf = (found: Found): number => EACH + (found?.json?.text.length ?? 0);
 
-/** Whether a record is at the same version. */
+/** Whether a record is at the same version: the same revision may be another text where the store is another copy. */
 export const isSame = (one: Found | Row, other: Found | Row): boolean =>
   one === other ||
   (one !== undefined &&
     other !== undefined &&
     one.id === other.id &&
     one.revision === other.revision &&
-    (one.json === undefined) === (other.json === undefined));
+    textOf(one) === textOf(other));
+
+const textOf = ({ json }: Row): string | undefined => json?.text;
 
 /** Whether a page has the same records. */
 export const isSamePage = (one: Rows, other: Rows): boolean =>

@@ -6,27 +6,29 @@ import { overFloor } from "./floors.ts";
 /** An engine for which what is not there begins above what was deleted before the store was loaded. */
 export function overFloors(engine: Engine): Engine {
   /** As of a commit. */
-  const floors = new Map<string, number>();
+  let floors = new Map<string, number>();
   let head: string | undefined;
 
-  const over = (key: Key, version: Version | undefined): Version | undefined =>
-    overFloor(key, version, floors.get(key.collection) ?? 0);
+  const over = (key: Key, version: Version | undefined, known = floors): Version | undefined =>
+    overFloor(key, version, known.get(key.collection) ?? 0);
   const begin = (): Attempt => {
     const attempt = engine.begin();
     const told = async (): Promise<string> => {
       const now = await attempt.head;
-      if (now !== head) floors.clear();
+      if (now !== head) floors = new Map();
       return (head = now);
     };
     return {
       ...attempt,
       head: told(),
       async versions(keys) {
-        const unknown = new Set(keys.map(({ collection }) => collection).filter((name) => !floors.has(name)));
+        // An answer that comes when the head is another by then is none of that one.
+        const known = floors;
+        const unknown = new Set(keys.map(({ collection }) => collection).filter((name) => !known.has(name)));
         const names = [...unknown];
         const found = await attempt.versions([...keys, ...names.map((collection) => ({ collection, id: "" }))]);
-        names.forEach((name, index) => floors.set(name, found[keys.length + index]?.revision ?? 0));
-        return keys.map((key, index) => over(key, found[index]));
+        names.forEach((name, index) => known.set(name, found[keys.length + index]?.revision ?? 0));
+        return keys.map((key, index) => over(key, found[index], known));
       },
       async commit(writes) {
         head = await attempt.commit(writes);

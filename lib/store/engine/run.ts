@@ -106,6 +106,7 @@ export async function runOf(
   const decided: Decided[] = [];
   let count = 0;
   let bytes = 0;
+  const reading: Promise<unknown>[] = [];
   let failure: { error: unknown } | undefined;
 
   /** Takes writes on, if there is room for them. */
@@ -121,6 +122,7 @@ export async function runOf(
   };
 
   const orFail = async <T>(read: Promise<T>): Promise<T> => {
+    reading.push(read);
     try {
       return await read;
     } catch (error) {
@@ -165,6 +167,8 @@ export async function runOf(
   for (const one of right) accept(one);
   for (const job of jobs.slice(right.length)) {
     const one = await decide(job, viewFor, engine);
+    // Also those that it did not wait for.
+    await Promise.allSettled(reading.splice(0));
     if (failure) throw failure.error;
     if (!accept(one)) break;
   }

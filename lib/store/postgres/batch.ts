@@ -1,7 +1,8 @@
 /**
- * One SQL transaction that carries a batch of decisions. Each store has a row that counts its commits, the head: whoever
+ * One SQL transaction that carries a batch of decisions. Each store has a row that names its last commit, the head: whoever
  * writes locks it, so that writers queue, and moves it on from where it stood, so that no two commits follow the same one
- * even where an engine's locks do not hold.
+ * even where an engine's locks do not hold. A name is given once: a database that fails over to a copy that lags behind, or
+ * is restored, would count the same number twice.
  */
 import type { Pool, PoolClient } from "pg";
 import { type Attempt, Contended, OutcomeUnknown } from "../engine/attempt.ts";
@@ -54,28 +55,29 @@ export function beginBatch(writer: Writer, number: number): Attempt {
   };
 
   return {
-    head: head.then(String),
+    head,
     versions: (keys) => ask((client) => readVersions(client, store, keys), "first use"),
     list: (collection, options) => ask((client) => listRecords(client, store, collection, options), "first use"),
     async commit(writes) {
       const from = await head;
       if (writes.length === 0) {
         await Promise.all([ask((client) => requireHead(client, store, from)), leave("giveUp")]);
-        return String(from);
+        return from;
       }
+      const to = crypto.randomUUID();
       const by = { id: writer.id, number, json: writtenAt(writer.pacing.clock.now()) };
       const [written, committed] = await Promise.allSettled([
-        ask((client) => writeVersions(client, { store, from, by }, writes)),
+        ask((client) => writeVersions(client, { store, from, to, by }, writes)),
         ask(commit),
       ]);
       if (committed.status === "fulfilled" && written.status === "fulfilled") {
         await leave("release");
-        return String(from + 1);
+        return to;
       }
       await leave("giveUp");
       for (const end of [written, committed])
         if (end.status === "rejected" && isRefusal(end.reason.cause)) throw end.reason;
-      if (await wasKept(writer, number)) return String(from + 1);
+      if (await wasKept(writer, number)) return to;
       throw new Contended(`${place}: the connection was lost before the commit`, { cause: committed });
     },
     abandon: () => leave("giveUp"),
@@ -83,17 +85,17 @@ export function beginBatch(writer: Writer, number: number): Attempt {
 }
 
 /** The lock is had in turn, and ends with the transaction: after its commit can be seen, and also when its process dies. */
-async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<number> {
+async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<string> {
   const results = (await client.query(
     `begin isolation level read committed read write;
      set local lock_timeout = ${limits.lock};
      set local idle_in_transaction_session_timeout = ${limits.idle};
      select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off';
-     select commits::float8 from countersign_heads where store = ${client.escapeLiteral(store)} for update`,
-  )) as unknown as { rows: { commits: number }[] }[];
+     select name from countersign_heads where store = ${client.escapeLiteral(store)} for update`,
+  )) as unknown as { rows: { name: string }[] }[];
   const [head] = results.at(-1)!.rows;
   if (!head) throw new Error(`there is no head of the store ${store}: somebody deleted it`);
-  return head.commits;
+  return head.name;
 }
 
 async function commit(client: PoolClient): Promise<void> {

@@ -16,7 +16,7 @@ const held = new WeakSet<Pool>();
 export async function probeFence(pool: Pool, place: string): Promise<void> {
   if (held.has(pool)) return;
   const store = `probe/${crypto.randomUUID()}`;
-  await pool.query("insert into countersign_heads values ($1, 0)", [store]);
+  await pool.query("insert into countersign_heads values ($1, 0, '')", [store]);
   try {
     const moved = await moveTwice(pool, place, store);
     const { rows } = await pool.query<{ commits: number; engine: string }>(
@@ -36,7 +36,11 @@ export async function probeFence(pool: Pool, place: string): Promise<void> {
 
 /** How many of two connections moved the head. */
 async function moveTwice(pool: Pool, place: string, store: string): Promise<number> {
-  const [one, other] = await Promise.all([borrow(pool, place), borrow(pool, place)]);
+  const one = await borrow(pool, place);
+  const other = await borrow(pool, place).catch(async (error: unknown) => {
+    await one.giveUp();
+    throw error;
+  });
   try {
     await one.send((client) => client.query("begin isolation level read committed"));
     await other.send((client) => client.query("begin isolation level read committed"));

@@ -33,7 +33,7 @@ const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
       as put(collection, id, before, revision, value)
   ), moved as (
-    update countersign_heads set commits = commits + 1 where store = $1 and commits = $2 returning 1
+    update countersign_heads set commits = commits + 1, name = $11 where store = $1 and name = $2 returning 1
   ), added as (
     insert into countersign_rows (store, collection, id, revision, deleted, value)
     select $1, collection, id, revision, value is null, value from put where before = 0
@@ -93,17 +93,18 @@ export async function readVersions(
   return keys.map((key) => found.get(nameOf(key)));
 }
 
-/** The commit that a writer makes, and where the head stood when it read. */
+/** The commit that a writer makes, its name, and that of the commit at the head when it read. */
 export interface Commit {
   store: string;
-  from: number;
+  from: string;
+  to: string;
   by: { id: string; number: number; json: Json<string> };
 }
 
 /** Makes all writes, if the store is still as it was read. Errors: `division_by_zero`, `unique_violation` where it is not. */
 export async function writeVersions(
   client: Queryable,
-  { store, from, by }: Commit,
+  { store, from, to, by }: Commit,
   writes: readonly Write[],
 ): Promise<void> {
   await client.query(WRITE, [
@@ -117,12 +118,13 @@ export async function writeVersions(
     sortKey(by.id),
     by.number,
     by.json.text,
+    to,
   ]);
 }
 
 /** Makes sure that nothing was committed since it was read. Errors: `division_by_zero`. */
-export async function requireHead(client: Queryable, store: string, from: number): Promise<void> {
-  await client.query("select 1 / (commits = $2)::int from countersign_heads where store = $1", [store, from]);
+export async function requireHead(client: Queryable, store: string, from: string): Promise<void> {
+  await client.query("select 1 / (name = $2)::int from countersign_heads where store = $1", [store, from]);
 }
 
 /** The number of a writer's last commit. */

@@ -23,9 +23,10 @@ const STEPS = [
   `alter table countersign_records rename to countersign_rows;
    create table countersign_heads (
      store text collate "C" primary key,
-     commits bigint not null
+     commits bigint not null,
+     name text not null
    ) with (fillfactor = 10);
-   insert into countersign_heads select distinct store, 0 from countersign_rows`,
+   insert into countersign_heads select distinct store, 0, '' from countersign_rows`,
 ];
 
 /** Any number that is the same in every process: two that open an empty database take turns. */

@@ -1,6 +1,7 @@
 /** A store in Postgres (13 or later), which many processes may use at once. */
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../../kit/platform.ts";
+import type { Engine } from "../engine/attempt.ts";
 import { overFloors } from "../engine/over_floors.ts";
 import { groupCommit } from "../engine/group_commit.ts";
 import { type Pacing, systemPacing, withRetries } from "../engine/pacing.ts";
@@ -62,9 +63,9 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     throw error;
   }
 
-  let number = 0;
-  const engine = overFloors({ begin: () => beginBatch(writer, ++number), most: MOST });
-  const commits = groupCommit(heedingMark(engine, clock), pacing);
+  const commits = groupCommit(heedingMark(engineOf(writer), clock), pacing);
+  // A writer of its own: what became of a commit is known by the last one under a name, and the two write side by side.
+  const mover = engineOf({ ...writer, id: crypto.randomUUID() });
   let closing: Promise<void> | undefined;
   return {
     ...readsOf({
@@ -72,10 +73,15 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       list: (collection, options) => read((client) => listRecords(client, store, collection, options)),
     }),
     transact: commits.transact,
-    whole: sharedWhole(engine, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
+    whole: sharedWhole(mover, pacing, { dump: () => dumpRecords(writer), atOneMoment: true }),
     others: () => read((client) => othersIn(client, writer)),
     close: () => (closing ??= commits.close().then(leave)),
   };
+}
+
+function engineOf(writer: Writer): Engine {
+  let number = 0;
+  return overFloors({ begin: () => beginBatch(writer, ++number), most: MOST });
 }
 
 function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => void): Pool {
@@ -97,7 +103,7 @@ function ownPool(url: string, limits: PostgresLimits, onLost: (error: Error) => 
 /** The tables, and no more of the writers that are long gone. */
 async function prepare(client: PoolClient, { store, place, pacing }: Writer): Promise<void> {
   await migrate(client, place);
-  await client.query("insert into countersign_heads values ($1, 0) on conflict do nothing", [store]);
+  await client.query("insert into countersign_heads values ($1, 0, '') on conflict do nothing", [store]);
   await client.query(`delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < $3`, [
     store,
     WRITERS,

@@ -303,3 +303,72 @@ faulty("a table in which version 0.1.0 left a transaction half made is refused, 
   await expect(refused).rejects.toThrow(StoreUnavailable);
   await expect(refused).rejects.toThrow(/version 0\.1\.0 left a transaction.*start that version once/);
 });
+
+faulty("a commit whose answer was lost is not decided again while another's is in its way", async () => {
+  const access = await freshTable();
+  let late: (() => Promise<unknown>) | undefined;
+  const conflict = JSON.stringify({
+    __type: "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+    message: "not now",
+    CancellationReasons: [{ Code: "TransactionConflict" }, { Code: "None" }],
+  });
+  let sent = 0;
+  const link: typeof fetch = async (url, init) => {
+    if (operationOf(init) !== "TransactWriteItems") return fetch(url, init);
+    sent++;
+    if (sent === 2) {
+      late = () => fetch(url, init);
+      throw new TypeError("the link is lost, the request is under way");
+    }
+    if (sent === 3) return new Response(conflict, { status: 400 });
+    if (sent === 4) await late!();
+    return fetch(url, init);
+  };
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: link });
+  await append(store);
+  await append(store);
+  expect(sent).toBe(4);
+  expect(await logOf(store)).toEqual([1, 2]);
+});
+
+faulty("an item that is seen as it was before the commit at the head is not written over", async () => {
+  const access = await freshTable();
+  const other: AnyStore = dynamoDbStore(access);
+  let seen: string | undefined;
+  const behind: typeof fetch = async (url, init) => {
+    const isLog = operationOf(init) === "GetItem" && String(init!.body).includes('"record/log"');
+    if (isLog && seen !== undefined) return new Response([seen, (seen = undefined)][0]);
+    const response = await fetch(url, init);
+    if (isLog) before = await response.clone().text();
+    return response;
+  };
+  let before: string | undefined;
+  const store: AnyStore = dynamoDbStore({ ...access, ...notedPacing(), fetch: behind });
+  await append(store);
+  await append(other);
+  await append(store);
+  seen = before;
+  await append(other);
+  seen = before;
+  await append(store);
+  expect(seen).toBeUndefined();
+  expect(await logOf(other)).toEqual([1, 2, 3, 4, 5]);
+});
+
+faulty("where the table is another copy, that lacks a commit, a writer does not go on from what it lacks", async () => {
+  const access = await freshTable();
+  const [one, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
+  const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, notedPacing());
+  const items = async () => (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
+  await append(one!);
+  const then = await items();
+  await append(one!);
+  for (const Item of then) await call("PutItem", { TableName: access.table, Item });
+  await other!.transact(async (tx) => {
+    await tx.get("log", "all");
+    tx.put("log", "all", ["theirs"]);
+  });
+  // As many commits, and the log as often: only the name of the last tells.
+  await append(one!);
+  expect(await logOf(other!)).toEqual(["theirs", 2]);
+});

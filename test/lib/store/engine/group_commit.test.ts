@@ -5,7 +5,7 @@ import { groupCommit } from "../../../../lib/store/engine/group_commit.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 import { type Key, nameOf, type Version } from "../../../../lib/store/engine/view.ts";
 import { json } from "../../../../lib/store/json.ts";
-import type { ListOptions, Store } from "../../../../lib/store/store.ts";
+import { type ListOptions, type Store, StoreBusy } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
 import { notedPacing } from "../../../support/noted_pacing.ts";
 
@@ -13,6 +13,8 @@ interface Shared {
   engine: Engine;
   /** As another process does it. */
   write(id: string, value: unknown): void;
+  /** As nobody should: the head does not tell of it. */
+  writeAside(id: string, value: unknown): void;
   value(id: string): unknown;
   /** What was asked since this was asked last; what goes out together is one trip. */
   trips(): number;
@@ -61,6 +63,8 @@ function shared(): Shared {
               meanwhile?.();
               meanwhile = undefined;
               if (String(commits) !== from) throw new Contended("the head has moved");
+              if (writes.some(({ before, ...key }) => versions.get(nameOf(key))?.revision !== before?.revision))
+                throw new Contended("a record is another");
               if (writes.length > 0) commits++;
               writes.forEach(keep);
               return String(commits);
@@ -74,6 +78,10 @@ function shared(): Shared {
       const before = versions.get(nameOf({ collection: "things", id }));
       commits++;
       keep({ collection: "things", id, revision: (before?.revision ?? 0) + 1, json: json(value) });
+    },
+    writeAside(id, value) {
+      it.write(id, value);
+      commits--;
     },
     value: (id) => versions.get(nameOf({ collection: "things", id }))?.json?.value,
     trips: () => [trips, (trips = 0)][0]!,
@@ -200,4 +208,82 @@ test("many decisions are not run over what others have changed, and are right al
   }
   expect(runs).toBe(20);
   expect(value("n")).toBe(420);
+});
+
+test("an answer that comes when its try has ended is none to a later one", async () => {
+  const { store, write, pacing } = service();
+  let answer = (): void => undefined;
+  const late = new Promise<void>((resolve) => void (answer = resolve));
+  let tries = 0;
+  const begin = (): Attempt => {
+    const attempt = store.engine.begin();
+    if (++tries > 1) return attempt;
+    const head = Promise.reject<string>(new Contended("not now"));
+    head.catch(() => undefined);
+    const versions: Attempt["versions"] = async (keys) => (await Promise.all([attempt.versions(keys), late]))[0];
+    return { ...attempt, head, versions };
+  };
+  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const addOne = (): Promise<unknown> => transact(add as unknown as Parameters<Store["transact"]>[0]);
+  const first = addOne();
+  write("n", 5);
+  expect(await first).toBe(6);
+  answer();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await addOne()).toBe(7);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
+test("what is held wrongly is held for one try", async () => {
+  const { decide, store, pacing } = service();
+  await decide(add);
+  store.writeAside("n", 7);
+  expect(await decide(add)).toBe(8);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
+test("who came later than the first try has tries of its own", async () => {
+  const { store, pacing } = service();
+  let tries = 0;
+  let joined: Promise<unknown> | undefined;
+  const begin = (): Attempt => {
+    const attempt = store.engine.begin();
+    if (++tries === 7) joined = transact(addOne);
+    const commit = (): Promise<string> => Promise.reject(new Contended("another was faster"));
+    return tries <= 8 ? { ...attempt, commit } : attempt;
+  };
+  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  const addOne = add as unknown as Parameters<Store["transact"]>[0];
+  await expect(transact(addOne)).rejects.toThrow(StoreBusy);
+  expect(await joined).toBe(1);
+});
+
+test("what a decision began to read and did not wait for is none of a later one", async () => {
+  const { store, pacing } = service();
+  let answer = (): void => undefined;
+  const late = new Promise<void>((resolve) => void (answer = resolve));
+  const order: string[] = [];
+  const begin = (): Attempt => {
+    const attempt = store.engine.begin();
+    const versions: Attempt["versions"] = async (keys) => {
+      const found = await attempt.versions(keys);
+      if (keys.some(({ id }) => id === "slow")) await late;
+      order.push(...keys.map(({ id }) => id));
+      return found;
+    };
+    const commit: Attempt["commit"] = (writes) => (order.push("commit"), attempt.commit(writes));
+    return { ...attempt, versions, commit };
+  };
+  const { transact } = groupCommit({ ...store.engine, begin }, pacing);
+  for (const [at, next] of ["a", "b", "c", "d", "e", "f"].entries()) store.write(next, "bcdefg"[at]);
+  const restless: Decide<string> = async (tx) => {
+    let at = "a";
+    for (let step = 0; step < 6; step++) at = (await tx.get("things", at))?.value ?? "nowhere";
+    if (at === "g") void tx.get("things", "slow");
+    setImmediate(answer);
+    tx.put("things", "end", at);
+    return at;
+  };
+  expect(await transact(restless as unknown as Parameters<Store["transact"]>[0])).toBe("g");
+  expect(order.slice(-2)).toEqual(["slow", "commit"]);
 });

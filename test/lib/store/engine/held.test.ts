@@ -50,6 +50,19 @@ test("a page that is held is, after any writes of this process, the page that th
   expect(kept).toBeGreaterThan(1000);
 });
 
+test("of what was written the last version is held, and nothing of those before", () => {
+  const held = holding();
+  held.moveTo("0");
+  let before: Version | undefined;
+  for (let revision = 1; revision <= 3; revision++) {
+    const write = { ...version("a", revision, true), before };
+    held.follow(String(revision), [write]);
+    before = held.version(write)!.found;
+  }
+  expect(before).toEqual(version("a", 3, true));
+  expect(before).not.toHaveProperty("before");
+});
+
 test("what another process may have changed is not held", () => {
   const held = holding();
   held.moveTo("1");

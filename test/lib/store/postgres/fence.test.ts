@@ -26,7 +26,7 @@ function lacking(...parts: readonly (readonly [part: string, by: string])[]): Po
 }
 
 const LOCK = ["for update", ""] as const;
-const FENCE = ["and commits = $2", "and $2::bigint >= 0"] as const;
+const FENCE = ["and name = $2", "and $2::text is not null"] as const;
 const CONDITION = ["and commits = 0", ""] as const;
 
 const increment = (store: AnyStore): Promise<number> =>
@@ -70,6 +70,45 @@ onPostgres("of two decisions that each rest on what the other writes one is deci
     expect(kept.filter(Boolean)).toHaveLength(1);
   }
   await Promise.all(stores.map((store) => store.close()));
+  await pool.end();
+});
+
+onPostgres(
+  "where the database is another copy, that lacks a commit, a writer does not go on from what it lacks",
+  async () => {
+    const pool = new Pool({ connectionString: server!.url });
+    const [one, other]: AnyStore[] = [
+      await postgresStore({ pool, name: "copy" }),
+      await postgresStore({ pool, name: "copy" }),
+    ];
+    await increment(one!);
+    const kept = async (sql: string): Promise<void> => void (await pool.query(sql));
+    await kept(`create table rows_then as select * from countersign_rows where store = 'copy';
+    create table heads_then as select * from countersign_heads where store = 'copy'`);
+    expect(await increment(one!)).toBe(2);
+    await kept(`delete from countersign_rows where store = 'copy'; delete from countersign_heads where store = 'copy';
+    insert into countersign_rows select * from rows_then; insert into countersign_heads select * from heads_then`);
+    await other!.transact((tx) => tx.put("log", "2", "another's"));
+    // As many commits, and each record as often: only the name of the last tells.
+    await expect(increment(one!)).rejects.toThrow(/log\/2/);
+    expect((await other!.get("log", "2"))?.value).toBe("another's");
+    expect((await other!.get("counters", "n"))?.value).toBe(1);
+    await Promise.all([one!.close(), other!.close()]);
+    await pool.end();
+  },
+);
+
+onPostgres("a database that gives one connection and no other refuses the start in a sentence", async () => {
+  const pool = new Pool({ connectionString: server!.url });
+  await pool.query("create role single login password 'password' connection limit 1");
+  await pool.query("grant all on schema public to single; grant all on all tables in schema public to single");
+  const url = new URL(server!.url);
+  url.username = "single";
+  const refused = await postgresStore({ url: url.href, name: "single", ...notedPacing() }).catch(
+    (error: unknown) => error,
+  );
+  expect(refused).toBeInstanceOf(StoreUnavailable);
+  expect(String(refused)).toMatch(/too many connections for role/);
   await pool.end();
 });
 
