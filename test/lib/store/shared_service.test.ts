@@ -80,7 +80,7 @@ onDynamoDb("on a table too, each is told of what others commit, and not of its o
 onDynamoDb("on a table an idle cycle reads the head, and no more until another process writes", async () => {
   const access = dynamoDb!.access("idle");
   await createTable(access);
-  const send = vi.fn(access.fetch ?? fetch);
+  const send = vi.fn<typeof fetch>(access.fetch ?? fetch);
   const clock = testClock();
   const store = dynamoDbStore({ ...access, fetch: send });
   const service = await countersign({ store, clock, intent: manifest(), follow: true });
