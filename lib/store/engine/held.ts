@@ -12,10 +12,9 @@ export interface Page {
 export type Found = Version | undefined;
 export type Rows = readonly Row[];
 
-/** So much is held between two batches: characters of text, each record counted as some more, and pages. */
+/** So much is held between two batches of records, and of pages: characters of text, each record counted as some more. */
 const MOST_TEXT = 16_000_000;
 const EACH = 200;
-const MOST_PAGES = 1000;
 
 /** What a process holds. */
 export type Held = ReturnType<typeof holding>;
@@ -26,7 +25,13 @@ export function holding() {
   const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
   let head: string | undefined;
   let size = 0;
+  /** Of pages, all that was ever put into one that is held. */
+  let sizeOfPages = 0;
 
+  const letGoOfPages = (): void => {
+    pages.clear();
+    sizeOfPages = 0;
+  };
   const drop = (name: string): void => {
     const known = versions.get(name);
     if (!known) return;
@@ -50,12 +55,14 @@ export function holding() {
     rows: ({ collection, options }: Page): Rows | undefined =>
       pages.get(collection)?.get(JSON.stringify(options))?.rows,
     learn: hold,
-    learnPage: ({ collection, options }: Page, rows: Rows): void =>
-      void inner(pages, collection).set(JSON.stringify(options), { options, rows }),
+    learnPage({ collection, options }: Page, rows: Rows): void {
+      inner(pages, collection).set(JSON.stringify(options), { options, rows });
+      sizeOfPages += EACH + rows.reduce((sum, row) => sum + sizeOf(row), 0);
+    },
     /** Another process made this commit: nothing is known of what it left as it was. */
     moveTo(next: string): void {
       versions.clear();
-      pages.clear();
+      letGoOfPages();
       size = 0;
       head = next;
     },
@@ -68,6 +75,7 @@ export function holding() {
         hold(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
           const after = rowsAfter(rows, options, version);
+          sizeOfPages += sizeOf(version);
           if (after) pages.get(version.collection)!.set(name, { options, rows: after });
           else pages.get(version.collection)!.delete(name);
         }
@@ -79,7 +87,7 @@ export function holding() {
         if (size <= MOST_TEXT) break;
         drop(name);
       }
-      if ([...pages.values()].reduce((sum, { size: count }) => sum + count, 0) > MOST_PAGES) pages.clear();
+      if (sizeOfPages > MOST_TEXT) letGoOfPages();
     },
   };
 }
@@ -101,7 +109,7 @@ const isBefore = (one: string, other: string, { reverse = false }: ListOptions<b
 const isWithin = (id: string, options: ListOptions<boolean>): boolean =>
   id.startsWith(options.prefix ?? "") && (options.after === undefined || isBefore(options.after, id, options));
 
-const sizeOf = (found: Found): number => EACH + (found?.json?.text.length ?? 0);
+const sizeOf = (found: Found | Row): number => EACH + (found?.json?.text.length ?? 0);
 
 /** Whether a record is at the same version: the same revision may be another text where the store is another copy. */
 export const isSame = (one: Found | Row, other: Found | Row): boolean =>

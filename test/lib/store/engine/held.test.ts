@@ -63,6 +63,19 @@ test("of what was written the last version is held, and nothing of those before"
   expect(before).not.toHaveProperty("before");
 });
 
+test("pages are let go of when their texts are too much, not when they are many", () => {
+  const held = holding();
+  const page: Page = { collection: "things", options: { limit: 10 } };
+  const rows = [{ ...version("a", 1, true), json: json("x".repeat(1_000_000)) }];
+  held.moveTo("0");
+  held.learnPage(page, rows);
+  held.bound();
+  expect(held.rows(page)).toBe(rows);
+  for (let limit = 11; limit < 27; limit++) held.learnPage({ ...page, options: { limit } }, rows);
+  held.bound();
+  expect(held.rows(page)).toBeUndefined();
+});
+
 test("what another process may have changed is not held", () => {
   const held = holding();
   held.moveTo("1");
