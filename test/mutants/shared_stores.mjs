@@ -257,7 +257,7 @@ export const sharedStores = [
   {
     name: "what a refused try held is taken for true by the next",
     file: "lib/store/engine/group_commit.ts",
-    find: "    sharing.held = holding();\n",
+    find: "    sharing.held = held.doubted();\n",
     replace: "",
     tests: ["test/lib/store/engine/group_commit.test.ts"],
   },

@@ -92,7 +92,7 @@ async function attempt(
     return run;
   } catch (error) {
     // What it holds may be why, and answers that are still on their way must not be taken for those of a later try.
-    sharing.held = holding();
+    sharing.held = held.doubted();
     await base.abandon();
     throw error;
   }

@@ -17,12 +17,29 @@ const MOST_TEXT = 16_000_000;
 const EACH = 200;
 
 /** What a process holds. */
-export type Held = ReturnType<typeof holding>;
+export interface Held {
+  /** The commit as of which it holds; undefined where it holds nothing, or guesses. */
+  readonly head: string | undefined;
+  /** What is known of a record; undefined where nothing is. */
+  version(key: Key): { readonly found: Found } | undefined;
+  rows(page: Page): Rows | undefined;
+  learn(key: Key, found: Found): void;
+  learnPage(page: Page, rows: Rows): void;
+  /** Another process made this commit: nothing is known of what it left as it was. */
+  moveTo(next: string): void;
+  /** This process made this commit, directly after the one before. */
+  follow(next: string, writes: readonly Version[]): void;
+  /** The same as guesses, for runs that show what has to be read; what is learnt here later is not learnt there. */
+  doubted(): Held;
+  /** Lets go of what was learnt first where it is too much. Not within a batch, which would ask for it again. */
+  bound(): void;
+}
 
-/** Holds nothing yet. */
-export function holding() {
-  const versions = new Map<string, { found: Found }>();
-  const pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>();
+/** Holds nothing yet, or what is guessed until it is moved to a commit. */
+export function holding(
+  versions = new Map<string, { found: Found }>(),
+  pages = new Map<string, Map<string, { options: ListOptions<boolean>; rows: Rows }>>(),
+): Held {
   let head: string | undefined;
   let size = 0;
   /** Of pages, all that was ever put into one that is held. */
@@ -46,28 +63,25 @@ export function holding() {
   };
 
   return {
-    /** The commit as of which it holds, if it holds anything. */
-    get head(): string | undefined {
+    get head() {
       return head;
     },
-    /** What is known of a record; undefined where nothing is. */
-    version: (key: Key): { readonly found: Found } | undefined => versions.get(nameOf(key)),
-    rows: ({ collection, options }: Page): Rows | undefined =>
-      pages.get(collection)?.get(JSON.stringify(options))?.rows,
+    version: (key) => versions.get(nameOf(key)),
+    rows: ({ collection, options }) => pages.get(collection)?.get(JSON.stringify(options))?.rows,
     learn: hold,
-    learnPage({ collection, options }: Page, rows: Rows): void {
+    learnPage({ collection, options }, rows) {
       inner(pages, collection).set(JSON.stringify(options), { options, rows });
       sizeOfPages += EACH + rows.reduce((sum, row) => sum + sizeOf(row), 0);
     },
-    /** Another process made this commit: nothing is known of what it left as it was. */
-    moveTo(next: string): void {
+    doubted: () =>
+      holding(new Map(versions), new Map([...pages].map(([collection, each]) => [collection, new Map(each)]))),
+    moveTo(next) {
       versions.clear();
       letGoOfPages();
       size = 0;
       head = next;
     },
-    /** This process made this commit, directly after the one before. */
-    follow(next: string, writes: readonly Version[]): void {
+    follow(next, writes) {
       head = next;
       for (const { collection, id, revision, json } of writes) {
         // Not the write itself, which has the version before, and with it all before that.
@@ -81,8 +95,7 @@ export function holding() {
         }
       }
     },
-    /** Lets go of what was learnt first where it is too much. Not within a batch, which would ask for it again. */
-    bound(): void {
+    bound() {
       for (const name of versions.keys()) {
         if (size <= MOST_TEXT) break;
         drop(name);
