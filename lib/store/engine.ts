@@ -1,5 +1,5 @@
 /** What a store of one's own is made with: an engine keeps versions of records, and these make the port of it. */
-export { type Attempt, Contended, type Engine, OutcomeUnknown, type Write } from "./engine/attempt.ts";
+export { type Attempt, Contended, type Engine, type Write } from "./engine/attempt.ts";
 export { type Dumped, dumpOf } from "./engine/dump.ts";
 export { versionsOverFloors } from "./engine/floors.ts";
 export { groupCommit } from "./engine/group_commit.ts";
@@ -17,6 +17,7 @@ export {
   type ListOptions,
   MOST_BYTES,
   MOST_WRITES,
+  OutcomeUnknown,
   type Reads,
   RevisionConflict,
   type Store,

@@ -103,7 +103,8 @@ export interface Tx extends Reads {
  *
  * Errors: `RevisionConflict` when an expected revision does not hold; `TypeError` for what is no id or no JSON, and
  * `RangeError` for more than one decision may write, even if the decision caught it; `StoreUnavailable` when nothing can be
- * written; `StoreBusy` when a shared store stays contended after its tries.
+ * written; `StoreBusy` when a shared store stays contended after its tries; `OutcomeUnknown` when the answer to a commit was
+ * lost and nobody can say what came of it, so that whoever does the same again may do it twice.
  */
 export interface Store extends Reads {
   transact<T>(decide: (tx: Tx) => T | Promise<T>): Promise<T>;
@@ -141,4 +142,9 @@ export class StoreUnavailable extends Error {
 /** A shared store stayed contended; nothing was kept, and the same call may be made again later. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
+}
+
+/** The engine did not say whether it kept a transaction, and cannot be asked: it may be kept, or not. */
+export class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
 }

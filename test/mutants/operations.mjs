@@ -164,9 +164,16 @@ export const operations = [
   {
     ...operate,
     name: "a result that could not be written is told as if nothing had happened",
-    find: "if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;",
+    find: "if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;",
     replace: "throw error;",
     tests: [...crash, ...leases],
+  },
+  {
+    ...operate,
+    name: "a result that may have been written is told as a fault",
+    find: "const isUnknown = error instanceof OutcomeUnknown;",
+    replace: "const isUnknown = (error as OutcomeUnknown) instanceof Boolean;",
+    tests: crash,
   },
   {
     ...operate,

@@ -4,7 +4,7 @@
  */
 import { type Answer, isAnswer } from "../../http/answer.ts";
 import { AppError } from "../../kit/errors.ts";
-import { StoreBusy, StoreUnavailable } from "../../store/store.ts";
+import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../store/store.ts";
 import type { HostState } from "../adapters/port.ts";
 import type { Caller } from "../caller.ts";
 import type { Lease } from "../records.ts";
@@ -81,20 +81,25 @@ const rehearsed = async (caller: Caller, rehearsal: Answer): Promise<Answer> =>
 
 /**
  * Records what the host answered, with more patience than a request has otherwise: the host has changed already. For the
- * same reason it is not told as "nothing was changed" when it cannot be written.
+ * same reason it is not told as "nothing was changed" when it cannot be written, or when nobody knows whether it was.
  */
 async function keepResult(caller: Caller, lease: Lease, run: HostRun, rounds = ROUNDS): Promise<Answer> {
   try {
     return await finish(caller, lease, run);
   } catch (error) {
     if (error instanceof StoreBusy && rounds > 1) return keepResult(caller, lease, run, rounds - 1);
-    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy)) throw error;
+    const isUnknown = error instanceof OutcomeUnknown;
+    if (!(error instanceof StoreUnavailable || error instanceof StoreBusy || isUnknown)) throw error;
     const { change_id, operation } = lease;
-    const told = { change_id, operation, error: String(error) };
-    caller.deps.log.error("the result of an operation could not be written", told);
+    const what = isUnknown ? "may not have been written" : "could not be written";
+    caller.deps.log.error(`the result of an operation ${what}`, { change_id, operation, error: String(error) });
+    const asked = `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}`;
+    const left = isUnknown
+      ? "the store did not say whether it kept the result; where the change does not show it,"
+      : "the result could not be written;";
     throw new AppError(
       "store_unavailable",
-      `the host product was asked to ${operation === "apply" ? "apply" : "roll back"} ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`,
+      `${asked}, and ${left} the next request for the change, or a cycle, asks the host and settles it`,
       { change_id },
     );
   }

@@ -2,9 +2,10 @@
  * One try to carry a batch of decisions. The head is one item that counts all commits, and that every commit moves: what was
  * read is what is there as long as the head has not moved, whatever was read. So transactions are serialisable.
  */
-import { type Attempt, Contended, type Engine, OutcomeUnknown } from "../engine/attempt.ts";
+import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
 import { nameOf as nameOfKey } from "../engine/view.ts";
+import { OutcomeUnknown } from "../store.ts";
 import { absentIn, advance, after, type Head, isInHead, mayLieApart, nameOf, readHead, recordIn } from "./head.ts";
 import { checkSize, operationFor } from "./items.ts";
 import { write } from "./requests.ts";

@@ -42,8 +42,3 @@ export interface Engine {
 export class Contended extends Error {
   override readonly name = "Contended";
 }
-
-/** The engine did not say whether it kept a transaction, and cannot be asked: it may be kept, or not. */
-export class OutcomeUnknown extends Error {
-  override readonly name = "OutcomeUnknown";
-}

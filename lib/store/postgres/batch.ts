@@ -5,8 +5,9 @@
  * is restored, would count the same number twice.
  */
 import type { Pool, PoolClient } from "pg";
-import { type Attempt, Contended, OutcomeUnknown } from "../engine/attempt.ts";
+import { type Attempt, Contended } from "../engine/attempt.ts";
 import { type Pacing, pauseAfter } from "../engine/pacing.ts";
+import { OutcomeUnknown } from "../store.ts";
 import { borrow } from "./connection.ts";
 import { isRefusal, storeError } from "./errors.ts";
 import { lastCommitOf, listRecords, readVersions, requireHead, writeVersions, writtenAt } from "./rows.ts";

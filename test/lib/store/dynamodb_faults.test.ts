@@ -3,8 +3,7 @@ import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb
 import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
 import type { Item } from "../../../lib/store/dynamodb/items.ts";
 import { createTable } from "../../../lib/store/dynamodb/store.ts";
-import { OutcomeUnknown } from "../../../lib/store/engine/attempt.ts";
-import { StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
+import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
 import { put } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";

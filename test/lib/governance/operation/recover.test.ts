@@ -7,6 +7,7 @@ import { events } from "../../../support/client.ts";
 import { SECOND } from "../../../support/clock.ts";
 import { restarted } from "../../../support/deps.ts";
 import { failingStore } from "../../../support/failing_store.ts";
+import { unsureStore } from "../../../support/unsure_store.ts";
 import { chainFault } from "../../../support/independent_chain.ts";
 import { fails, hangs, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { core, coreOf, type Core } from "../../../support/core.ts";
@@ -166,6 +167,28 @@ test.each([
     expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
   },
 );
+
+test.each([
+  ["was kept", true],
+  ["was not kept", false],
+])("of a result that %s, with the answer lost, the caller is told that, and it is settled once", async (_, kept) => {
+  const store = unsureStore(memoryStore());
+  const adapter = scriptedAdapter();
+  const api = await core({ store, adapter });
+  const change_id = await api.bring("approved");
+  adapter.on("apply", () => store.loseAnswer(kept));
+  const error = `the host product was asked to apply ${change_id}, and the store did not say whether it kept the result; where the change does not show it, the next request for the change, or a cycle, asks the host and settles it`;
+  expect(await api.act("apply", change_id)).toMatchObject({
+    status: 503,
+    body: { code: "store_unavailable", change_id, error },
+  });
+  expect((await api.change(change_id)).status).toBe(kept ? "applied" : "approved");
+  adapter.calm();
+  expect((await api.act("apply", change_id)).body.code).toBe("illegal_transition");
+  expect((await api.change(change_id)).status).toBe("applied");
+  expect(adapter.calls.filter((step) => step === "apply")).toHaveLength(1);
+  expect((await api.audit()).filter(({ event_type }) => event_type === "change_applied")).toHaveLength(1);
+});
 
 test("a result is written although others keep the store busy for a while", async () => {
   const store = failingStore(memoryStore());
