@@ -7,6 +7,7 @@ import { refuseAnonymousWrites, requireToken } from "../http/guards.ts";
 import { runCycle } from "../pulse/cycle.ts";
 import { pageOf } from "../pulse/page_address.ts";
 import { tickOf } from "../pulse/state.ts";
+import { OutcomeUnknown } from "../store/store.ts";
 import { addTurn, type Citation, conversationOf, type Turn } from "../memory/history.ts";
 import { remember } from "../follow/memory.ts";
 import { speakerOf } from "./conversation.ts";
@@ -144,7 +145,10 @@ async function think(deps: PulseDeps, message: string): Promise<Recalled[]> {
   }
 }
 
-/** Keeps a message and, where it may be remembered, its memory; without that where it alone cannot be kept. */
+/**
+ * Keeps a message and, where it may be remembered, its memory; without that where it alone cannot be kept. What may have been
+ * kept is not kept again.
+ */
 async function keepMessage(
   deps: PulseDeps,
   said: Omit<Turn, "message_id" | "role" | "at">,
@@ -163,6 +167,7 @@ async function keepMessage(
   try {
     return await keep(true);
   } catch (error) {
+    if (error instanceof OutcomeUnknown) throw error;
     const turn = await keep(false);
     log.warn("a message could not be remembered", { error: String(error) });
     return turn;

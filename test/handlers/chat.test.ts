@@ -4,6 +4,7 @@ import type { Log } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { chatService, memoriesIn } from "../lib/chat/fixture.ts";
 import { failingStore } from "../support/failing_store.ts";
+import { unsureStore } from "../support/unsure_store.ts";
 
 const provenance = async (service: Awaited<ReturnType<typeof chatService>>) =>
   (await service.get("/api/state")).body.provenance.chat;
@@ -195,6 +196,18 @@ test("without a disk nothing is acknowledged, and nothing is kept", async () => 
   expect([status, body.code]).toEqual([503, "store_unavailable"]);
   store.mend();
   expect(await store.list("chat", { limit: 10 })).toEqual([]);
+});
+
+test.each([
+  ["was kept", 1],
+  ["was not kept", 0],
+])("a message that %s, with the answer lost, is not kept a second time", async (_, times) => {
+  const store = unsureStore(memoryStore());
+  const service = await chatService({ store });
+  store.loseAnswer(times === 1);
+  expect((await service.say("help", { author: "ana" })).status).toBe(500);
+  expect(await store.list("chat", { limit: 10 })).toHaveLength(times);
+  expect((await service.say("help", { author: "ana" })).status).toBe(200);
 });
 
 test("a broken audit chain does not silence chat", async () => {

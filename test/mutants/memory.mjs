@@ -99,6 +99,13 @@ export const memory = [
     tests: ATTACKS,
   },
   {
+    name: "a message that may have been kept is kept again",
+    file: "lib/chat/reply.ts",
+    find: "if (error instanceof OutcomeUnknown) throw error;",
+    replace: "void OutcomeUnknown;",
+    tests: ["test/handlers/chat.test.ts"],
+  },
+  {
     name: "everybody shares one conversation",
     file: "lib/memory/history.ts",
     find: 'person === null ? "main" :',
