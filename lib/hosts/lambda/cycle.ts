@@ -1,11 +1,11 @@
-/** The scheduled function: a cycle, and a checkpoint when one is due. */
-import { maintainCheckpoint } from "../../audit/anchor.ts";
+/** The scheduled function. */
 import type { Deps } from "../../deps.ts";
-import { type CycleReport, runCycle } from "../../pulse/cycle.ts";
+import type { CycleReport } from "../../pulse/cycle.ts";
 import { agentParts } from "./agent.ts";
 import type { InvocationContext } from "./handler.ts";
 import { lambdaLog } from "./log.ts";
 import { composeLambda, openTable, whileFresh } from "./open.ts";
+import { scheduledRun } from "./scheduled_run.ts";
 
 const log = lambdaLog();
 
@@ -15,14 +15,14 @@ const open = whileFresh(process.env, async (): Promise<Deps> => {
   return deps;
 });
 
-/** What the schedule calls, whatever its event. It rejects when the service cannot be opened, so that Lambda counts an error. */
+/**
+ * What the schedule calls, whatever its event. It rejects when the service cannot be opened or a run did not do all of its
+ * work, so that Lambda counts an error.
+ */
 export async function handler(_event: unknown, context: InvocationContext): Promise<CycleReport> {
   log.begin(context);
   try {
-    const deps = await open();
-    const report = await runCycle(deps);
-    if (deps.product) await maintainCheckpoint(deps);
-    return report;
+    return await scheduledRun(await open());
   } finally {
     await log.written();
   }

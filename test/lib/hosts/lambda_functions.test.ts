@@ -8,7 +8,8 @@ import { buildLambda } from "../../../esbuild.config.mjs";
 import { intent } from "../../../handlers/product/intent.ts";
 import { propose } from "../../../handlers/product/propose.ts";
 import { lambdaFunction } from "../../../lib/hosts/lambda/function.ts";
-import { createTable } from "../../../lib/store/dynamodb/store.ts";
+import { entryKey } from "../../../lib/audit/chain.ts";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { groupOf } from "../../../lib/hosts/lambda/groups.ts";
 import { CONSOLE_HEADERS } from "../../../lib/http/console_headers.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
@@ -171,6 +172,24 @@ describe("a change, over several instances of the functions", () => {
     expect(ran.body).toMatchObject({ status: "completed" });
     expect((await agent.api.post("/api/action/run-now", { action: "cycle" })).status).toBe(401);
     expect((await health.api.get("/readyz")).body).toMatchObject({ ready: true });
+  });
+
+  inBrief("a cycle that finds the chain broken is an error, which Lambda counts", async () => {
+    const table = await made("broken_chain");
+    const start = stack(table);
+    const [product, cycle] = await Promise.all([start("product"), start("cycle")]);
+    await product.api.post("propose", PROPOSAL, WITH_TOKEN);
+    expect(await tick(cycle)).toMatchObject({ failed_steps: [] });
+    const store = dynamoDbStore(server!.access(table));
+    await store.transact(async (tx) => {
+      const entry = (await tx.get("audit", entryKey(2)))!.value;
+      tx.put("audit", entryKey(2), { ...entry, tenant: "another" });
+    });
+    await store.close();
+    const another = await start("cycle");
+    await expect(tick(another)).rejects.toThrow("the audit chain does not hold at entry 2");
+    const read = await start("read");
+    expect((await read.api.get("/api/state")).body.tick).toBe(2);
   });
 
   atLength("with a key of its own it signs checkpoints, with a model configured it asks it", async () => {
