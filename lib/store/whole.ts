@@ -4,12 +4,16 @@ import type { Version } from "./version.ts";
 /**
  * What a store says of itself, beside its records; nothing while it is in use. `move` names the move that said it.
  * `held`: it is being copied, and takes no writes until then; `moved`: its log goes on elsewhere, and it takes none any
- * more; `loading`: what was copied into it is not whole yet, and nothing is decided on it.
+ * more; `loading`: what was copied into it is not whole yet, and nothing is decided on it; `at` tells when whoever loads it was
+ * last heard of.
  */
 export type Mark =
   | { readonly state: "held"; readonly move: string; readonly until: string }
   | { readonly state: "moved"; readonly move: string; readonly to: string; readonly at: string }
   | { readonly state: "loading"; readonly move: string; readonly from: string; readonly at: string };
+
+/** The mark of a store that is being loaded. */
+export type Loading = Extract<Mark, { state: "loading" }>;
 
 /** What the mark must be, and what it becomes; `undefined` for none. A hold that is over counts as none. */
 export interface Marking {
@@ -33,18 +37,27 @@ export interface Whole {
    * not know of it. Errors: `MarkChanged`; those of a transaction.
    */
   commit(writes: readonly Version[], marking: Marking): Promise<void>;
-  /** Takes out all that was loaded, for a store that is marked as `loading`, and the mark. It may close the store. */
-  clear(loading: Mark): Promise<void>;
+  /**
+   * Takes out all that was loaded, for a store that is marked as `loading`, and the mark. Whoever loads it can keep nothing there
+   * from its beginning on. It may close the store. Errors: `MarkChanged`.
+   */
+  clear(loading: Loading): Promise<void>;
 }
 
 /** The mark is not the one that was expected: another move is at work, or a hold was over. */
 export class MarkChanged extends Error {
   override readonly name = "MarkChanged";
-  constructor(readonly found: Mark | undefined) {
-    super(
-      found
-        ? `the store is ${found.state} by another move (${found.move})`
-        : "the hold on the store was over before the copy was: it was written to meanwhile",
-    );
+  constructor(
+    readonly found: Mark | undefined,
+    expected: Mark | undefined,
+  ) {
+    super(whyChanged(found, expected));
   }
+}
+
+function whyChanged(found: Mark | undefined, expected: Mark | undefined): string {
+  if (expected?.state === "loading") return "another move has taken over the store that this one loads";
+  return found
+    ? `the store is ${found.state} by another move (${found.move})`
+    : "the hold on the store was over before the copy was: it was written to meanwhile";
 }

@@ -5,10 +5,11 @@ import type { Destination, Moved } from "../../lib/governance/moving/arrive.ts";
 import { exportStore } from "../../lib/governance/moving/export_store.ts";
 import { importStore } from "../../lib/governance/moving/import_store.ts";
 import { migrate } from "../../lib/governance/moving/migrate.ts";
+import { MoveRefused } from "../../lib/store/move/refused_move.ts";
+import type { Loading } from "../../lib/store/whole.ts";
 import { readLines, writeExport } from "./export_file.ts";
 import { storeAddress, type StoreAddress } from "./store_addresses.ts";
 import { sha256 } from "../node_ports.ts";
-import type { Environment } from "../secrets.ts";
 import type { Given, Session } from "../command_line/verb.ts";
 
 const deps = { clock: systemClock, sha256 };
@@ -40,17 +41,28 @@ export const fileOf =
     }
   };
 
-/** Loads a store. What a broken move left in it, which nobody was shown, is taken out first. */
+/** A move that was heard of so lately may be under way. */
+const ALIVE_MS = 5 * 60_000;
+
+/** Where a store is loaded from, and whether a move that has not ended is ended by this, and not begun anew. */
+interface Loaded {
+  from: string;
+  load(destination: Destination): Promise<Moved>;
+  resumed?(move: string): Promise<boolean>;
+}
+
+/** Loads a store. What the same command left in it when it broke, which nobody was shown, is taken out first. */
 async function loaded(
   address: StoreAddress,
-  { options: { actor } }: Given,
-  load: (destination: Destination) => Promise<Moved>,
-  resumed: (move: string) => Promise<boolean> = async () => false,
+  { now }: Pick<Session, "now">,
+  { options: { actor, force } }: Given,
+  { from, load, resumed = async () => false }: Loaded,
 ): Promise<{ text: string }> {
   let to = await address.opened();
   try {
     const left = await to.whole!.mark();
     if (left?.state === "loading" && !(await resumed(left.move))) {
+      if (!force) requireLeft(address, left, from, now());
       await to.whole!.clear(left);
       await to.close();
       to = await address.opened();
@@ -62,26 +74,42 @@ async function loaded(
   }
 }
 
+/** Throws `MoveRefused` where what a move left may be of use: to whoever gave it, or as that one is still at it. */
+function requireLeft({ name, isSole }: StoreAddress, left: Loading, from: string, now: number): void {
+  const what = `${name} takes nothing: a move into it, from ${left.from}, has not ended`;
+  if (left.from !== from)
+    throw new MoveRefused(`${what}. Give that command again, or this one with --force, which takes out what it left`);
+  const over = Date.parse(left.at) + ALIVE_MS;
+  if (!isSole && now < over)
+    throw new MoveRefused(
+      `${what}, and was under way at ${left.at}. Where its process is gone, add --force, or wait until ${new Date(over).toISOString()}`,
+    );
+}
+
 /** Reads a file into a store. */
 export const loadedFrom =
   (how: "import" | "restore") =>
   (session: Session, given: Given): Promise<{ text: string }> => {
     const file = given.args["file"]!;
     const lines = readLines(file);
-    return loaded(stateOf(session, given), given, (destination) =>
-      importStore({ name: file, lines }, how, destination, deps),
-    );
+    return loaded(stateOf(session, given), session, given, {
+      from: file,
+      load: (destination) => importStore({ name: file, lines }, how, destination, deps),
+    });
   };
 
 /** Moves a store into another. */
-export async function move({ env }: { env: Environment }, given: Given): Promise<{ text: string }> {
+export async function move(session: Session, given: Given): Promise<{ text: string }> {
   const { from: here, to: there } = given.args;
-  const [address, destination] = [storeAddress(here!, env), storeAddress(there!, env)];
+  const [address, destination] = [storeAddress(here!, session.env), storeAddress(there!, session.env)];
   const source = await address.departed();
   try {
-    // A move that was fenced and lacks its end is ended, and not begun anew.
-    const resumed = async (id: string): Promise<boolean> => (await source.from.mark())?.move === id;
-    return await loaded(destination, given, (to) => migrate(source, to, deps), resumed);
+    return await loaded(destination, session, given, {
+      from: source.name,
+      load: (to) => migrate(source, to, deps),
+      // A move that was fenced and lacks its end is ended, and not begun anew.
+      resumed: async (id) => (await source.from.mark())?.move === id,
+    });
   } finally {
     await source.close();
   }

@@ -24,6 +24,8 @@ export interface Source {
 export interface StoreAddress {
   /** For people and the log: without a password. */
   name: string;
+  /** Whoever opens it has it alone: nobody else can be loading it. */
+  isSole: boolean;
   /** To be copied, which changes nothing about it. */
   copied(): Promise<Source>;
   /** To be moved, from under the service that uses it. */
@@ -58,7 +60,7 @@ function shared(name: string, open: () => Promise<Store>): StoreAddress {
     const store = await open();
     return { from: store.whole!, name, close: () => store.close() };
   };
-  return { name, copied: source, departed: source, opened: open };
+  return { name, isSole: false, copied: source, departed: source, opened: open };
 }
 
 const TABLE_RULE =
@@ -99,6 +101,7 @@ function file(path: string, log: Log): StoreAddress {
   });
   return {
     name: path,
+    isSole: true,
     // Its files tell all of it, whether a service writes to them or not.
     async copied() {
       requireThere(path);

@@ -26,6 +26,13 @@ export const moving = [
     tests: BROKEN,
   },
   {
+    name: "who loads a store keeps on in it while another takes out what was loaded",
+    file: "lib/store/engine/mark.ts",
+    find: "  const move = crypto.randomUUID();\n",
+    replace: "  const { move } = loading;\n",
+    tests: BROKEN,
+  },
+  {
     name: "a revision comes twice after a move",
     file: "lib/store/engine/floors.ts",
     find: "floor === 0",

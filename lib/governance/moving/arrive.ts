@@ -5,7 +5,7 @@ import { json } from "../../store/json.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Store } from "../../store/store.ts";
 import type { Version } from "../../store/version.ts";
-import type { Mark, Whole } from "../../store/whole.ts";
+import type { Loading, Mark, Whole } from "../../store/whole.ts";
 
 /** What every move needs. */
 export interface MoveDeps {
@@ -49,8 +49,9 @@ export function wholeOf({ to, name }: Pick<Destination, "to" | "name">): Whole {
  */
 export async function loading<T>(
   destination: Destination,
-  loaded: Mark,
+  loaded: Loading,
   load: (keep: (versions: readonly Version[]) => Promise<void>) => Promise<T>,
+  deps: MoveDeps,
 ): Promise<T> {
   const whole = wholeOf(destination);
   const mark = await whole.mark();
@@ -65,7 +66,8 @@ export async function loading<T>(
     throw error;
   }
   try {
-    return await load((versions) => whole.commit(versions, { from: loaded, to: loaded }));
+    // Each commit tells that whoever loads it is there.
+    return await load((versions) => whole.commit(versions, { from: loaded, to: { ...loaded, at: moment(deps) } }));
   } catch (error) {
     // Not where it could not be reached, or is another's by now: then it stays marked, and takes nothing.
     await whole.clear(loaded).catch(() => undefined);

@@ -4,7 +4,7 @@ import { LogDoesNotHold, passingLog } from "../../audit/passing_log.ts";
 import { type ExportHead, readExport } from "../../store/move/export_format.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Version } from "../../store/version.ts";
-import type { Mark } from "../../store/whole.ts";
+import type { Loading } from "../../store/whole.ts";
 import {
   arrive,
   type Destination,
@@ -52,11 +52,12 @@ export async function importStore(
     await arrive(destination, journey, back, deps);
     return { log };
   }
-  const loaded: Mark = { state: "loading", move: crypto.randomUUID(), from: name, at: moment(deps) };
-  await loading(destination, loaded, async (keep) => {
+  const loaded: Loading = { state: "loading", move: crypto.randomUUID(), from: name, at: moment(deps) };
+  const load = async (keep: (versions: readonly Version[]) => Promise<void>): Promise<void> => {
     await read({ name, lines }, deps, { keep, expected: head });
     await arrive(destination, journey, loaded, deps);
-  });
+  };
+  await loading(destination, loaded, load, deps);
   return { log };
 }
 

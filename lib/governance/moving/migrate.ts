@@ -1,9 +1,10 @@
 /** Moves a store into another while it is used: copied, then held, the rest copied, fenced, and only then gone on with. */
-import { readHead } from "../../audit/chain.ts";
+import { type ChainHead, readHead } from "../../audit/chain.ts";
 import { passingLog } from "../../audit/passing_log.ts";
 import { copyWhole } from "../../store/move/copy_whole.ts";
 import { MoveRefused } from "../../store/move/refused_move.ts";
-import type { Mark, Whole } from "../../store/whole.ts";
+import type { Version } from "../../store/version.ts";
+import type { Loading, Mark, Whole } from "../../store/whole.ts";
 import {
   arrive,
   type Destination,
@@ -47,8 +48,8 @@ export async function migrate(
   const move = crypto.randomUUID();
   const held: Mark = { state: "held", move, until: "" };
   const moved: Mark = { state: "moved", move, to: destination.name, at: moment(deps) };
-  const loaded: Mark = { state: "loading", move, from: source.name, at: moved.at };
-  const log = await loading(destination, loaded, async (keep) => {
+  const loaded: Loading = { state: "loading", move, from: source.name, at: moved.at };
+  const load = async (keep: (versions: readonly Version[]) => Promise<void>): Promise<ChainHead | undefined> => {
     const passing = passingLog(deps.sha256);
     for await (const versions of copyWhole(source.from, { move, end: "held" })) {
       passing.see(versions);
@@ -63,7 +64,8 @@ export async function migrate(
       await source.from.commit([], { from: held, to: undefined }).catch(() => undefined);
       throw error;
     }
-  });
+  };
+  const log = await loading(destination, loaded, load, deps);
   await arrive(destination, journey, loaded, deps);
   return { log };
 }

@@ -1,8 +1,9 @@
 /** The mark of a store as a record, what it refuses, and the one copy of all that a mark needs to be moved by. */
+import { systemClock } from "../../kit/platform.ts";
 import { json } from "../json.ts";
 import { StoreBusy, StoreUnavailable } from "../store.ts";
 import type { Key, Version } from "../version.ts";
-import { type Mark, MarkChanged, type Whole } from "../whole.ts";
+import { type Loading, type Mark, MarkChanged, type Whole } from "../whole.ts";
 
 /** Where the mark lies: no record of the service can be there. */
 export const MARK_KEY: Key = { collection: "", id: "mark" };
@@ -27,7 +28,7 @@ export const isSame = (a: Mark | undefined, b: Mark | undefined): boolean =>
 
 /** Errors: `MarkChanged`. */
 export function expectMark(found: Mark | undefined, expected: Mark | undefined): void {
-  if (!isSame(found, expected)) throw new MarkChanged(found);
+  if (!isSame(found, expected)) throw new MarkChanged(found, expected);
 }
 
 /** Why a store with this mark decides nothing. */
@@ -41,9 +42,12 @@ export function refusalOf(mark: Mark | undefined): StoreBusy | StoreUnavailable 
     }
     case "loading": {
       const shown = "a move into it has not ended";
-      return new StoreUnavailable(`${shown} (from ${mark.from}, begun at ${mark.at}): give the same command again`, {
-        shown,
-      });
+      return new StoreUnavailable(
+        `${shown} (from ${mark.from}, under way at ${mark.at}): give the same command again`,
+        {
+          shown,
+        },
+      );
     }
     default:
       return undefined;
@@ -53,14 +57,21 @@ export function refusalOf(mark: Mark | undefined): StoreBusy | StoreUnavailable 
 /** A database, whose address holds no path of a machine. */
 const isAddress = (to: string): boolean => /^[a-z]+:\/\//.test(to);
 
-/** Deletes all records that were loaded, page by page, and the mark in the end. */
-export async function clearLoaded({ dump, commit }: Pick<Whole, "dump" | "commit">, loading: Mark): Promise<void> {
+/**
+ * Deletes all records that were loaded, page by page, and the mark in the end. First the mark becomes one of its own: whoever
+ * loads the store, or clears it too, finds itself out of it, and leaves nothing between what is deleted. Errors: `MarkChanged`.
+ */
+export async function clearLoaded({ dump, commit }: Pick<Whole, "dump" | "commit">, loading: Loading): Promise<void> {
+  const move = crypto.randomUUID();
+  const mine = (): Loading => ({ ...loading, move, at: new Date(systemClock.now()).toISOString() });
+  const from = mine();
+  await commit([], { from: loading, to: from });
   for await (const page of dump()) {
     const live = page.filter(({ json: value }) => value);
     await commit(
       live.map((version) => ({ ...version, json: undefined })),
-      { from: loading, to: loading },
+      { from, to: mine() },
     );
   }
-  await commit([], { from: loading, to: undefined });
+  await commit([], { from, to: undefined });
 }

@@ -4,6 +4,8 @@ import type { Verb } from "../verb.ts";
 const STATE = { "--state <path-or-url>": "the store [data/state.json, SVC_STATE]" };
 const ACTOR = { "--actor <name>": "who moves it, for the log" };
 
+const FORCE = { "--force": "take out what a move left there, though it may be under way, or another command's" };
+
 /** Loaded when one of them is called: the other verbs open no store. */
 const commands = () => import("../../moving/commands.ts");
 
@@ -22,7 +24,7 @@ export const exportVerb: Verb = {
 export const importVerb: Verb = {
   usage: "import <file>",
   summary: "Move a store in from the file of an export",
-  options: { ...STATE, ...ACTOR },
+  options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
   run: async (session, given) => (await commands()).loadedFrom("import")(session, given),
 };
@@ -31,7 +33,7 @@ export const importVerb: Verb = {
 export const migrateVerb: Verb = {
   usage: "migrate <from> <to>",
   summary: "Move a store into an empty one; a store is a path, postgres://…, dynamodb://… or env:NAME",
-  options: ACTOR,
+  options: { ...ACTOR, ...FORCE },
   ...common,
   run: async (session, given) => (await commands()).move(session, given),
 };
@@ -49,7 +51,7 @@ export const backupVerb: Verb = {
 export const restoreVerb: Verb = {
   usage: "restore <file>",
   summary: "Load a backup into an empty store",
-  options: { ...STATE, ...ACTOR },
+  options: { ...STATE, ...ACTOR, ...FORCE },
   ...common,
   run: async (session, given) => (await commands()).loadedFrom("restore")(session, given),
 };

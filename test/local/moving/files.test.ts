@@ -180,14 +180,36 @@ test("a store that is not empty takes nothing, and the one that should have move
 test("what a broken move left is refused to a service, and cleared by the next", async () => {
   const { api, store } = await lived();
   const broken = await openFile(at("to/state.json"), console);
-  const mark = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
+  const mark = { state: "loading", move: "another", from: live(), at: "2026-01-01T00:00:00.000Z" } as const;
   await broken.whole!.commit([], { from: undefined, to: mark });
   for await (const page of store.whole!.dump()) await broken.whole!.commit(page, { from: mark, to: mark });
   await broken.close();
-  await expect(serviceOn(at("to/state.json"))).rejects.toThrow(/a move into it has not ended \(from elsewhere/);
+  await expect(serviceOn(at("to/state.json"))).rejects.toThrow(/a move into it has not ended \(from .*live/);
   await api.propose();
   await done("migrate", live(), at("to/state.json"));
   expect(await headIn(at("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
+});
+
+test("what another command left is taken out by that one alone, or where it is asked for", async () => {
+  const { store } = await lived();
+  await done("backup", at("b.jsonl"), "--state", live());
+  const to = at("to/state.json");
+  const broken = await openFile(to, SILENT);
+  const mark = { state: "loading", move: "another", from: "elsewhere", at: "2026-01-01T00:00:00.000Z" } as const;
+  await broken.whole!.commit([], { from: undefined, to: mark });
+  await broken.close();
+  for (const given of [
+    ["restore", at("b.jsonl"), "--state", to],
+    ["migrate", live(), to],
+  ])
+    expect(await refused(...given)).toContain(
+      `${to} takes nothing: a move into it, from elsewhere, has not ended. Give that command again, or this one with --force`,
+    );
+  const again = await openFile(to, SILENT);
+  expect(await again.whole!.mark()).toEqual(mark);
+  await again.close();
+  await done("restore", at("b.jsonl"), "--state", to, "--force");
+  expect(await headIn(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
 test("a hold ends with whoever held it", async () => {

@@ -16,7 +16,11 @@ export const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 type Environment = Readonly<Record<string, string>>;
 
-async function call(env: Environment, argv: string[]): Promise<{ code: number | void; out: string; err: string }> {
+/** What came of a command. */
+export async function calledWith(
+  env: Environment,
+  ...argv: string[]
+): Promise<{ code: number | void; out: string; err: string }> {
   const [out, err]: [string[], string[]] = [[], []];
   const never = (): Promise<never> => Promise.reject(new Error("a store asks no service and nobody"));
   const code = await run(argv, {
@@ -30,14 +34,14 @@ async function call(env: Environment, argv: string[]): Promise<{ code: number | 
 
 /** What a command says that does what it is told. */
 export async function doneWith(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, out, err } = await call(env, argv);
+  const { code, out, err } = await calledWith(env, ...argv);
   expect([code, err]).toEqual([0, ""]);
   return out;
 }
 
 /** What a command says that does not. */
 export async function refusedWith(env: Environment, ...argv: string[]): Promise<string> {
-  const { code, err } = await call(env, argv);
+  const { code, err } = await calledWith(env, ...argv);
   expect(code).toBe(1);
   return err;
 }

@@ -14,7 +14,7 @@ import { openFile } from "../../../local/open_store.ts";
 import { program } from "../../e2e/server.ts";
 import { startDynamoDb } from "../../support/dynamodb_server.ts";
 import { startPostgres } from "../../support/postgres_server.ts";
-import { doneWith, expectKept, refusedWith, serviceOver, SILENT, writing } from "./movers.ts";
+import { calledWith, doneWith, expectKept, refusedWith, serviceOver, SILENT, writing } from "./movers.ts";
 
 const [postgres, dynamoDb] = await Promise.all([startPostgres(), startDynamoDb()]);
 afterAll(() => Promise.all([postgres?.stop(), dynamoDb?.stop()]));
@@ -153,6 +153,39 @@ if (postgres && dynamoDb) {
     await doneWith(env, "migrate", "env:FROM", "env:TO");
   });
 
+  test.each([
+    ["Postgres", inPostgres],
+    ["DynamoDB", inDynamoDb],
+  ])("into %s the same restore, given twice at once: one fails, and of the other all is there", async (_, there) => {
+    const file = join(folderOf(), "b.jsonl");
+    const state = join(folderOf(), "state.json");
+    const { api, store } = await serviceOver(await openFile(state, SILENT));
+    await api.propose();
+    for (let page = 0; page < 20; page++)
+      await store.transact((tx) => {
+        for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
+      });
+    await doneWith({ SVC_STATE: state }, "backup", file);
+    const place = await there();
+    const to = await open(place);
+    const env = { ...KEYS, SVC_STATE: place.address };
+    const first = calledWith(env, "restore", file);
+    await expect
+      .poll(async () => (await to.list("manifests", { limit: 1 })).length, { timeout: 60_000, interval: 1 })
+      .toBe(1);
+    const second = await calledWith(env, "restore", file, "--force");
+    const { code, err } = await first;
+    expect([code, err, second.code]).toEqual([
+      1,
+      expect.stringContaining("another move has taken over the store that this one loads"),
+      0,
+    ]);
+    expect(await to.whole!.mark()).toBeUndefined();
+    const manifests = { limit: 2000 };
+    expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
+    expect(await readHead(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
+  });
+
   test("a command that is killed while it loads: the service goes on, the half is refused, and the next ends it", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
     const state = join(folderOf(), "state.json");
@@ -177,7 +210,9 @@ if (postgres && dynamoDb) {
     await api.propose();
     await expect(serviceOver(await open(to), { exclusive: false })).rejects.toThrow(/a move into it has not ended/);
     const head = (await readHead(store))!;
-    await doneWith(KEYS, "migrate", state, to.address);
+    const refused = await refusedWith(KEYS, "migrate", state, to.address);
+    expect(refused).toMatch(/has not ended, and was under way at .* Where its process is gone, add --force, or wait/);
+    await doneWith(KEYS, "migrate", state, to.address, "--force");
     expect(await readHead(loading)).toMatchObject({ origin: head.origin, length: head.length + 1 });
     expect((await api.json("propose", { tenant_id: "t", kind: "config", target: "a.b", summary: "late" })).status).toBe(
       503,

@@ -5,6 +5,8 @@ import { exportStore } from "../../../../lib/governance/moving/export_store.ts";
 import { migrate } from "../../../../lib/governance/moving/migrate.ts";
 import { fastestSha256 } from "../../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
+import { clearLoaded } from "../../../../lib/store/engine/mark.ts";
+import { json } from "../../../../lib/store/json.ts";
 import type { Store } from "../../../../lib/store/store.ts";
 import type { Mark, Whole } from "../../../../lib/store/whole.ts";
 import { testClock } from "../../../support/clock.ts";
@@ -57,7 +59,7 @@ const isEmpty = async (store: Store): Promise<boolean> => {
 /** As the command line does: what a broken move left is taken out, unless this ends it. */
 async function again(from: Store, to: Store, deps: Parameters<typeof migrate>[2]): Promise<void> {
   const [away, half] = [await from.whole!.mark(), await to.whole!.mark()];
-  if (half && half.move !== away?.move) await to.whole!.clear(half);
+  if (half?.state === "loading" && half.move !== away?.move) await to.whole!.clear(half);
   await migrate({ from: from.whole!, name: "a" }, { to, name: "b" }, deps);
 }
 
@@ -157,6 +159,29 @@ test("two moves of one store do not get in each other's way: one goes on", async
   const mark = (await store.whole!.mark()) as Mark & { to: string };
   expect(mark.to).toBe(`b${stores.indexOf(winner)}`);
   expect(await isEmpty(stores.find((one) => one !== winner)!)).toBe(true);
+});
+
+test("what a move left is taken out by one alone, and whoever loads it still keeps nothing more there", async () => {
+  const to = memoryStore();
+  const { dump, commit } = to.whole!;
+  const left = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
+  const record = (id: string) => ({ collection: "review_due", id, revision: 1, json: json(true) });
+  await commit([], { from: undefined, to: left });
+  const all = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
+  await commit(all, { from: left, to: left });
+  const refused: unknown[] = [];
+  const told = (error: Error): void => void refused.push(error.message);
+  // Whoever loads goes on at each page that is taken out, and another wants to take it out as well.
+  const meanwhile = async function* () {
+    for await (const page of dump()) {
+      await commit([record("late")], { from: left, to: left }).catch(told);
+      await to.whole!.clear(left).catch(told);
+      yield page;
+    }
+  };
+  await clearLoaded({ dump: meanwhile, commit }, left);
+  expect(refused).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
+  expect([await to.whole!.mark(), await isEmpty(to)]).toEqual([undefined, true]);
 });
 
 test("a log that does not hold is not moved", async () => {
