@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { linesOf } from "../../lib/store/move/lines.ts";
-import type { Whole } from "../../lib/store/whole.ts";
+import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import { HELD, shortAddress } from "../lock_folder.ts";
 import type { Answered, AskedMarking } from "./owner_door.ts";
 
@@ -58,7 +58,8 @@ function ownerOn(socket: Socket): Owner {
       socket.write(`${JSON.stringify({ from: from ?? null, to: to ?? null } satisfies AskedMarking)}\n`);
       const { done, value } = await answers.next().catch(() => ({ done: true, value: undefined }) as const);
       if (done) throw new Error(`the service that uses the store does not answer: ${STOP}`);
-      const { error } = JSON.parse(value) as Answered;
+      const { error, found } = JSON.parse(value) as Answered;
+      if (found !== undefined) throw new MarkChanged(found ?? undefined, from);
       if (error !== undefined) throw new Error(error);
     },
     leave: () => void socket.destroy(),

@@ -1,4 +1,5 @@
 /** What the verbs that work on stores do. */
+import { resolve } from "node:path";
 import type { ExportEnd } from "../../lib/store/move/export_format.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
 import type { Destination, Moved } from "../../lib/governance/moving/arrive.ts";
@@ -29,7 +30,7 @@ export const fileOf =
     const source = kind === "export" ? await address.departed() : await address.copied();
     try {
       const end = await writeExport(file, (durable) =>
-        exportStore(source, { kind, to: `the file ${file}`, durable }, deps),
+        exportStore(source, { kind, to: `the file ${resolve(file)}`, durable }, deps),
       );
       const next =
         kind === "export"

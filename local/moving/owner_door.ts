@@ -4,12 +4,13 @@
  */
 import type { Socket } from "node:net";
 import { linesOf } from "../../lib/store/move/lines.ts";
-import type { Mark, Marking, Whole } from "../../lib/store/whole.ts";
+import { type Mark, MarkChanged, type Marking, type Whole } from "../../lib/store/whole.ts";
 import type { Asked } from "../lock_hold.ts";
 
-/** An answer: what it failed with, or nothing. */
+/** An answer: what it failed with, and where that is another mark, which; or nothing. */
 export interface Answered {
   error?: string;
+  found?: Mark | null;
 }
 
 /** As a line has it: `null` for no mark. */
@@ -42,7 +43,10 @@ export function newDoor(): Door {
         const marking = markingIn(line);
         const answer = await whole!.commit([], marking).then(
           (): Answered => ({}),
-          (error: Error): Answered => ({ error: error.message }),
+          (error: Error): Answered => ({
+            error: error.message,
+            ...(error instanceof MarkChanged && { found: error.found ?? null }),
+          }),
         );
         if (!answer.error) held = marking.to?.state === "held" ? marking.to : undefined;
         socket.write(`${JSON.stringify(answer)}\n`);

@@ -1,4 +1,5 @@
 /** Stores by their addresses on a command line: a path, `postgres://…`, `dynamodb://table?region=…`. */
+import { resolve } from "node:path";
 import { consoleWarnings, type Log } from "../../lib/kit/platform.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Store } from "../../lib/store/store.ts";
@@ -100,19 +101,20 @@ function file(path: string, log: Log): StoreAddress {
     clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
   });
   return {
-    name: path,
+    // In full: a log and a mark are read from elsewhere too.
+    name: resolve(path),
     isSole: true,
     // Its files tell all of it, whether a service writes to them or not.
     async copied() {
       requireThere(path);
       const readOnly = () => Promise.reject(new Error("a copy writes nothing"));
-      return { from: asFiles(path, readOnly), name: path, close: async () => {} };
+      return { from: asFiles(path, readOnly), name: resolve(path), close: async () => {} };
     },
     async departed() {
       requireThere(path);
       try {
         const store = await openOwn(path, log);
-        return { from: store.whole!, name: path, close: () => store.close() };
+        return { from: store.whole!, name: resolve(path), close: () => store.close() };
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
       }
@@ -121,7 +123,7 @@ function file(path: string, log: Log): StoreAddress {
         throw new MoveRefused(
           `${path} is in use by a service that cannot be asked here: stop it, and give the command again`,
         );
-      return { from: asFiles(path, owner.commit), name: path, close: async () => owner.leave() };
+      return { from: asFiles(path, owner.commit), name: resolve(path), close: async () => owner.leave() };
     },
     opened: () => openOwn(path, log),
   };

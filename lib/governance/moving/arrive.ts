@@ -6,6 +6,7 @@ import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Store } from "../../store/store.ts";
 import type { Version } from "../../store/version.ts";
 import type { Loading, Mark, Whole } from "../../store/whole.ts";
+import { FenceUnknown } from "./fence.ts";
 
 /** What every move needs. */
 export interface MoveDeps {
@@ -45,7 +46,7 @@ export function wholeOf({ to, name }: Pick<Destination, "to" | "name">): Whole {
 
 /**
  * Marks an empty store as being loaded, loads it, and has `end` say when it is whole. Where that fails it is empty as it was
- * before. Errors: `MoveRefused`; whatever `load` fails with.
+ * before, unless it is not known whether the source is. Errors: `MoveRefused`; whatever `load` fails with.
  */
 export async function loading<T>(
   destination: Destination,
@@ -57,12 +58,13 @@ export async function loading<T>(
   const mark = await whole.mark();
   if (mark) throw new MoveRefused(`${destination.name} takes nothing: ${stateOf(mark)}`);
   await requireEmpty(destination);
-  await whole.commit([], { from: undefined, to: loaded });
   try {
+    await whole.commit([], { from: undefined, to: loaded });
     // What was written between the first look and the mark.
     await requireEmpty(destination);
   } catch (error) {
-    await whole.commit([], { from: loaded, to: undefined });
+    // Also where it was marked, and only the answer got lost.
+    await whole.commit([], { from: loaded, to: undefined }).catch(() => undefined);
     throw error;
   }
   try {
@@ -70,7 +72,7 @@ export async function loading<T>(
     return await load((versions) => whole.commit(versions, { from: loaded, to: { ...loaded, at: moment(deps) } }));
   } catch (error) {
     // Not where it could not be reached, or is another's by now: then it stays marked, and takes nothing.
-    await whole.clear(loaded).catch(() => undefined);
+    if (!(error instanceof FenceUnknown)) await whole.clear(loaded).catch(() => undefined);
     throw error;
   }
 }
@@ -82,13 +84,17 @@ export function stateOf(mark: Mark): string {
   return `a move into it, from ${mark.from}, has not ended`;
 }
 
+/** Whether a store has no records. */
+export async function isEmpty(whole: Whole): Promise<boolean> {
+  for await (const page of whole.dump()) if (page.some((version) => version.json)) return false;
+  return true;
+}
+
 async function requireEmpty(destination: Destination): Promise<void> {
-  for await (const page of wholeOf(destination).dump()) {
-    if (page.every((version) => !version.json)) continue;
-    const head = await readHead(destination.to);
-    const what = head ? `the log ${head.origin} with ${head.length} entries` : "records";
-    throw new MoveRefused(`${destination.name} is not empty: it holds ${what}. Name a store that is`);
-  }
+  if (await isEmpty(wholeOf(destination))) return;
+  const head = await readHead(destination.to);
+  const what = head ? `the log ${head.origin} with ${head.length} entries` : "records";
+  throw new MoveRefused(`${destination.name} is not empty: it holds ${what}. Name a store that is`);
 }
 
 /** Throws `MoveRefused` where the clock is too far behind a log to date the move. */
@@ -115,7 +121,11 @@ export async function arrive(
     { collection: "audit", id: entryKey(entry.id), revision: 1, json: json(entry) },
     { collection: "meta", id: "chain", revision: kept.revision + 1, json: json(head) },
   ];
-  await whole.commit(writes, { from: marked, to: undefined });
+  await whole.commit(writes, { from: marked, to: undefined }).catch(async (error: unknown) => {
+    // Where only the answer got lost, the entry is there.
+    const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
+    if (found?.value.current_hash !== entry.current_hash) throw error;
+  });
 }
 
 /** A moment as marks and files have it. */

@@ -5,6 +5,7 @@ import { type ExportEnd, exportWriter } from "../../store/move/export_format.ts"
 import { MoveRefused } from "../../store/move/refused_move.ts";
 import type { Mark } from "../../store/whole.ts";
 import { moment, type MoveDeps, ofThisMachine, stateOf } from "./arrive.ts";
+import { fence } from "./fence.ts";
 import type { Departure } from "./migrate.ts";
 
 /** What becomes of the store: a `backup` leaves it as it is, an `export` fences it, so that its log goes on elsewhere only. */
@@ -46,7 +47,7 @@ export async function* exportStore(
   try {
     const log = passing.end();
     await durable?.();
-    if (end === "held") await from.commit([], { from: held, to: { state: "moved", move, to, at: moment(deps) } });
+    if (end === "held") await fence(from, held, { state: "moved", move, to, at: moment(deps) });
     isDone = true;
     const told = { origin: log?.origin ?? null, length: log?.length ?? 0, head: log?.head ?? null };
     yield writer.end(told);

@@ -8,6 +8,7 @@ import type { Loading, Mark, Whole } from "../../store/whole.ts";
 import {
   arrive,
   type Destination,
+  isEmpty,
   loading,
   moment,
   type MoveDeps,
@@ -17,6 +18,7 @@ import {
   stateOf,
   wholeOf,
 } from "./arrive.ts";
+import { fence } from "./fence.ts";
 
 /** A store that is moved away from, and its name as the log and whoever meets its fence are told it. */
 export interface Departure {
@@ -26,7 +28,8 @@ export interface Departure {
 
 /**
  * Moves all of a store into an empty one. Until the source is fenced an error leaves both as they were; from then on the same
- * call again ends the move. Errors: `MoveRefused`, `LogDoesNotHold`, `MarkChanged`; those of the stores.
+ * call again, under the same names, ends the move, also where the destination lost all by then. Errors: `MoveRefused`,
+ * `LogDoesNotHold`, `MarkChanged`, `FenceUnknown`; those of the stores.
  */
 export async function migrate(
   source: Departure,
@@ -37,28 +40,32 @@ export async function migrate(
   const whole = wholeOf(destination);
   const [away, half] = [await source.from.mark(), await whole.mark()];
   if (away?.state === "moved") {
-    if (half?.state !== "loading" || half.move !== away.move)
+    if (half?.state === "loading" && half.move === away.move) {
+      const log = await readHead(destination.to);
+      await arrive(destination, journey, half, deps);
+      return { log };
+    }
+    if (away.to !== destination.name || !(half || (await isEmpty(whole))))
       throw new MoveRefused(`${source.name} cannot be moved: ${stateOf(away)}`);
-    const log = await readHead(destination.to);
-    await arrive(destination, journey, half, deps);
-    return { log };
-  }
-  if (away) throw new MoveRefused(`${source.name} cannot be moved now: ${stateOf(away)}`);
+  } else if (away) throw new MoveRefused(`${source.name} cannot be moved now: ${stateOf(away)}`);
 
+  // Not the move that fenced the source, where one has: what is half loaded is never taken for that one's.
   const move = crypto.randomUUID();
   const held: Mark = { state: "held", move, until: "" };
   const moved: Mark = { state: "moved", move, to: destination.name, at: moment(deps) };
   const loaded: Loading = { state: "loading", move, from: source.name, at: moved.at };
   const load = async (keep: (versions: readonly Version[]) => Promise<void>): Promise<ChainHead | undefined> => {
     const passing = passingLog(deps.sha256);
-    for await (const versions of copyWhole(source.from, { move, end: "held" })) {
+    for await (const versions of copyWhole(source.from, { move, end: away ? "still" : "held" })) {
       passing.see(versions);
       await keep(versions);
     }
     try {
       const end = passing.end();
       requireClock(end, deps);
-      await source.from.commit([], { from: held, to: moved });
+      // Whoever took the destination over meanwhile is found out before the fence.
+      await keep([]);
+      if (!away) await fence(source.from, held, moved);
       return end;
     } catch (error) {
       await source.from.commit([], { from: held, to: undefined }).catch(() => undefined);

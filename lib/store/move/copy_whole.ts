@@ -41,7 +41,6 @@ export async function* copyWhole(
   const copied: Copied = new Map();
   yield* first(source, copied);
   const hold = holding(move, clock.now());
-  await source.commit([], { from: undefined, to: hold });
   let renewed = clock.now();
   const renew = async (): Promise<void> => {
     if (clock.now() - renewed < RENEW_MS) return;
@@ -50,6 +49,7 @@ export async function* copyWhole(
   };
   let isWhole = false;
   try {
+    await source.commit([], { from: undefined, to: hold });
     yield* second(source, copied, renew);
     if (end === "live") await source.commit([], { from: hold, to: undefined });
     isWhole = true;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
+import { MarkChanged } from "../../../lib/store/whole.ts";
 import { openFile } from "../../../local/open_store.ts";
 import { doneWith, refusedWith, type Service, serviceOver, SILENT, expectKept, writing } from "./movers.ts";
 
@@ -219,6 +220,10 @@ test("a hold ends with whoever held it", async () => {
   const held = { state: "held", move: "m", until: new Date(Date.now() + 60_000).toISOString() } as const;
   await source.from.commit([], { from: undefined, to: held });
   await expect(store.transact((tx) => tx.put("review_due", "x", true))).rejects.toThrow("the store is being copied");
+  const other = await storeAddress(live(), {}).departed();
+  const moved = { state: "moved", move: "other", to: "b", at: held.until } as const;
+  await expect(other.from.commit([], { from: undefined, to: moved })).rejects.toThrow(MarkChanged);
+  await other.close();
   await source.close();
   await expect.poll(() => store.whole!.mark()).toBeUndefined();
   await api.propose();

@@ -17,8 +17,11 @@ const sha256 = fastestSha256();
 /** What happens at the step of a number, and to all steps after it. */
 interface Breaking {
   at: number;
-  /** Once: the step fails. For good: the process is gone, and nothing is put right. After: gone when the step was done. */
-  how: "once" | "for good" | "after";
+  /**
+   * Once: the step fails. Told: it is done, and its answer got lost. For good: the process is gone, and nothing is put right.
+   * After: gone when the step was done.
+   */
+  how: "once" | "told" | "for good" | "after";
 }
 
 /** Counts the steps of a move, on both sides, and breaks it. */
@@ -26,7 +29,8 @@ function breaking({ at, how }: Breaking) {
   let steps = 0;
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;
-    const isIt = how === "once" ? steps === at : how === "after" ? steps > at : steps >= at;
+    const isIt = how === "once" || how === "told" ? steps === at : how === "after" ? steps > at : steps >= at;
+    if (isIt && how === "told") await work();
     if (isIt) throw new Error(`broken at step ${at}`);
     return work();
   };
@@ -81,11 +85,8 @@ async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) =
       { to: broken.store(to), name: "b" },
       { ...deps, sha256 },
     );
-    const failed = await moving.then(
-      () => false,
-      () => true,
-    );
-    if (!failed) return at - 1;
+    await moving.catch(() => undefined);
+    if (broken.steps() < at) return at - 1;
     if (how !== "once") await waitOut(from);
     await look(from, to);
     if ((await to.whole!.mark()) || (await isEmpty(to))) await again(from, to, { ...deps, sha256 });
@@ -95,6 +96,64 @@ async function atEachStep(how: Breaking["how"], look: (from: Store, to: Store) =
     expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
   }
 }
+
+test("a step that is done, and told to have failed, leaves both as they were, or the move is ended", async () => {
+  const steps = await atEachStep("told", async (from, to) => {
+    expect(await to.whole!.mark()).toBeUndefined();
+    expect([await isWritable(from), await isEmpty(to)].toSorted()).toEqual(
+      (await from.whole!.mark()) ? [false, false] : [true, true],
+    );
+  });
+  expect(steps).toBeGreaterThan(7);
+});
+
+test("where it cannot be known whether the source is fenced, what was loaded stays, and the same call ends the move", async () => {
+  const { deps } = await lived();
+  const [from, to] = [deps.store, memoryStore()];
+  let isGone = false;
+  const gone = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isGone) throw new Error("no way to it");
+    return work();
+  };
+  const whole: Whole = {
+    ...from.whole!,
+    mark: () => gone(() => from.whole!.mark()),
+    commit: (writes, marking) =>
+      gone(async () => {
+        await from.whole!.commit(writes, marking);
+        isGone = marking.to?.state === "moved";
+        return gone(async () => undefined);
+      }),
+  };
+  const move = () => migrate({ from: whole, name: "a" }, { to, name: "b" }, { ...deps, sha256 });
+  await expect(move()).rejects.toThrow("it cannot be known whether the store is fenced: give the same command again");
+  expect(await to.whole!.mark()).toMatchObject({ state: "loading" });
+  isGone = false;
+  const { length } = (await readHead(from))!;
+  await move();
+  expect(await readHead(to)).toMatchObject({ length: length + 1 });
+  expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
+});
+
+test("what a fenced store was moved into, and lost it, takes it again: under that name, and only while it is empty", async () => {
+  const { deps } = await lived();
+  const from = { from: deps.store.whole!, name: "a" };
+  const given = { ...deps, sha256 };
+  const { length } = (await readHead(deps.store))!;
+  await migrate(from, { to: memoryStore(), name: "b" }, given);
+  await expect(migrate(from, { to: memoryStore(), name: "c" }, given)).rejects.toThrow(
+    "a cannot be moved: it moved to b",
+  );
+
+  const to = memoryStore();
+  // Gone when the first page was loaded: nobody takes that for the whole.
+  const half = breaking({ at: 3, how: "for good" });
+  await expect(migrate(from, { to: half.store(to), name: "b" }, given)).rejects.toThrow("broken at step 3");
+  await expect(migrate(from, { to, name: "b" }, given)).rejects.toThrow("b takes nothing");
+  await again(deps.store, to, given);
+  expect(await readHead(to)).toMatchObject({ length: length + 1 });
+  await expect(migrate(from, { to, name: "b" }, given)).rejects.toThrow("a cannot be moved: it moved to b");
+});
 
 test("a step that fails leaves both as they were, or a move that the same call ends", async () => {
   const steps = await atEachStep("once", async (from, to) => {
