@@ -33,7 +33,8 @@ export async function* exportStore(
   const isFenced = mark?.state === "moved";
   if (isFenced && kind === "export" && mark.to !== to)
     throw new MoveRefused(`${name} cannot be moved: ${stateOf(mark)}`);
-  const move = isFenced ? mark.move : crypto.randomUUID();
+  // A backup is no end of a move: it takes no fence away.
+  const move = isFenced && kind === "export" ? mark.move : crypto.randomUUID();
   const held: Mark = { state: "held", move, until: "" };
   const writer = exportWriter();
   const passing = passingLog(deps.sha256);

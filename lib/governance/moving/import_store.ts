@@ -46,7 +46,8 @@ export async function importStore(
   requireClock(log, deps);
   const journey = { how, from: head.from, made_at: head.made_at };
   const back = await wholeOf(destination).mark();
-  if (back?.state === "moved" && back.move === head.move) {
+  // Only an export has the name of the move that fenced a store for a file.
+  if (head.kind === "export" && back?.state === "moved" && back.move === head.move) {
     const stands = await readHead(destination.to);
     if (stands?.head !== log?.head) throw new MoveRefused(`${destination.name} is not as ${name} has it`);
     await arrive(destination, journey, back, deps);

@@ -118,17 +118,39 @@ test("an export goes back into the store that it was made of, also where the fil
   expect(await headIn(live())).toMatchObject({ length: head.length + 1, origin: head.origin });
 });
 
+test("no backup takes a fence away, of a store that moved into another or into a file", async () => {
+  const { store } = await lived();
+  await store.close();
+  await done("migrate", live(), at("there/state.json"));
+  await done("backup", at("b.jsonl"), "--state", live());
+  expect(await refused("restore", at("b.jsonl"), "--state", live())).toContain("it moved to");
+  await expect(serviceOn(live())).rejects.toThrow(/it is read-only for good/);
+
+  await done("export", at("e.jsonl"), "--state", at("there/state.json"));
+  await done("backup", at("c.jsonl"), "--state", at("there/state.json"));
+  expect(await refused("restore", at("c.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
+  // One that a version before this made had the name of the move.
+  const [first, ...lines] = readFileSync(at("c.jsonl"), "utf8").trimEnd().split("\n");
+  const { move } = JSON.parse(readFileSync(at("e.jsonl"), "utf8").split("\n", 1)[0]!);
+  const named = [JSON.stringify({ ...JSON.parse(first!), move }), ...lines];
+  writeFileSync(at("d.jsonl"), signed(named));
+  expect(await refused("restore", at("d.jsonl"), "--state", at("there/state.json"))).toContain("it moved to the file");
+  await expect(serviceOn(at("there/state.json"))).rejects.toThrow(/it is read-only for good/);
+});
+
+/** Lines as a file, with its digest made anew. */
+function signed(lines: readonly string[]): string {
+  const body = lines.slice(0, -1);
+  const sha256 = createHash("sha256")
+    .update(`${body.join("\n")}\n`)
+    .digest("hex");
+  return `${[...body, JSON.stringify({ ...JSON.parse(lines.at(-1)!), records: body.length - 1, sha256 })].join("\n")}\n`;
+}
+
 /** Edits a file's lines, with the digest made anew where it should be. */
-function edited(name: string, edit: (lines: string[]) => string[], { signed = false } = {}): string {
-  let lines = edit(readFileSync(at("e.jsonl"), "utf8").trimEnd().split("\n"));
-  if (signed) {
-    const body = lines.slice(0, -1);
-    const sha256 = createHash("sha256")
-      .update(`${body.join("\n")}\n`)
-      .digest("hex");
-    lines = [...body, JSON.stringify({ ...JSON.parse(lines.at(-1)!), records: body.length - 1, sha256 })];
-  }
-  writeFileSync(at(name), `${lines.join("\n")}\n`);
+function edited(name: string, edit: (lines: string[]) => string[], { anew = false } = {}): string {
+  const lines = edit(readFileSync(at("e.jsonl"), "utf8").trimEnd().split("\n"));
+  writeFileSync(at(name), anew ? signed(lines) : `${lines.join("\n")}\n`);
   return at(name);
 }
 
@@ -147,13 +169,13 @@ test("what is no whole file, of a later format or not what was written is refuse
     [edited("cut", (lines) => lines.slice(0, -1)), /it was cut/],
     [edited("half", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 9)]), /line 6 is not JSON/],
     [
-      edited("later", later, { signed: true }),
+      edited("later", later, { anew: true }),
       /format countersign-export\/2, and this version reads countersign-export\/1/,
     ],
     [edited("other", () => ["hello"]), /no file that export or backup wrote/],
     [edited("changed", changed), /its SHA-256 is another one/],
-    [edited("forged", changed, { signed: true }), /its log does not hold at entry \d+/],
-    [edited("fewer", fewer, { signed: true }), /its log does not hold at entry 1/],
+    [edited("forged", changed, { anew: true }), /its log does not hold at entry \d+/],
+    [edited("fewer", fewer, { anew: true }), /its log does not hold at entry 1/],
     [edited("more", (lines) => [...lines, lines[3]!]), /something follows its last line/],
   ];
   for (const [file, why] of cases) {
