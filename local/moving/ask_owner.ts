@@ -7,7 +7,7 @@ import { MarkChanged, type Whole } from "../../lib/store/whole.ts";
 import { HELD, shortAddress } from "../lock_folder.ts";
 import type { Answered, AskedMarking } from "./owner_door.ts";
 
-/** A conversation with the owner; when it ends, a hold that was asked for ends too. */
+/** Who owns a store; when one has left, a hold that was asked for ends too. */
 export interface Owner {
   commit: Whole["commit"];
   leave(): void;
@@ -18,12 +18,40 @@ const STOP = "stop the service that uses it, and give the command again";
 
 /** Finds the owner by the folder of its lock; undefined where none can be talked to. */
 export async function askOwner(folder: string): Promise<Owner | undefined> {
+  const found = await socketIn(folder);
+  if (!found) return undefined;
+  // An owner waits a few seconds for what it is asked, and a copy takes its time: it is met again when there is something to ask.
+  found.destroy();
+  let talk: Talk | undefined;
+  return {
+    async commit(writes, { from, to }) {
+      if (writes.length > 0) throw new Error("who owns the store writes to it, and nobody else");
+      if (!talk) {
+        const socket = await socketIn(folder);
+        if (!socket) throw new Error(`the service that uses the store cannot be asked any more: ${STOP}`);
+        talk = talkOn(socket);
+      }
+      const answer = await talk.ask({ from: from ?? null, to: to ?? null });
+      if (!answer) {
+        talk.leave();
+        talk = undefined;
+        throw new Error(`the service that uses the store does not answer: ${STOP}`);
+      }
+      const { error, found: mark } = answer;
+      if (mark !== undefined) throw new MarkChanged(mark ?? undefined, from);
+      if (error !== undefined) throw new Error(error);
+    },
+    leave: () => talk?.leave(),
+  };
+}
+
+async function socketIn(folder: string): Promise<Socket | undefined> {
   const names = await readdir(folder).catch(() => []);
   const address = await shortAddress(folder, Math.max(0, ...names.map((name) => name.length)));
   try {
     for (const name of names) {
       const socket = await greeted(join(address.folder, name));
-      if (socket) return ownerOn(socket);
+      if (socket) return socket;
     }
     return undefined;
   } finally {
@@ -48,19 +76,22 @@ function greeted(path: string): Promise<Socket | undefined> {
   });
 }
 
-function ownerOn(socket: Socket): Owner {
+/** A conversation with the owner. */
+interface Talk {
+  /** Its answer; undefined where it broke off. */
+  ask(marking: AskedMarking): Promise<Answered | undefined>;
+  leave(): void;
+}
+
+function talkOn(socket: Socket): Talk {
   // A broken socket is told of by the answer that does not come.
   socket.on("error", () => {});
   const answers = linesOf(socket);
   return {
-    async commit(writes, { from, to }) {
-      if (writes.length > 0) throw new Error("who owns the store writes to it, and nobody else");
-      socket.write(`${JSON.stringify({ from: from ?? null, to: to ?? null } satisfies AskedMarking)}\n`);
+    async ask(marking) {
+      socket.write(`${JSON.stringify(marking)}\n`);
       const { done, value } = await answers.next().catch(() => ({ done: true, value: undefined }) as const);
-      if (done) throw new Error(`the service that uses the store does not answer: ${STOP}`);
-      const { error, found } = JSON.parse(value) as Answered;
-      if (found !== undefined) throw new MarkChanged(found ?? undefined, from);
-      if (error !== undefined) throw new Error(error);
+      return done ? undefined : (JSON.parse(value) as Answered);
     },
     leave: () => void socket.destroy(),
   };

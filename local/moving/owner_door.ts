@@ -31,7 +31,7 @@ export interface Door {
 const PATIENCE_MS = 5000;
 
 /** A door that nobody has opened yet. */
-export function newDoor(): Door {
+export function newDoor(patienceMs = PATIENCE_MS): Door {
   const inside = new Map<Socket, Promise<void>>();
   let whole: Whole | undefined;
 
@@ -63,7 +63,7 @@ export function newDoor(): Door {
   return {
     enter(socket) {
       if (!whole) return void socket.destroy();
-      socket.unref().setTimeout(PATIENCE_MS, () => socket.destroy());
+      socket.unref().setTimeout(patienceMs, () => socket.destroy());
       const talking = talk(socket).finally(() => inside.delete(socket));
       inside.set(socket, talking);
     },

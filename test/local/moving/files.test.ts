@@ -1,12 +1,18 @@
 /** The five commands on file stores and files, also under a service that uses them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { MarkChanged } from "../../../lib/store/whole.ts";
+import { acquireLock, lockFolder } from "../../../local/lock.ts";
+import { newDoor } from "../../../local/moving/owner_door.ts";
+import { storeAddress } from "../../../local/moving/store_addresses.ts";
 import { openFile } from "../../../local/open_store.ts";
+import { openFileStore } from "../../../local/store/file_store.ts";
 import { doneWith, refusedWith, type Service, serviceOver, SILENT, expectKept, writing } from "./movers.ts";
 
 let folder: string;
@@ -154,6 +160,31 @@ function edited(name: string, edit: (lines: string[]) => string[], { anew = fals
   return at(name);
 }
 
+test("who copies for longer than the owner waits for a word is heard when it holds the store, and when it is met again", async () => {
+  const door = newDoor(500);
+  const lock = await acquireLock(live(), undefined, door.enter);
+  const store = await openFileStore({ path: lock.path, log: SILENT });
+  door.open(store.whole!);
+  const { api } = await serviceOver({ ...store, close: () => door.close().then(store.close).finally(lock.release) });
+  await api.propose();
+  const source = await storeAddress(live(), {}).departed();
+  // Who came later and said nothing was shown out: so was whoever came before it.
+  const lockedBy = await lockFolder(live());
+  const silent = connect(join(lockedBy, readdirSync(lockedBy)[0]!)).resume();
+  await once(silent, "close");
+
+  const held = { state: "held", move: "m", until: new Date(Date.now() + 60_000).toISOString() } as const;
+  await source.from.commit([], { from: undefined, to: held });
+  expect(await store.whole!.mark()).toEqual(held);
+  // All that talk are shown out, and the store is opened anew: the hold is over, and who held it can be told so.
+  await door.close();
+  await expect(source.from.commit([], { from: held, to: undefined })).rejects.toThrow("does not answer");
+  door.open(store.whole!);
+  await expect(source.from.commit([], { from: held, to: undefined })).rejects.toThrow(MarkChanged);
+  await source.close();
+  await api.propose();
+});
+
 test("what is no whole file, of a later format or not what was written is refused, and leaves both as they were", async () => {
   const { store } = await lived();
   await done("export", at("e.jsonl"), "--state", live());
@@ -237,7 +268,6 @@ test("what another command left is taken out by that one alone, or where it is a
 
 test("a hold ends with whoever held it", async () => {
   const { api, store } = await lived();
-  const { storeAddress } = await import("../../../local/moving/store_addresses.ts");
   const source = await storeAddress(live(), {}).departed();
   const held = { state: "held", move: "m", until: new Date(Date.now() + 60_000).toISOString() } as const;
   await source.from.commit([], { from: undefined, to: held });
