@@ -7,6 +7,8 @@ import { startDynamoDb } from "../../support/dynamodb_server.ts";
 
 const ANSWER_MS = 4;
 const CALLERS = 20;
+/** `WriteConcurrency` of the template, unless its parameter says otherwise. */
+const WRITE_CONCURRENCY = 4;
 const silent = (): void => undefined;
 const QUIET = { debug: silent, info: silent, warn: silent, error: silent };
 
@@ -21,19 +23,18 @@ interface Asked {
 const none = (): Asked => ({ requests: 0, waves: 0, read: 0, written: 0 });
 
 /** `fetch` with answers that take their time, and what they are charged: the rules are those of AWS' documentation. */
-function metered(ms: number) {
+function metered(ms: number, isCharging = true) {
   let asked = none();
   let underWay = 0;
   const send: typeof fetch = async (url, init) => {
-    const request = new Request(url, init);
-    const body = await request.clone().text();
     asked.requests++;
     if (underWay++ === 0) asked.waves++;
     try {
       await new Promise((resolve) => setTimeout(resolve, ms));
-      const response = await fetch(request);
+      const response = await fetch(url, init);
       const text = await response.text();
-      charge(asked, request.headers.get("x-amz-target")!.split(".")[1]!, JSON.parse(body), JSON.parse(text));
+      const operation = new Headers(init!.headers).get("x-amz-target")!.split(".")[1]!;
+      if (isCharging) charge(asked, operation, JSON.parse(String(init!.body)), JSON.parse(text));
       return new Response(text, response);
     } finally {
       underWay--;
@@ -136,12 +137,22 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
     return `${(done / seconds).toFixed(0)} writes/s, ${((100 * (all - done)) / all).toFixed(1)} % refused`;
   };
   console.log(`  ${CALLERS} callers, ${ANSWER_MS} ms an answer, ${seconds} s each`);
-  console.log(`  one writer, all at once      ${await race([service])} (must 60/s, none)`);
-  const one = { ...service, fetch: inTurn(service.fetch) };
+  const sole = await open(await table(), metered(ANSWER_MS, false).send);
+  console.log(`  one writer, all at once      ${await race([sole])} (must 60/s, none)`);
+  const one = { ...sole, fetch: inTurn(sole.fetch) };
   console.log(`  one writer, one at a time    ${await race([one])} (must 60/s, none)`);
+  const stack = await table();
+  const instances: Service[] = [];
+  for (let index = 0; index < WRITE_CONCURRENCY; index++) {
+    const each = await open(stack, metered(ANSWER_MS, false).send);
+    instances.push({ ...each, fetch: inTurn(each.fetch) });
+  }
+  console.log(
+    `  as template.yaml has it      ${await race(instances)} (${WRITE_CONCURRENCY} instances, one at a time each)`,
+  );
   const shared = await table();
   const rivals: Service[] = [];
-  for (let index = 0; index < CALLERS; index++) rivals.push(await open(shared, metered(ANSWER_MS).send));
+  for (let index = 0; index < CALLERS; index++) rivals.push(await open(shared, metered(ANSWER_MS, false).send));
   console.log(`  ${CALLERS} rival instances           ${await race(rivals)} (must 30/s, under 5 %)`);
   await server.stop();
 }
