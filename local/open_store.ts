@@ -38,8 +38,8 @@ async function openDatabase(url: string, log: Log, name: string): Promise<Store>
   return about("--state", postgresStore({ url, name, log }));
 }
 
-/** Its driver is installed and loaded by those who use it only. */
-function withoutDriver(error: NodeJS.ErrnoException): never {
+/** Its driver is installed and loaded by those who use it only. Throws an error for people. */
+export function withoutDriver(error: NodeJS.ErrnoException): never {
   if (error.code !== "ERR_MODULE_NOT_FOUND" || !error.message.includes("'pg'")) throw error;
   throw new Error("--state postgres://… needs the driver of Postgres beside this package: npm install pg", {
     cause: error,

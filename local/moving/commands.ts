@@ -9,14 +9,25 @@ import { migrate } from "../../lib/governance/moving/migrate.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Loading } from "../../lib/store/whole.ts";
 import { readLines, writeExport } from "./export_file.ts";
-import { storeAddress, type StoreAddress } from "./store_addresses.ts";
+import { type Source, storeAddress, type StoreAddress } from "./store_addresses.ts";
 import { sha256 } from "../node_ports.ts";
 import type { Given, Session } from "../command_line/verb.ts";
 
 const deps = { clock: systemClock, sha256 };
 
-const stateOf = ({ env }: Session, { options: { state } }: Given): StoreAddress =>
-  storeAddress((state as string | undefined) ?? (env["SVC_STATE"] || "data/state.json"), env);
+const textIn = (given: string | boolean | undefined): string | undefined => given as string | undefined;
+
+const stateOf = ({ env }: Session, { options: { state, storeName } }: Given): StoreAddress =>
+  storeAddress(textIn(state) ?? (env["SVC_STATE"] || "data/state.json"), env, {
+    given: textIn(storeName),
+    usual: env["SVC_STORE_NAME"],
+  });
+
+/** Throws `MoveRefused` where no log was begun in a store: another than was meant. */
+async function requireLog({ from, name }: Source): Promise<void> {
+  for await (const page of from.dump()) if (page.some(({ collection, json }) => collection === "audit" && json)) return;
+  throw new MoveRefused(`no log was begun in ${name}: it has nothing to move or to copy`);
+}
 
 const logText = (log: Moved["log"] | ExportEnd): string =>
   log?.origin ? `log ${log.origin}, ${log.length} entries, head ${log.head}` : "no log was begun in it";
@@ -29,6 +40,7 @@ export const fileOf =
     const address = stateOf(session, given);
     const source = kind === "export" ? await address.departed() : await address.copied();
     try {
+      await requireLog(source);
       const end = await writeExport(file, (durable) =>
         exportStore(source, { kind, to: `the file ${resolve(file)}`, durable }, deps),
       );
@@ -68,7 +80,7 @@ async function loaded(
       await to.close();
       to = await address.opened();
     }
-    const { log } = await load({ to, name: address.name, actor: actor as string | undefined });
+    const { log } = await load({ to, name: address.name, actor: textIn(actor) });
     return { text: `${address.name}: ${logText(log)}\nand behind it the entry of the move` };
   } finally {
     await to.close();
@@ -102,9 +114,17 @@ export const loadedFrom =
 /** Moves a store into another. */
 export async function move(session: Session, given: Given): Promise<{ text: string }> {
   const { from: here, to: there } = given.args;
-  const [address, destination] = [storeAddress(here!, session.env), storeAddress(there!, session.env)];
-  const source = await address.departed();
+  const { fromName, toName } = given.options;
+  const address = (text: string, name: string | boolean | undefined): StoreAddress =>
+    // What the service is started with is one: the address and the name.
+    storeAddress(text, session.env, {
+      given: textIn(name),
+      usual: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
+    });
+  const [left, destination] = [address(here!, fromName), address(there!, toName)];
+  const source = await left.departed();
   try {
+    await requireLog(source);
     return await loaded(destination, session, given, {
       from: source.name,
       load: (to) => migrate(source, to, deps),

@@ -5,14 +5,15 @@ import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Store } from "../../lib/store/store.ts";
 import type { Whole } from "../../lib/store/whole.ts";
 import { acquireLock, AlreadyRunning, lockFolder } from "../lock.ts";
-import { hideArgument, openStore, stateName } from "../open_store.ts";
-import { isDatabase, stateAddress } from "../option_values.ts";
+import { hideArgument, openStore, stateName, STORE } from "../open_store.ts";
+import { isDatabase, stateAddress, storeName } from "../option_values.ts";
 import type { Environment } from "../secrets.ts";
 import { LAYOUT } from "../../lib/store/collections.ts";
 import { nodeFiles, pathsOf } from "../store/files.ts";
 import { openFileStore } from "../store/file_store.ts";
 import { dumpFiles, isThere, markInFiles } from "../store/whole.ts";
 import { askOwner } from "./ask_owner.ts";
+import { storesIn } from "./stores_in.ts";
 
 /** A store that is copied or moved away from. */
 export interface Source {
@@ -35,25 +36,70 @@ export interface StoreAddress {
   opened(): Promise<Store>;
 }
 
+/** Which store it is among those of a database. */
+export interface StoreName {
+  /** As it was asked for: a file and a table have none. */
+  given?: string | undefined;
+  /** What a variable says for any. */
+  usual?: string | undefined;
+}
+
 /** Reads an address; `env:NAME` is the one that a variable holds. Errors: an Error for people, which repeats no password. */
-export function storeAddress(given: string, env: Environment, log: Log = consoleWarnings): StoreAddress {
+export function storeAddress(
+  given: string,
+  env: Environment,
+  store: StoreName = {},
+  log: Log = consoleWarnings,
+): StoreAddress {
   const text = given.startsWith("env:") ? env[given.slice(4)] : given;
   if (!text) throw new MoveRefused(`${given}: the variable ${given.slice(4)} is not set`);
-  if (/^dynamodb:/i.test(text)) return table(text, env);
-  let address: string;
+  const isTable = /^dynamodb:/i.test(text);
+  let address = text;
   try {
-    address = stateAddress(text);
+    if (!isTable) address = stateAddress(text);
   } catch (error) {
     throw new MoveRefused(`the address of a store ${(error as Error).message}, or dynamodb://table?region=…`);
   }
-  return isDatabase(address) ? shared(stateName(address), () => openDatabase(address, log)) : file(address, log);
+  if (isDatabase(address)) return inDatabase(address, nameIn(store), log);
+  if (store.given !== undefined)
+    throw new MoveRefused(`${given} has no stores of several names: only a database, postgres://…, does`);
+  return isTable ? table(text, env) : file(address, log);
 }
 
-/** As a process list shows it no longer. */
-function openDatabase(address: string, log: Log): Promise<Store> {
-  hideArgument(address, "countersign");
-  return openStore(address, log);
+function nameIn({ given, usual }: StoreName): string {
+  const name = given ?? (usual || STORE);
+  try {
+    return storeName(name);
+  } catch (error) {
+    throw new MoveRefused(`the name of a store, ${JSON.stringify(name)}, ${(error as Error).message}`);
+  }
 }
+
+/** One of the stores in a database. */
+function inDatabase(address: string, store: string, log: Log): StoreAddress {
+  const place = stateName(address);
+  const name = store === STORE ? place : `${place}, store ${store}`;
+  // As a process list shows it no longer.
+  const hide = (): void => hideArgument(address, "countersign");
+  const all = shared(name, () => {
+    hide();
+    return openStore(address, log, store);
+  });
+  // To open it makes what is not there; what is copied has to be there.
+  const source = async (): Promise<Source> => {
+    hide();
+    const there = await storesIn(address);
+    if (there.includes(store)) return all.departed();
+    const others = there.slice(0, SHOWN).join(", ") + (there.length > SHOWN ? ", …" : "");
+    throw new MoveRefused(
+      `${place} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
+    );
+  };
+  return { ...all, copied: source, departed: source };
+}
+
+/** As many names as are told. */
+const SHOWN = 10;
 
 /** A store that several processes use: this one is one of them. */
 function shared(name: string, open: () => Promise<Store>): StoreAddress {

@@ -1,7 +1,14 @@
 /** Stores as a whole: moved, backed up and restored. They ask no service, and work on stores in use. */
 import type { Verb } from "../verb.ts";
 
-const STATE = { "--state <path-or-url>": "the store [data/state.json, SVC_STATE]" };
+const STATE = {
+  "--state <path-or-url>": "the store [data/state.json, SVC_STATE]",
+  "--store-name <name>": "which of the stores in the database of --state [countersign, SVC_STORE_NAME]",
+};
+const NAMES = {
+  "--from-name <name>": "which of the stores in the database <from> [countersign]",
+  "--to-name <name>": "which of the stores in the database <to> [countersign]",
+};
 const ACTOR = { "--actor <name>": "who moves it, for the log" };
 
 const FORCE = { "--force": "take out what a move left there, though it may be under way, or another command's" };
@@ -33,7 +40,7 @@ export const importVerb: Verb = {
 export const migrateVerb: Verb = {
   usage: "migrate <from> <to>",
   summary: "Move a store into an empty one; a store is a path, postgres://…, dynamodb://… or env:NAME",
-  options: { ...ACTOR, ...FORCE },
+  options: { ...NAMES, ...ACTOR, ...FORCE },
   ...common,
   run: async (session, given) => (await commands()).move(session, given),
 };

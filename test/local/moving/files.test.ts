@@ -185,6 +185,19 @@ test("who copies for longer than the owner waits for a word is heard when it hol
   await api.propose();
 });
 
+test("a store without a log is neither moved nor copied, and a file has no stores of several names", async () => {
+  await (await openFile(live(), SILENT)).close();
+  for (const given of [
+    ["backup", at("b.jsonl"), "--state", live()],
+    ["export", at("e.jsonl"), "--state", live()],
+    ["migrate", live(), at("to/state.json")],
+  ])
+    expect(await refused(...given)).toContain(`no log was begun in ${live()}`);
+  expect(readdirSync(folder)).toEqual(["live"]);
+  const named = await refused("backup", at("b.jsonl"), "--state", live(), "--store-name", "shop");
+  expect(named).toContain("has no stores of several names");
+});
+
 test("what is no whole file, of a later format or not what was written is refused, and leaves both as they were", async () => {
   const { store } = await lived();
   await done("export", at("e.jsonl"), "--state", live());

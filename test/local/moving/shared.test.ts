@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { Client } from "pg";
 import { dirname, join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
@@ -139,6 +140,54 @@ if (postgres && dynamoDb) {
     const moved = { state: "moved", move: "gone", to: "b", at: held.until } as const;
     await expect(whole!.commit([], { from: held, to: moved })).rejects.toThrow(/the hold on the store was over/);
     await write("c");
+  });
+
+  test("of a database that products share the one that is named moves, and nothing is made where there is none", async () => {
+    const { address, name } = await inPostgres();
+    const tables = async (url: string): Promise<string[]> => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      const { rows } = await client.query("select tablename from pg_tables where tablename like 'countersign%'");
+      await client.end();
+      return rows.map(({ tablename }) => tablename);
+    };
+    const env = { SVC_STATE: address, SVC_STORE_NAME: "shop", TO: (await inPostgres()).address };
+    const file = (one: string): string => join(folder, one);
+    const folder = folderOf();
+    expect(await refusedWith(env, "backup", file("none.jsonl"))).toContain(`${name} has no store shop: it has none`);
+    expect(await tables(address)).toEqual([]);
+
+    const named = (store: string) => postgresStore({ url: address, name: store });
+    const shop = await named("shop");
+    await (await serviceOver(shop, { exclusive: false })).api.propose();
+    const { origin, length } = (await readHead(shop))!;
+    for (const verb of ["backup", "export"])
+      expect(await refusedWith({ SVC_STATE: address }, verb, file(verb))).toContain(
+        `${name} has no store countersign: it has shop`,
+      );
+    expect(await refusedWith(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain("no store countersign");
+    expect(await tables(env.TO)).toEqual([]);
+
+    expect(await doneWith(env, "backup", file("b.jsonl"))).toContain(origin);
+    expect(JSON.parse(readFileSync(file("b.jsonl"), "utf8").split("\n", 1)[0]!)).toMatchObject({
+      from: `${name}, store shop`,
+    });
+    await doneWith(env, "restore", file("b.jsonl"), "--store-name", "drill");
+    const drill = await named("drill");
+    onTestFinished(() => drill.close());
+    expect(await readHead(drill)).toMatchObject({ origin, length: length + 1 });
+
+    expect(await doneWith(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
+      ", store corner",
+    );
+    const corner = await postgresStore({ url: env.TO, name: "corner" });
+    onTestFinished(() => corner.close());
+    const moved = await corner.get("audit", String(length + 1).padStart(16, "0"));
+    expect(JSON.parse(moved!.value.detail as string)).toMatchObject({
+      from: `${name}, store shop`,
+      to: expect.stringContaining(", store corner"),
+    });
+    expect([(await shop.whole!.mark())?.state, await drill.whole!.mark()]).toEqual(["moved", undefined]);
   });
 
   test("a record that the destination cannot hold refuses the move, and leaves both as they were", async () => {
