@@ -4,8 +4,8 @@ import type { ExportEnd } from "../../lib/store/move/export_format.ts";
 import { systemClock } from "../../lib/kit/platform.ts";
 import type { Destination, Moved } from "../../lib/governance/moving/arrive.ts";
 import { exportStore } from "../../lib/governance/moving/export_store.ts";
-import { importStore } from "../../lib/governance/moving/import_store.ts";
-import { migrate } from "../../lib/governance/moving/migrate.ts";
+import { checkFile, loadFile } from "../../lib/governance/moving/import_store.ts";
+import { migrate, requireMovable } from "../../lib/governance/moving/migrate.ts";
 import { MoveRefused } from "../../lib/store/move/refused_move.ts";
 import type { Loading } from "../../lib/store/whole.ts";
 import { readLines, writeExport } from "./export_file.ts";
@@ -102,12 +102,14 @@ function requireLeft({ name, isSole }: StoreAddress, left: Loading, from: string
 /** Reads a file into a store. */
 export const loadedFrom =
   (how: "import" | "restore") =>
-  (session: Session, given: Given): Promise<{ text: string }> => {
+  async (session: Session, given: Given): Promise<{ text: string }> => {
     const file = given.args["file"]!;
-    const lines = readLines(file);
-    return loaded(stateOf(session, given), session, given, {
+    const address = stateOf(session, given);
+    // Before the store is opened, which may make it.
+    const checked = await checkFile({ name: file, lines: readLines(file) }, how, deps);
+    return loaded(address, session, given, {
       from: file,
-      load: (destination) => importStore({ name: file, lines }, how, destination, deps),
+      load: (destination) => loadFile(checked, destination, deps),
     });
   };
 
@@ -125,6 +127,8 @@ export async function move(session: Session, given: Given): Promise<{ text: stri
   const source = await left.departed();
   try {
     await requireLog(source);
+    // Before the destination is opened, which may make it.
+    await requireMovable(source, destination);
     return await loaded(destination, session, given, {
       from: source.name,
       load: (to) => migrate(source, to, deps),

@@ -25,37 +25,63 @@ export interface ExportFile {
 
 const VERB = { export: "import", backup: "restore" } as const;
 
+/** A file that was read to its end and found whole. */
+export interface CheckedFile {
+  file: ExportFile;
+  how: "import" | "restore";
+  head: ExportHead;
+  log: ChainHead | undefined;
+}
+
+/** Reads a file that is to be loaded; `import` takes an export, `restore` a backup. Errors: `MoveRefused`; those of reading it. */
+export async function checkFile(
+  file: ExportFile,
+  how: "import" | "restore",
+  deps: MoveDeps = ofThisMachine(),
+): Promise<CheckedFile> {
+  const { head, log } = await read(file, deps);
+  if (VERB[head.kind] !== how)
+    throw new MoveRefused(
+      head.kind === "backup"
+        ? `${file.name} is a backup: the store that it is of may go on, and two logs of one origin are none. Where that store is lost: countersign restore`
+        : `${file.name} is an export, which moves a store: countersign import`,
+    );
+  requireClock(log, deps);
+  return { file, how, head, log };
+}
+
 /**
  * Loads a file, which is read to its end and found whole before anything is touched. `import` takes an export, `restore` a
  * backup. An export goes also back into the store that it was made of: its fence is taken away. Errors: `MoveRefused`; those of
  * the store.
  */
 export async function importStore(
-  { name, lines }: ExportFile,
+  file: ExportFile,
   how: "import" | "restore",
   destination: Destination,
   deps: MoveDeps = ofThisMachine(),
 ): Promise<Moved> {
-  const { head, log } = await read({ name, lines }, deps);
-  if (VERB[head.kind] !== how)
-    throw new MoveRefused(
-      head.kind === "backup"
-        ? `${name} is a backup: the store that it is of may go on, and two logs of one origin are none. Where that store is lost: countersign restore`
-        : `${name} is an export, which moves a store: countersign import`,
-    );
-  requireClock(log, deps);
+  return loadFile(await checkFile(file, how, deps), destination, deps);
+}
+
+/** Loads a file that was checked. Errors: as `importStore`. */
+export async function loadFile(
+  { file, how, head, log }: CheckedFile,
+  destination: Destination,
+  deps: MoveDeps = ofThisMachine(),
+): Promise<Moved> {
   const journey = { how, from: head.from, made_at: head.made_at };
   const back = await wholeOf(destination).mark();
   // Only an export has the name of the move that fenced a store for a file.
   if (head.kind === "export" && back?.state === "moved" && back.move === head.move) {
     const stands = await readHead(destination.to);
-    if (stands?.head !== log?.head) throw new MoveRefused(`${destination.name} is not as ${name} has it`);
+    if (stands?.head !== log?.head) throw new MoveRefused(`${destination.name} is not as ${file.name} has it`);
     await arrive(destination, journey, back, deps);
     return { log };
   }
-  const loaded: Loading = { state: "loading", move: crypto.randomUUID(), from: name, at: moment(deps) };
+  const loaded: Loading = { state: "loading", move: crypto.randomUUID(), from: file.name, at: moment(deps) };
   const load = async (keep: (versions: readonly Version[]) => Promise<void>): Promise<void> => {
-    await read({ name, lines }, deps, { keep, expected: head });
+    await read(file, deps, { keep, expected: head });
     await arrive(destination, journey, loaded, deps);
   };
   await loading(destination, loaded, load, deps);

@@ -26,6 +26,16 @@ export interface Departure {
   name: string;
 }
 
+/** The mark of a store that was fenced for this destination, or none. Errors: `MoveRefused` where it is not to be moved there. */
+export async function requireMovable(
+  { from, name }: Departure,
+  destination: Pick<Destination, "name">,
+): Promise<Mark | undefined> {
+  const mark = await from.mark();
+  if (!mark || (mark.state === "moved" && mark.to === destination.name)) return mark;
+  throw new MoveRefused(`${name} cannot be moved${mark.state === "moved" ? "" : " now"}: ${stateOf(mark)}`);
+}
+
 /**
  * Moves all of a store into an empty one. Until the source is fenced an error leaves both as they were; from then on the same
  * call again, under the same names, ends the move, also where the destination lost all by then. Errors: `MoveRefused`,
@@ -38,16 +48,15 @@ export async function migrate(
 ): Promise<Moved> {
   const journey = { how: "migrate", from: source.name } as const;
   const whole = wholeOf(destination);
-  const [away, half] = [await source.from.mark(), await whole.mark()];
-  if (away?.state === "moved") {
+  const [away, half] = [await requireMovable(source, destination), await whole.mark()];
+  if (away) {
     if (half?.state === "loading" && half.move === away.move) {
       const log = await readHead(destination.to);
       await arrive(destination, journey, half, deps);
       return { log };
     }
-    if (away.to !== destination.name || !(half || (await isEmpty(whole))))
-      throw new MoveRefused(`${source.name} cannot be moved: ${stateOf(away)}`);
-  } else if (away) throw new MoveRefused(`${source.name} cannot be moved now: ${stateOf(away)}`);
+    if (!half && !(await isEmpty(whole))) throw new MoveRefused(`${source.name} cannot be moved: ${stateOf(away)}`);
+  }
 
   // Not the move that fenced the source, where one has: what is half loaded is never taken for that one's.
   const move = crypto.randomUUID();

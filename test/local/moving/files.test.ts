@@ -223,10 +223,9 @@ test("what is no whole file, of a later format or not what was written is refuse
     [edited("more", (lines) => [...lines, lines[3]!]), /something follows its last line/],
   ];
   for (const [file, why] of cases) {
-    const from = contentOf(folder);
+    const [from, there] = [contentOf(folder), readdirSync(folder)];
     expect(await refused("import", file, "--state", at("to/state.json"))).toMatch(why);
-    rmSync(at("to"), { recursive: true, force: true });
-    expect(contentOf(folder)).toEqual(from);
+    expect([contentOf(folder), readdirSync(folder)]).toEqual([from, there]);
   }
   await done("import", at("e.jsonl"), "--state", at("to/state.json"));
 });
@@ -277,6 +276,30 @@ test("what another command left is taken out by that one alone, or where it is a
   await again.close();
   await done("restore", at("b.jsonl"), "--state", to, "--force");
   expect(await headIn(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
+});
+
+test("a file that is not there or another is refused before the store that it should go into is touched", async () => {
+  const { store } = await lived();
+  await done("backup", at("b.jsonl"), "--state", live());
+  expect(await refused("import", at("no.jsonl"), "--state", at("to/state.json"))).toMatch(/ENOENT.*no\.jsonl/);
+  expect(await refused("import", at("b.jsonl"), "--state", at("to/state.json"))).toContain("is a backup");
+  await store.close();
+  await done("migrate", live(), at("there/state.json"));
+  expect(await refused("migrate", live(), at("to/state.json"))).toContain("it moved to");
+  expect(readdirSync(folder).sort()).toEqual(["b.jsonl", "live", "there"]);
+
+  // What the file of this name left when it was a backup stays where it is none any more.
+  const half = await openFile(at("half/state.json"), SILENT);
+  const mark = { state: "loading", move: "m", from: at("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
+  await half.whole!.commit([], { from: undefined, to: mark });
+  await half.close();
+  writeFileSync(at("b.jsonl"), "hello\n");
+  expect(await refused("restore", at("b.jsonl"), "--state", at("half/state.json"), "--force")).toContain(
+    "no file that",
+  );
+  const again = await openFile(at("half/state.json"), SILENT);
+  expect(await again.whole!.mark()).toEqual(mark);
+  await again.close();
 });
 
 test("a hold ends with whoever held it", async () => {
