@@ -193,6 +193,7 @@ if (postgres && dynamoDb) {
   test("a record that the destination cannot hold refuses the move, and leaves both as they were", async () => {
     const [from, to] = [await inPostgres(), await inDynamoDb()];
     const { api, store } = await serviceOver(await open(from), { exclusive: false });
+    await api.propose();
     await store.transact((tx) => tx.put("manifests", "large", { text: "x".repeat(500_000) } as never));
     const env = { ...KEYS, FROM: from.address, TO: to.address };
     const said = await refusedWith(env, "migrate", "env:FROM", "env:TO");
