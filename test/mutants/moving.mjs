@@ -8,7 +8,7 @@ export const moving = [
     name: "what is written while a store is copied stays behind",
     file: "lib/store/move/copy_whole.ts",
     find: "    yield* second(source, copied, renew);\n",
-    replace: "    copied.clear();\n",
+    replace: "    copied.revisions.clear();\n",
     tests: SHARED,
   },
   {

@@ -1,5 +1,6 @@
 /** Copies all of a store while it is used; where it must be still for the end, it is held for as short as can be. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
+import { LAYOUT } from "../collections.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";
 
@@ -38,7 +39,7 @@ export async function* copyWhole(
   { move, clock = systemClock, end }: Copying,
 ): AsyncGenerator<readonly Version[]> {
   if (end === "still" || (end === "live" && source.atOneMoment)) return yield* source.dump();
-  const copied: Copied = new Map();
+  const copied: Copied = { revisions: new Map(), last: new Map() };
   yield* first(source, copied);
   const hold = holding(move, clock.now());
   let renewed = clock.now();
@@ -58,37 +59,53 @@ export async function* copyWhole(
   }
 }
 
-/** The revisions that were copied, by collection and id. */
-type Copied = Map<string, Map<string, number>>;
+/** What was copied. */
+interface Copied {
+  /** The revisions, by collection and id. */
+  readonly revisions: Map<string, Map<string, number>>;
+  /** Of a sequence, which is only added to, the last id: there are as many as there are entries in the log. */
+  readonly last: Map<string, string>;
+}
 
-async function* first({ dump }: Source, copied: Copied): AsyncGenerator<readonly Version[]> {
+/** Whether a version is one of a sequence; a deletion of no id is none. */
+const isEntry = ({ collection, id }: Version): boolean => id !== "" && LAYOUT.sequences.includes(collection);
+
+async function* first({ dump }: Source, { revisions, last }: Copied): AsyncGenerator<readonly Version[]> {
   for await (const page of dump()) {
-    for (const { collection, id, revision } of page) {
-      let ids = copied.get(collection);
-      if (!ids) copied.set(collection, (ids = new Map()));
+    for (const version of page) {
+      const { collection, id, revision } = version;
+      if (isEntry(version)) {
+        last.set(collection, id);
+        continue;
+      }
+      let ids = revisions.get(collection);
+      if (!ids) revisions.set(collection, (ids = new Map()));
       ids.set(id, revision);
     }
     yield page;
   }
 }
 
-/** What is not as it was copied; what is, is taken out of `copied`, so that what is gone is left. */
+/** What is not as it was copied; what is, is taken out of the revisions, so that what is gone is left. */
 async function* second(
   { dump }: Source,
-  copied: Copied,
+  { revisions, last }: Copied,
   renew: () => Promise<void>,
 ): AsyncGenerator<readonly Version[]> {
+  const isChanged = (version: Version): boolean => {
+    const { collection, id, revision } = version;
+    if (isEntry(version)) return id > (last.get(collection) ?? "");
+    const ids = revisions.get(collection);
+    const before = ids?.get(id);
+    ids?.delete(id);
+    return before !== revision;
+  };
   for await (const page of dump()) {
     await renew();
-    const changed = page.filter(({ collection, id, revision }) => {
-      const ids = copied.get(collection);
-      const before = ids?.get(id);
-      ids?.delete(id);
-      return before !== revision;
-    });
+    const changed = page.filter(isChanged);
     if (changed.length > 0) yield changed;
   }
-  for (const [collection, ids] of copied) {
+  for (const [collection, ids] of revisions) {
     await renew();
     const gone = [...ids].map(([id, revision]) => ({ collection, id, revision, json: undefined }));
     if (gone.length > 0) yield gone;

@@ -1,0 +1,72 @@
+/** What comes twice of a store that is written to while it is copied, and what is remembered for that. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { sequenceId } from "../../../../lib/store/collections.ts";
+import { json } from "../../../../lib/store/json.ts";
+import { copyWhole } from "../../../../lib/store/move/copy_whole.ts";
+import type { Version } from "../../../../lib/store/version.ts";
+
+const value = json(true);
+const record = (collection: string, id: string, revision = 1): Version => ({ collection, id, revision, json: value });
+const gone = (collection: string, id: string, revision: number): Version => ({
+  collection,
+  id,
+  revision,
+  json: undefined,
+});
+
+/** A store that gives these pages the first time, and those the second. */
+function source(...dumps: (() => Iterable<readonly Version[]>)[]) {
+  return {
+    atOneMoment: false,
+    commit: async () => undefined,
+    async *dump() {
+      yield* dumps.shift()!();
+    },
+  };
+}
+
+test("entries that were added come, records that changed, and the deletion of those that are gone", async () => {
+  const log = (...numbers: number[]): Version[] => numbers.map((number) => record("audit", sequenceId(number)));
+  const from = source(
+    () => [log(1, 2, 3), [record("tasks", "a"), record("tasks", "b"), record("tasks", "c")], [gone("tasks", "", 4)]],
+    () => [
+      log(1, 2, 3, 4, 5),
+      [record("tasks", "a"), record("tasks", "c", 2), record("tasks", "d")],
+      [gone("tasks", "", 5)],
+    ],
+  );
+  const pages: (readonly Version[])[] = [];
+  for await (const page of copyWhole(from, { move: "m", end: "held" })) pages.push(page);
+  expect(pages.slice(3)).toEqual([
+    log(4, 5),
+    [record("tasks", "c", 2), record("tasks", "d")],
+    [gone("tasks", "", 5)],
+    [gone("tasks", "b", 1)],
+  ]);
+});
+
+test("of the log only its end is remembered, however long it is", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const used = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const LENGTH = 300_000;
+  function* log(): Generator<Version[]> {
+    for (let from = 1; from <= LENGTH; from += 100)
+      yield Array.from({ length: 100 }, (_, at) => record("audit", sequenceId(from + at)));
+  }
+  let between = 0;
+  const from = source(log, function* () {
+    between = used();
+    yield* log();
+  });
+  const before = used();
+  let seen = 0;
+  for await (const page of copyWhole(from, { move: "m", end: "held" })) seen += page.length;
+  expect(seen).toBe(LENGTH);
+  expect(between - before).toBeLessThan(5_000_000);
+});
