@@ -122,4 +122,18 @@ export const program = [
     replace: "if (on) running = cycle();",
     tests: ["test/local/cycle_timer.test.ts"],
   },
+  {
+    name: "the console below a path on Lambda loads nothing",
+    file: "lib/hosts/lambda/event.ts",
+    find: 'const lacksSlash = pathname === "/" && !asked.endsWith("/");',
+    replace: "const lacksSlash = asked === undefined;",
+    tests: ["test/lib/hosts/lambda_handler.test.ts"],
+  },
+  {
+    name: "the console below a path on Lambda leads to itself without end",
+    file: "lib/hosts/lambda/event.ts",
+    find: 'const lacksSlash = pathname === "/" && !asked.endsWith("/");',
+    replace: 'const lacksSlash = pathname === "/" && asked !== "/";',
+    tests: ["test/lib/hosts/lambda_handler.test.ts"],
+  },
 ];

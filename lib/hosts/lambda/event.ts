@@ -46,13 +46,21 @@ export interface ReadOptions {
   basePath?: string | undefined;
 }
 
+/** An event that was read. */
+export interface Read {
+  payload: Payload;
+  request: Request;
+  /** Where the base path or the stage was asked for without the slash that follows it: the address with it. */
+  withSlash?: string;
+}
+
 /** The event as a request. Errors: 400 `invalid_field` for one that is malformed; `internal` for one of another kind. */
-export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): { payload: Payload; request: Request } {
+export function readEvent(event: unknown, { basePath = "" }: ReadOptions = {}): Read {
   const payload = payloadOf(event);
   const { data, error } = eventSchema().safeParse(event);
   if (error) throw invalidField("event", `is malformed at ${error.issues[0]!.path.join(".")}`);
   try {
-    return { payload, request: requestOf(data, payload, basePath) };
+    return { payload, ...requestOf(data, payload, basePath) };
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw invalidField("request", "is malformed: its method, headers or address cannot be read");
@@ -70,7 +78,7 @@ function payloadOf(event: unknown): Payload {
   );
 }
 
-function requestOf(event: Event, payload: Payload, basePath: string): Request {
+function requestOf(event: Event, payload: Payload, basePath: string): Omit<Read, "payload"> {
   const { requestContext: context, body, isBase64Encoded } = event;
   const method = payload === "2.0" ? context.http!.method : event.httpMethod!;
   const headers = headersOf(event);
@@ -84,7 +92,12 @@ function requestOf(event: Event, payload: Payload, basePath: string): Request {
   if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
   url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event, payload);
   const empty = !body || method === "GET" || method === "HEAD";
-  return new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) });
+  const asked = askedOf(event, payload);
+  const lacksSlash = pathname === "/" && !asked.endsWith("/");
+  return {
+    request: new Request(url, { method, headers, ...(!empty && { body: isBase64Encoded ? bytesOf(body) : body }) }),
+    ...(lacksSlash && { withSlash: `${escaped(asked)}/${url.search}` }),
+  };
 }
 
 /** A REST API takes the stage from `path`; an HTTP API leaves it there, in payload format 1.0 too. */
@@ -93,6 +106,10 @@ function pathOf({ rawPath, path, requestContext: context }: Event, payload: Payl
   if (typeof given !== "string") throw invalidField("event", `is malformed at ${field}`);
   return payload === "2.0" || context.path === given ? withoutStage(given, context) : given;
 }
+
+/** The path as the client wrote it; a REST API leaves the stage in that of the context. */
+const askedOf = ({ rawPath, path, requestContext: context }: Event, payload: Payload): string =>
+  (payload === "2.0" ? rawPath : (context.path ?? path)) || "/";
 
 /** A REST API gives names and values decoded, a load balancer as they were sent. */
 function queryOf({ queryStringParameters, multiValueQueryStringParameters }: Event, payload: Payload): string {

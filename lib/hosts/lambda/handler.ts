@@ -47,7 +47,11 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
     try {
       const read = readEvent(event, options);
       payload = read.payload;
-      isHead = read.request.method === "HEAD";
+      const { method } = read.request;
+      isHead = method === "HEAD";
+      // The links of the page there are relative: from an address without the slash they would lead beside it.
+      if (read.withSlash !== undefined && (isHead || method === "GET"))
+        return await resultOf(new Response(null, { status: 308, headers: { location: read.withSlash } }), payload);
       // Lambda's own id joins the answer with the function's log.
       if (!read.request.headers.has("x-request-id")) read.request.headers.set("x-request-id", id);
       fetch = await open(read.request);

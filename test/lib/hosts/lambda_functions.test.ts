@@ -248,6 +248,8 @@ inShort(test)("the console is served by a function that knows no table and no se
     expect(file.text, name).not.toContain("chunks/");
     expect((await get(`/${name}`, { "if-none-match": file.headers.get("etag")! })).status).toBe(304);
   }
+  const bare = await fetch(new Request("https://gov.acme.example/governance?lang=en"));
+  expect([bare.status, bare.headers.get("location")]).toEqual([308, "/governance/?lang=en"]);
   expect(await get("/api/state")).toMatchObject({ status: 404, body: { code: "not_found" } });
   expect(logged()).toBe("");
 });

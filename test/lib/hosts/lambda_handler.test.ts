@@ -4,7 +4,7 @@ import { type LambdaHandlerOptions, lambdaHandler } from "../../../lib/hosts/lam
 import { SettingRefused } from "../../../lib/hosts/settings.ts";
 import type { LambdaResult } from "../../../lib/hosts/lambda/handler.ts";
 import { StoreBusy } from "../../../lib/store/store.ts";
-import { context, eventOf, type Source, SOURCES } from "./lambda_events.ts";
+import { context, type Event, eventOf, type Source, SOURCES } from "./lambda_events.ts";
 
 function recording(): Log & { lines: string[] } {
   const lines: string[] = [];
@@ -80,6 +80,70 @@ describe.each(SOURCES)("a result for %s", (source) => {
     expect(result.statusCode).toBe(404);
     expect(JSON.parse(result.body)).toMatchObject({ code: "not_found" });
     expect(cancelled).toBe(true);
+  });
+});
+
+describe("where the service is mapped below a path, or in a named stage", () => {
+  /** The status and the address that a function leads to. */
+  async function led(event: Event, basePath?: string): Promise<[number, string | undefined]> {
+    const handler = lambdaHandler({
+      basePath,
+      log: recording(),
+      open: async () => async () => new Response("the page"),
+    });
+    const { statusCode, headers, multiValueHeaders } = await handler(event, context());
+    return [statusCode, headers?.["location"] ?? multiValueHeaders?.["location"]?.[0]];
+  }
+  const http = async (path: string, over: Event = {}) => {
+    const event = await eventOf(new Request(`https://api.example${path}`));
+    Object.assign(event["requestContext"], over);
+    return event;
+  };
+
+  test.each(SOURCES)(
+    "over %s the base without its slash leads to the page, whose links are relative",
+    async (source) => {
+      const asked = (path: string, method = "GET") =>
+        eventOf(new Request(`https://api.example${path}`, { method }), source);
+      expect(await led(await asked("/governance"), "/governance")).toEqual([
+        308,
+        source === "rest_api" ? "/prod/governance/" : "/governance/",
+      ]);
+      expect(await led(await asked("/governance", "HEAD"), "/governance")).toMatchObject([308, expect.any(String)]);
+      for (const path of ["/governance/", "/governances", "/governance/app.js", "/"])
+        expect(await led(await asked(path), "/governance")).toEqual([200, undefined]);
+      expect(await led(await asked("/governance", "POST"), "/governance")).toEqual([200, undefined]);
+    },
+  );
+
+  test("so does the stage on the gateway's own domain, by its own name", async () => {
+    expect(await led(await http("/prod", { stage: "prod" }))).toEqual([308, "/prod/"]);
+    expect(await led(await http("/prod/", { stage: "prod" }))).toEqual([200, undefined]);
+    expect(await led(await http("/prod/governance", { stage: "prod" }), "/governance")).toEqual([
+      308,
+      "/prod/governance/",
+    ]);
+  });
+
+  test.each([
+    ["/prod", [308, "/prod/"]],
+    ["/prod/", [200, undefined]],
+  ])("a REST API, which has taken the stage off, tells by its context that %s was asked for", async (path, answer) => {
+    const rest = await eventOf(new Request("https://api.example/"), "rest_api");
+    rest["requestContext"].path = path;
+    expect(await led(rest)).toEqual(answer);
+  });
+
+  test("the query goes along, and so does what is escaped", async () => {
+    expect(await led(await http("/governance?a=%26&b="), "/governance")).toEqual([308, "/governance/?a=%26&b="]);
+    const event = await http("/");
+    event["rawPath"] = "/prüfung";
+    expect(await led(event, "/prüfung")).toEqual([308, "/pr%C3%BCfung/"]);
+  });
+
+  test("without either nothing is led anywhere", async () => {
+    expect(await led(await http("/"))).toEqual([200, undefined]);
+    expect(await led(await http("//evil.example"))).toEqual([200, undefined]);
   });
 });
 
