@@ -14,8 +14,8 @@ import { viewOf } from "./table_view.ts";
 /** What one request takes beside the head: 100 operations with it, and 4 MB with all that goes around the texts. */
 const MOST = { writes: 99, bytes: 3_500_000 };
 
-/** Nobody queues for the head of a table: with twenty at it a try fails more often than not. */
-const TRIES = 16;
+/** Nobody queues for the head of a table: with twenty at it five tries of six fail. So many take some five seconds. */
+const TRIES = 24;
 
 /** The engine over a table. */
 export interface DynamoDbEngine extends Engine {

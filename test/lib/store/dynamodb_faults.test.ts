@@ -57,7 +57,7 @@ const append = (store: AnyStore, runs: { count: number } = { count: 0 }) =>
   });
 const logOf = async (store: AnyStore) => (await store.get("log", "all"))?.value;
 
-faulty("a table on which others are always faster is busy after 16 tries, and nothing is kept", async () => {
+faulty("a table on which others are always faster is busy after 24 tries, and nothing is kept", async () => {
   const access = await freshTable();
   const other: AnyStore = dynamoDbStore(access);
   const pacing = notedPacing();
@@ -65,8 +65,8 @@ faulty("a table on which others are always faster is busy after 16 tries, and no
   const store: AnyStore = dynamoDbStore({ ...access, ...pacing, fetch: overtaken });
   const runs = { count: 0 };
   await expect(append(store, runs)).rejects.toThrow(StoreBusy);
-  expect(runs.count).toBe(16);
-  expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, ...Array.from({ length: 9 }, () => 500)]);
+  expect(runs.count).toBe(24);
+  expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, ...Array.from({ length: 17 }, () => 500)]);
   expect(await logOf(other)).toBeUndefined();
   await append(dynamoDbStore(access));
   expect(await logOf(other)).toEqual([1]);
