@@ -346,7 +346,7 @@ inLong(describe)("a table that is", () => {
     const reply = await api.post("propose", PROPOSAL, WITH_TOKEN);
     expect(reply).toMatchObject({ status: 503, body: { code: "store_busy" } });
     expect(reply.headers.get("retry-after")).toBe("1");
-    expect(busy.operations.filter((operation) => operation === "TransactWriteItems")).toHaveLength(16);
+    expect(busy.operations.filter((operation) => operation === "TransactWriteItems")).toHaveLength(24);
     const read = await start("read");
     expect(await read.api.audit()).toHaveLength(2);
   });
