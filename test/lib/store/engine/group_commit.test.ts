@@ -132,7 +132,7 @@ test("whatever decisions read one after another, what nobody has written yet is 
 });
 
 test("what this process wrote or read it knows, until another commits", async () => {
-  const { decide, trips, write } = service();
+  const { decide, trips, write, value } = service();
   await decide(add);
   trips();
   expect(await decide(add)).toBe(2);
@@ -142,7 +142,21 @@ test("what this process wrote or read it knows, until another commits", async ()
   expect(trips()).toBe(3);
   write("n", 50);
   await decide((tx) => tx.get("things", "other"));
+  // Only read, and so held to no condition of its own.
+  await decide(async (tx) => tx.put("things", "copy", (await tx.get("things", "n"))!.value));
+  expect(value("copy")).toBe(50);
   expect(await decide(add)).toBe(51);
+});
+
+test("a decision on a page that is another by now is run again", async () => {
+  const { decide, write, value } = service();
+  const count: Decide<void> = async (tx) =>
+    tx.put("things", "count", (await tx.list("things", { limit: 5, prefix: "page" })).length);
+  write("page 1", true);
+  await decide(count);
+  write("page 2", true);
+  await decide(count);
+  expect(value("count")).toBe(2);
 });
 
 test("a decision that took something for absent is run again, and those before it are not", async () => {
