@@ -10,7 +10,10 @@ const files = { file: "local/store/files.ts" };
 const records = { file: "local/store/records.ts" };
 const serial = { file: "lib/store/engine/serial.ts" };
 const lock = { file: "local/lock_folder.ts", tests: ["test/local/lock.test.ts"] };
-const writeSet = { file: "lib/store/engine/write_set.ts", tests: MEMORY };
+const writeSet = {
+  file: "lib/store/engine/write_set.ts",
+  tests: [...MEMORY, "test/lib/store/engine/write_set.test.ts"],
+};
 const values = { file: "lib/store/json.ts" };
 
 const OWNERSHIP = ["test/local/store/ownership.test.ts"];
