@@ -82,11 +82,12 @@ async function takeSteps(deps: PulseDeps, report: CycleReport, quick: boolean): 
     report.rolled_back = (await step("guardrail", () => obeyGuardrails(deps))) ?? null;
     await step("drift", () => checkDrift(deps));
   }
+  await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
+  // What time has judged by now is reported and told to peers in this cycle, and not in the next.
   if (!quick) {
     report.task = (await step("task", () => runNextTask(deps)))?.task_id ?? null;
     report.peers_synced = (await step("peers", () => syncPeers(deps))) !== undefined;
   }
-  await step("follow", () => follow(deps, report, quick ? QUICK_MS : FOLLOW_MS));
   if (governs && !quick) {
     await step("expiring", () => noticeExpiring(deps));
     await step("mismatches", () => noticeMismatches(deps));

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { insightMaker, newestShared, sharedAfter } from "../../../lib/link/shared.ts";
 import { followAll } from "../../../lib/follow/follow.ts";
+import type { SharedInsight } from "../../../lib/link/insight.ts";
 import { runCycle } from "../../../lib/pulse/cycle.ts";
+import type { PulseDeps } from "../../../lib/pulse/deps.ts";
 import { DAY, pass } from "../../support/clock.ts";
 import { service, type TestService } from "../../support/service.ts";
 import { identity } from "./ends.ts";
@@ -89,6 +91,19 @@ describe("an own insight", () => {
     await pass(svc.deps, 7 * DAY + 1);
     await followAll(svc.deps);
     expect(await make()).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
+  });
+
+  test("is made in the cycle in which time is seen to have passed, for the peers that this cycle asks", async () => {
+    await feed(4);
+    await applied();
+    await feed(4.1);
+    const told: SharedInsight[] = [];
+    const sync = async () => void told.push(...(await make()));
+    const deps = { ...svc.deps, link: { sync } } as unknown as PulseDeps;
+    await runCycle(deps);
+    await pass(svc.deps, 7 * DAY + 1);
+    await runCycle(deps);
+    expect(told).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
   test("is made of what was finished before the link was switched on", async () => {
