@@ -20,7 +20,7 @@ export const signedAt = once(() =>
 );
 
 /** The fields of a request; in a form `proof` is JSON text. */
-export const proofFields = () => ({ proof: proofSchema.optional(), at: signedAt().optional() });
+export const proofFields = () => ({ proof: proofSchema().optional(), at: signedAt().optional() });
 
 /** A proof, and when its statement says it was made. */
 export interface ProofInput {

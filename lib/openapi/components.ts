@@ -43,7 +43,7 @@ export const NAMED: Named = new Map<unknown, string>([
   [missingSchema(), "MissingConsent"],
   [signerSchema(), "Signer"],
   [evidenceSchema, "Evidence"],
-  [proofSchema, "Proof"],
+  [proofSchema(), "Proof"],
   [signedAt(), "SignedAt"],
   [freezeSchema(), "Freeze"],
   [episodeSchema(), "DriftEpisode"],

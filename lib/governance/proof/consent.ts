@@ -19,7 +19,7 @@ export async function isGiven(
   { statement, proof }: Kept,
   signing: Signing,
 ): Promise<boolean> {
-  const parsed = proofSchema.safeParse(proof);
+  const parsed = proofSchema().safeParse(proof);
   const at = typeof statement === "string" ? statedAt(statement) : undefined;
   if (!parsed.success || at === undefined) return false;
   const made = statementText({ ...consent, at });

@@ -1,30 +1,32 @@
 /** A proof as it is sent and kept: what a passkey or `ssh-keygen -Y sign` gives. */
 import * as z from "zod";
+import { once } from "../../kit/once.ts";
 
-const text = z.string("must be text").max(8000, "must have at most 8000 characters");
-
-export const proofSchema = z
-  .discriminatedUnion(
-    "type",
-    [
-      z.strictObject({
-        type: z.literal("webauthn").describe("A passkey signed."),
-        credential_id: text.describe("Id of the passkey, base64url without padding."),
-        authenticator_data: text.describe("What the authenticator said, base64url."),
-        client_data_json: text.describe("What the browser said, base64url."),
-        signature: text.describe("The signature over both, base64url."),
-      }),
-      z.strictObject({
-        type: z.literal("ssh").describe("An SSH key signed."),
-        signature: text.describe(
-          "Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it.",
-        ),
-      }),
-    ],
-    "must have the type webauthn or ssh",
-  )
-  .describe(
-    "A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.",
-  );
-export type Proof = z.infer<typeof proofSchema>;
+export const proofSchema = once(() => {
+  const text = z.string("must be text").max(8000, "must have at most 8000 characters");
+  return z
+    .discriminatedUnion(
+      "type",
+      [
+        z.strictObject({
+          type: z.literal("webauthn").describe("A passkey signed."),
+          credential_id: text.describe("Id of the passkey, base64url without padding."),
+          authenticator_data: text.describe("What the authenticator said, base64url."),
+          client_data_json: text.describe("What the browser said, base64url."),
+          signature: text.describe("The signature over both, base64url."),
+        }),
+        z.strictObject({
+          type: z.literal("ssh").describe("An SSH key signed."),
+          signature: text.describe(
+            "Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it.",
+          ),
+        }),
+      ],
+      "must have the type webauthn or ssh",
+    )
+    .describe(
+      "A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.",
+    );
+});
+export type Proof = z.infer<ReturnType<typeof proofSchema>>;
 export type Assertion = Extract<Proof, { type: "webauthn" }>;
