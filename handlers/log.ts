@@ -23,7 +23,7 @@ export const log = endpoint(
       kind: line(200).optional().describe("Only rows of this kind."),
     }),
     output: z.object({
-      entries: z.array(growthSchema).describe("Rows, newest first."),
+      entries: z.array(growthSchema()).describe("Rows, newest first."),
       next: z.number().int().nullable().describe("Give this as before for the next page; null at the end."),
     }),
   },

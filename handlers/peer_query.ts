@@ -51,7 +51,7 @@ export const peerQuery = endpoint(
     example: { path: "/api/state" },
     token: true,
     input: told,
-    output: z.object({ results: z.array(peerResultSchema).describe("One a peer that was asked.") }),
+    output: z.object({ results: z.array(peerResultSchema()).describe("One a peer that was asked.") }),
   },
   async (body, { deps: { link }, request }: Call<LinkDeps>) => {
     const given: Record<string, unknown> = { ...body };

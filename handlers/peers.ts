@@ -15,8 +15,8 @@ export const peers = endpoint(
     example: {},
     input: z.object({}),
     output: z.object({
-      peers: z.array(peerRowSchema).describe("One row a peer."),
-      self: selfRowSchema.describe("This node as they see it."),
+      peers: z.array(peerRowSchema()).describe("One row a peer."),
+      self: selfRowSchema().describe("This node as they see it."),
     }),
   },
   async (_input, { deps: { link, product } }: Call<LinkDeps>) => {

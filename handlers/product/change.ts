@@ -54,8 +54,8 @@ export const change = endpoint(
         signers: z.array(signerSchema()).describe("Who consented, and how that is known."),
         gates: z.array(gateSchema()).describe("What stands between it and its apply."),
         drift: episodeSchema().nullable().describe("Since when and how the host shows it no more; null otherwise."),
-        related: z.array(relatedSchema).describe("Other changes that it has to do with."),
-        evidence: evidenceSchema
+        related: z.array(relatedSchema()).describe("Other changes that it has to do with."),
+        evidence: evidenceSchema()
           .nullable()
           .describe("What similar changes achieved at peers; null without any. It never touches tier or consent."),
       }),

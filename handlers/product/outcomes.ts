@@ -27,7 +27,7 @@ export const outcomes = endpoint(
       z.object({
         outcomes: z.array(outcomeSchema()).describe("Outcomes, the newest change first."),
         calibration: z
-          .array(calibrationSchema)
+          .array(calibrationSchema())
           .nullable()
           .describe("Promises kept so far, by KPI and group; null on further pages."),
         next: z.string().nullable().describe("Give this as before for the next page; null at the end."),

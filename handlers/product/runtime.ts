@@ -31,12 +31,12 @@ export const runtime = endpoint(
         status: word(STATUSES).optional().describe("Only changes of this status."),
         tenant_id: line(200).optional().describe("Only changes of this tenant."),
         entries: wholeNumber(0, 1000).default(1000).describe("How many of the newest audit entries at most."),
-        ...filterFields,
+        ...filterFields(),
       }),
     output: () =>
       z.object({
         identity: identitySchema(),
-        intent: intentSummary,
+        intent: intentSummary(),
         changes: z.array(changeSchema()).describe("Changes, newest first."),
         total: z
           .number()

@@ -26,7 +26,7 @@ export const values = endpoint(
       }),
     output: () =>
       z.object({
-        values: z.array(valueSchema).describe("Values, by tenant and target."),
+        values: z.array(valueSchema()).describe("Values, by tenant and target."),
         next: z.string().nullable().describe("The `after` of the next page; null at the end."),
         as_of: z.number().int().describe("The audit entry up to which the log was followed."),
         behind: z.number().int().describe("How many entries the log has beyond that; 0 as a rule."),

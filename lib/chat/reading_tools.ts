@@ -23,7 +23,7 @@ const between = {
 const limit = wholeNumber(1, LISTED).default(10).describe("How many at most.");
 
 /** Which changes; what is left out asks for nothing. */
-const filters = { tenant_id: line(200).optional(), status: word(STATUSES).optional(), ...filterFields };
+const filters = { tenant_id: line(200).optional(), status: word(STATUSES).optional(), ...filterFields() };
 
 const page = {
   order: word(["newest", "oldest"]).default("newest"),

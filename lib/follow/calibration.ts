@@ -1,5 +1,6 @@
 /** Calibration: what was promised of changes beside what came, by who proposed them and by what sort of change they are. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { roundDelta } from "../governance/rules/kpi.ts";
 import { sameName } from "../governance/rules/names.ts";
 import { isJudged, type Outcome } from "../governance/rules/outcome.ts";
@@ -34,24 +35,26 @@ interface Counts {
 const PROPOSERS_KEPT = 30;
 const KPIS_SHOWN = 50;
 
-const count = z.number().int();
+const count = () => z.number().int();
 
 /** Promised against realised movement of one group of changes on one KPI. */
-export const calibrationSchema = z
-  .object({
-    kpi: z.string().describe("The KPI, in whose units the means are."),
-    by: z.enum(GROUPINGS).describe("What the group is of."),
-    group: z.string().describe("Which kind, or who."),
-    n: count.describe("Final outcomes with a promise, not shared."),
-    met: count.describe("Of these met."),
-    missed: count.describe("Of these missed."),
-    regressed: count.describe("Of these regressed."),
-    mean_promised: z.number().nullable().describe("Mean expected_delta_k of these."),
-    mean_realised: z.number().nullable().describe("Mean realised_delta of these."),
-    shared: count.describe("Further ones, whose movement is shared."),
-  })
-  .describe("What a group's changes promised beside what came of them.");
-export type Calibration = z.infer<typeof calibrationSchema>;
+export const calibrationSchema = once(() =>
+  z
+    .object({
+      kpi: z.string().describe("The KPI, in whose units the means are."),
+      by: z.enum(GROUPINGS).describe("What the group is of."),
+      group: z.string().describe("Which kind, or who."),
+      n: count().describe("Final outcomes with a promise, not shared."),
+      met: count().describe("Of these met."),
+      missed: count().describe("Of these missed."),
+      regressed: count().describe("Of these regressed."),
+      mean_promised: z.number().nullable().describe("Mean expected_delta_k of these."),
+      mean_realised: z.number().nullable().describe("Mean realised_delta of these."),
+      shared: count().describe("Further ones, whose movement is shared."),
+    })
+    .describe("What a group's changes promised beside what came of them."),
+);
+export type Calibration = z.infer<ReturnType<typeof calibrationSchema>>;
 
 /** Counts a final outcome that was judged, and of which something was promised. */
 export async function calibrate(

@@ -1,5 +1,6 @@
 /** A row of the growth log: what the service noticed, for people. Bounded; it is not the audit chain. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import type { Tx } from "../store/store.ts";
 import { push, type Ring, ringKey, seqAt } from "./ring.ts";
 
@@ -18,27 +19,29 @@ declare module "../store/store.ts" {
 export const ROWS_KEPT = 10_000;
 
 /** One row; `ref` names the record it is about. Its place is an entry of the log, and its number a million times that. */
-export const growthSchema = z
-  .object({
-    seq: z.number().int().describe("Its number; rises, with gaps."),
-    at: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
-    tick: z.number().int().describe("The cycle in which it was noticed."),
-    kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
-    title: z.string().meta({
-      description: "What was noticed, in a sentence.",
-      examples: ["The host no longer shows chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
-    }),
-    detail: z.string().meta({ description: "More of it; may be empty.", examples: ["limits.seats is drifted."] }),
-    ref: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Id of the record it is about; null when about none.",
-        examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+export const growthSchema = once(() =>
+  z
+    .object({
+      seq: z.number().int().describe("Its number; rises, with gaps."),
+      at: z.string().meta({ description: "When it was noticed.", format: "date-time" }),
+      tick: z.number().int().describe("The cycle in which it was noticed."),
+      kind: z.string().meta({ description: "What sort of thing.", examples: ["drift"] }),
+      title: z.string().meta({
+        description: "What was noticed, in a sentence.",
+        examples: ["The host no longer shows chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
       }),
-  })
-  .describe("What the service noticed, for people.");
-export type GrowthRow = z.infer<typeof growthSchema>;
+      detail: z.string().meta({ description: "More of it; may be empty.", examples: ["limits.seats is drifted."] }),
+      ref: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Id of the record it is about; null when about none.",
+          examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"],
+        }),
+    })
+    .describe("What the service noticed, for people."),
+);
+export type GrowthRow = z.infer<ReturnType<typeof growthSchema>>;
 
 /** What is told, before it has a place. */
 export type Notice = Omit<GrowthRow, "seq" | "tick" | "ref"> & { ref?: string | null };

@@ -1,5 +1,6 @@
 /** M, memory: of what should be on record of a closed change, how much is. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { POLICY_EXPIRY, POLICY_MINOR } from "../governance/rules/actor.ts";
 import { isCutShort, isJudged, type Outcome } from "../governance/rules/outcome.ts";
 import { DAY_MS, dayOf, type Window } from "../kit/days.ts";
@@ -13,34 +14,38 @@ const GAPS_SHOWN = 20;
 /** How many UTC days, today included, M looks back. */
 export const MEMORY_DAYS = 90;
 
-const gapSchema = z.object({
-  change_id: z
-    .string()
-    .meta({ description: "A closed change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
-  closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
-  missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
-});
+const gapSchema = once(() =>
+  z.object({
+    change_id: z
+      .string()
+      .meta({ description: "A closed change.", examples: ["chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1"] }),
+    closed_at: z.string().meta({ description: "When it was closed.", format: "date-time" }),
+    missing: z.array(z.enum(RECORD_ITEMS)).describe("What is not on its record."),
+  }),
+);
 
 /** What is missing on the record of a closed change. */
-export type Gap = z.infer<typeof gapSchema>;
+export type Gap = z.infer<ReturnType<typeof gapSchema>>;
 
-export const memorySchema = z.object({
-  value: z.number().nullable().describe("M, from 0 to 1: present / expected; null when no change was closed."),
-  from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-08-25"] }),
-  to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
-  closed: z
-    .number()
-    .int()
-    .describe("Changes closed within these days: denied, rolled back, or 30 days after their apply."),
-  expected: z.number().int().describe("Items that should be on their records."),
-  present: z.number().int().describe("Items of these that are, those that were added late too."),
-  late: z.number().int().describe("How many of those present were added late."),
-  missing: z
-    .record(z.enum(RECORD_ITEMS), z.number().int().describe("On how many records this is missing."))
-    .describe("How often each item is missing."),
-  gaps: z.array(gapSchema).describe("The newest changes with something missing."),
-});
-export type Memory = z.infer<typeof memorySchema>;
+export const memorySchema = once(() =>
+  z.object({
+    value: z.number().nullable().describe("M, from 0 to 1: present / expected; null when no change was closed."),
+    from: z.string().meta({ description: "First UTC day that is looked at.", examples: ["2026-08-25"] }),
+    to: z.string().meta({ description: "Last UTC day that is looked at.", examples: ["2026-11-22"] }),
+    closed: z
+      .number()
+      .int()
+      .describe("Changes closed within these days: denied, rolled back, or 30 days after their apply."),
+    expected: z.number().int().describe("Items that should be on their records."),
+    present: z.number().int().describe("Items of these that are, those that were added late too."),
+    late: z.number().int().describe("How many of those present were added late."),
+    missing: z
+      .record(z.enum(RECORD_ITEMS), z.number().int().describe("On how many records this is missing."))
+      .describe("How often each item is missing."),
+    gaps: z.array(gapSchema()).describe("The newest changes with something missing."),
+  }),
+);
+export type Memory = z.infer<ReturnType<typeof memorySchema>>;
 
 /** What of a change's record is missing, and since which day that counts; before its close what was added to it by then. */
 export interface OnRecord {

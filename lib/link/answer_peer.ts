@@ -80,11 +80,11 @@ export const refusal = (status: number, code: string, error: string): Answered =
 const ok = (body: unknown): Answered => ({ status: 200, body });
 
 function asking<S extends z.ZodType>(
-  schema: S,
+  schema: () => S,
   answer: (deps: AnswerDeps, peer: PeerIdentity, query: z.output<S>) => Promise<Answered>,
 ): Answer {
   return async (deps, peer, body) => {
-    const parsed = schema.safeParse(body ?? {});
+    const parsed = schema().safeParse(body ?? {});
     if (parsed.success) return answer(deps, peer, parsed.data);
     const problems = parsed.error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
     return refusal(400, "invalid_field", problems.join("; "));

@@ -1,5 +1,6 @@
 /** What peers saw after similar changes. Shown beside a change; it never alters a tier or a consent. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { sameTarget } from "../governance/rules/names.ts";
 import { TOLD_VERDICTS } from "../governance/rules/outcome.ts";
@@ -7,24 +8,26 @@ import type { Store } from "../store/store.ts";
 import type { Insight } from "./insight.ts";
 import { listInsights } from "./registry.ts";
 
-export const evidenceSchema = z
-  .object({
-    kpi: z.string().meta({ description: "The KPI it is about.", examples: ["nrr_quarterly"] }),
-    match: z
-      .enum(["target", "prefix"])
-      .describe("target: insights on the same target; prefix: only beside it, under the same parent."),
-    n: z.number().int().describe("How many insights."),
-    shared: z.number().int().describe("How many of these share their movement."),
-    effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
-    mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
-    verdicts: z
-      .record(z.enum(TOLD_VERDICTS), z.number().int().describe("How many insights have this verdict."))
-      .describe("How often each verdict came."),
-    insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
-    basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
-  })
-  .describe("What peers saw after similar changes.");
-export type Evidence = z.infer<typeof evidenceSchema>;
+export const evidenceSchema = once(() =>
+  z
+    .object({
+      kpi: z.string().meta({ description: "The KPI it is about.", examples: ["nrr_quarterly"] }),
+      match: z
+        .enum(["target", "prefix"])
+        .describe("target: insights on the same target; prefix: only beside it, under the same parent."),
+      n: z.number().int().describe("How many insights."),
+      shared: z.number().int().describe("How many of these share their movement."),
+      effective_n: z.number().describe("How many insights of equal trust would weigh as much."),
+      mean_delta: z.number().describe("Their mean gain, weighed by trust; up is good."),
+      verdicts: z
+        .record(z.enum(TOLD_VERDICTS), z.number().int().describe("How many insights have this verdict."))
+        .describe("How often each verdict came."),
+      insight_ids: z.array(z.string()).meta({ description: "Which insights.", examples: [["ins_7"]] }),
+      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+    })
+    .describe("What peers saw after similar changes."),
+);
+export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 
 /** What peers saw after changes like this one, or `null`. */
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>

@@ -1,64 +1,71 @@
 /** An insight: what one applied change was expected to do and what was seen after it, without anything that names a tenant or a person. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { line, target } from "../http/form.ts";
 import { type Change, KINDS } from "../governance/rules/change.ts";
 import { type Outcome, TOLD_VERDICTS } from "../governance/rules/outcome.ts";
 import { sharedWords } from "../governance/rules/outcome_words.ts";
 import type { PeerIdentity } from "./handshake.ts";
 
-const time = z.iso.datetime();
+const time = () => z.iso.datetime();
 /** Larger figures would drown every other insight in a sum. */
-const delta = z.number().min(-1e12).max(1e12).nullable();
+const delta = () => z.number().min(-1e12).max(1e12).nullable();
 
 /** What leaves a node. Whatever else a message carries is dropped. */
-export const sharedInsightSchema = z
-  .object({
-    insight_id: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,100}$/)
-      .meta({ description: "Its id, made by the node where the change was applied.", examples: ["ins_7"] }),
-    origin_instance_id: line(200).meta({ description: "The instance where it was applied.", examples: ["eu-1"] }),
-    product_id: line(200).meta({ description: "The product that was changed.", examples: ["acme-crm"] }),
-    product_type: line(200)
-      .nullable()
-      .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
-    kind: z.enum(KINDS).describe("What sort of thing was changed."),
-    target: target().meta({ description: "What was changed.", examples: ["limits.seats"] }),
-    kpi: z
-      .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/)
-      .meta({ description: "The KPI that both deltas are about.", examples: ["nrr_quarterly"] }),
-    summary: z
-      .string()
-      .max(500)
-      .meta({
-        description: "The same in a sentence made of these fields.",
-        examples: ["config on limits.seats: expected +0.05, realised +0.03 on nrr_quarterly (missed)"],
-      }),
-    expected_delta_k: delta.describe("Gain that was expected; null when not stated."),
-    realised_delta: delta.describe("Gain that was seen, its sign turned so that up is good; null when not measured."),
-    shared_count: z
-      .int()
-      .min(0)
-      .max(1e9)
-      .optional()
-      .describe("How many other changes share the movement; absent: not told."),
-    verdict: z.enum(TOLD_VERDICTS).describe("How the two compare."),
-    observed_at: time.describe("When the KPI was last looked at."),
-    basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
-  })
-  .describe("What a change achieved, without anything that names a tenant or a person.");
-export type SharedInsight = z.infer<typeof sharedInsightSchema>;
+export const sharedInsightSchema = once(() =>
+  z
+    .object({
+      insight_id: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{1,100}$/)
+        .meta({ description: "Its id, made by the node where the change was applied.", examples: ["ins_7"] }),
+      origin_instance_id: line(200).meta({ description: "The instance where it was applied.", examples: ["eu-1"] }),
+      product_id: line(200).meta({ description: "The product that was changed.", examples: ["acme-crm"] }),
+      product_type: line(200)
+        .nullable()
+        .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+      kind: z.enum(KINDS).describe("What sort of thing was changed."),
+      target: target().meta({ description: "What was changed.", examples: ["limits.seats"] }),
+      kpi: z
+        .string()
+        .regex(/^[a-z][a-z0-9_]{0,63}$/)
+        .meta({ description: "The KPI that both deltas are about.", examples: ["nrr_quarterly"] }),
+      summary: z
+        .string()
+        .max(500)
+        .meta({
+          description: "The same in a sentence made of these fields.",
+          examples: ["config on limits.seats: expected +0.05, realised +0.03 on nrr_quarterly (missed)"],
+        }),
+      expected_delta_k: delta().describe("Gain that was expected; null when not stated."),
+      realised_delta: delta().describe(
+        "Gain that was seen, its sign turned so that up is good; null when not measured.",
+      ),
+      shared_count: z
+        .int()
+        .min(0)
+        .max(1e9)
+        .optional()
+        .describe("How many other changes share the movement; absent: not told."),
+      verdict: z.enum(TOLD_VERDICTS).describe("How the two compare."),
+      observed_at: time().describe("When the KPI was last looked at."),
+      basis: z.literal("correlation").describe("It is a correlation, no proof of a cause."),
+    })
+    .describe("What a change achieved, without anything that names a tenant or a person."),
+);
+export type SharedInsight = z.infer<ReturnType<typeof sharedInsightSchema>>;
 
 /** What is kept of a peer's insight; `trust` and `received_at` are the receiver's own. */
-export const insightSchema = sharedInsightSchema
-  .extend({
-    received_at: time.describe("When it came."),
-    trust: z.number().describe("Its weight here: 1 of the same product, 0.55 of the same product type."),
-    peer_id: z.string().meta({ description: "The node that sent it.", examples: ["eu-1@acme"] }),
-  })
-  .describe("What a change achieved at a peer, as it was received here.");
-export type Insight = z.infer<typeof insightSchema>;
+export const insightSchema = once(() =>
+  sharedInsightSchema()
+    .extend({
+      received_at: time().describe("When it came."),
+      trust: z.number().describe("Its weight here: 1 of the same product, 0.55 of the same product type."),
+      peer_id: z.string().meta({ description: "The node that sent it.", examples: ["eu-1@acme"] }),
+    })
+    .describe("What a change achieved at a peer, as it was received here."),
+);
+export type Insight = z.infer<ReturnType<typeof insightSchema>>;
 
 type Facts = Pick<
   SharedInsight,

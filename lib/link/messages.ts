@@ -1,5 +1,6 @@
 /** The messages that travel, and what each asks and answers. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 
 /** The messages that a person may have sent too: they need no further input. */
 export const PLAIN_MESSAGES = [
@@ -22,46 +23,52 @@ export const READ_PATHS = [
 /** How many insights one message carries at most. */
 export const INSIGHTS_A_MESSAGE = 50;
 
-const count = z.int().min(0);
-const insights = z.array(z.unknown()).max(INSIGHTS_A_MESSAGE);
+const count = () => z.int().min(0);
+const insights = () => z.array(z.unknown()).max(INSIGHTS_A_MESSAGE);
 
 /** `after`: the number of the last insight that the asker has of this peer. */
-export const evolutionQuery = z.object({
-  after: count.default(0),
-  limit: z.int().min(0).max(INSIGHTS_A_MESSAGE).default(INSIGHTS_A_MESSAGE),
-});
+export const evolutionQuery = once(() =>
+  z.object({
+    after: count().default(0),
+    limit: z.int().min(0).max(INSIGHTS_A_MESSAGE).default(INSIGHTS_A_MESSAGE),
+  }),
+);
 
 /** The peer's own insights in the order of their change; `next` is the `after` to go on from, `last` the newest number. */
-export const evolutionAnswer = z.object({
-  product_id: z.string().nullable(),
-  product_type: z.string().nullable(),
-  insights,
-  next: count,
-  last: count,
-});
+export const evolutionAnswer = once(() =>
+  z.object({
+    product_id: z.string().nullable(),
+    product_type: z.string().nullable(),
+    insights: insights(),
+    next: count(),
+    last: count(),
+  }),
+);
 
-export const shareQuery = z.object({ insights });
+export const shareQuery = once(() => z.object({ insights: insights() }));
 
-export const pathQuery = z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") });
+export const pathQuery = once(() => z.object({ path: z.enum(READ_PATHS), method: z.literal("GET").default("GET") }));
 
 /** `from`: the length of the log that the asker has kept. */
-export const checkpointQuery = z.object({ from: count.nullable().default(null) });
+export const checkpointQuery = once(() => z.object({ from: count().nullable().default(null) }));
 
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const hash = () => z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
  * The log at one length. `head_at_from` is the hash of entry `from` as it stands now; `checkpoint` is the note over this
  * length, and `proof` the base64 hashes that lead from `from` to it.
  */
-export const checkpointAnswer = z.object({
-  origin: z.string().min(1).max(1000),
-  length: count,
-  head: hash,
-  head_at_from: hash.nullable().default(null),
-  checkpoint: z.string().max(8192).nullable().default(null),
-  proof: z.array(z.string().max(64)).max(128).nullable().default(null),
-});
-export type CheckpointAnswer = z.infer<typeof checkpointAnswer>;
+export const checkpointAnswer = once(() =>
+  z.object({
+    origin: z.string().min(1).max(1000),
+    length: count(),
+    head: hash(),
+    head_at_from: hash().nullable().default(null),
+    checkpoint: z.string().max(8192).nullable().default(null),
+    proof: z.array(z.string().max(64)).max(128).nullable().default(null),
+  }),
+);
+export type CheckpointAnswer = z.infer<ReturnType<typeof checkpointAnswer>>;
 
 /** An answer as it travels: an HTTP status and a JSON body. */
 export interface Answered {

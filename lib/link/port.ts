@@ -1,85 +1,92 @@
 /** What the rest of the service sees of the link. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import type { Capability } from "../pulse/capability.ts";
 import { PLAIN_MESSAGES, READ_PATHS } from "./messages.ts";
 import { RELATIONS } from "./trust.ts";
 import { LOG_STATES } from "./peer_log.ts";
 
 /** A peer as GET /api/peers shows it; what is not known yet is `null`. */
-export const peerRowSchema = z
-  .object({
+export const peerRowSchema = once(() =>
+  z
+    .object({
+      peer_id: z
+        .string()
+        .nullable()
+        .meta({ description: "The peer as it names itself; null before the first contact.", examples: ["eu-1@acme"] }),
+      instance_id: z
+        .string()
+        .nullable()
+        .meta({ description: "Its instance; null before the first contact.", examples: ["eu-1"] }),
+      address: z.string().meta({ description: "Where it is reached.", examples: ["10.0.0.2:8421"] }),
+      state: z
+        .enum(["up", "down", "unknown"])
+        .describe("Whether it is connected; unknown: not tried or not seen since the start."),
+      product_id: z
+        .string()
+        .nullable()
+        .meta({ description: "Its product; null when not known.", examples: ["acme-crm"] }),
+      product_type: z
+        .string()
+        .nullable()
+        .meta({ description: "What sort of product; null when not known.", examples: ["crm"] }),
+      relation: z.enum(RELATIONS).nullable().describe("How its product relates to this one's; null when not known."),
+      trust: z
+        .number()
+        .nullable()
+        .describe("Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known."),
+      last_seen_at: z
+        .string()
+        .nullable()
+        .meta({ description: "When it last said something; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
+      rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
+      log: z.enum(LOG_STATES).describe("rewritten: its audit log no longer continues the one that was kept."),
+      log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
+    })
+    .describe("Another instance that this one is linked with."),
+);
+export type PeerRow = z.infer<ReturnType<typeof peerRowSchema>>;
+
+/** This node as its peers see it; without a link it has no `peer_id` and no address. */
+export const selfRowSchema = once(() =>
+  z.object({
     peer_id: z
       .string()
       .nullable()
-      .meta({ description: "The peer as it names itself; null before the first contact.", examples: ["eu-1@acme"] }),
+      .meta({ description: "This node as peers name it; null without a link.", examples: ["local@acme"] }),
     instance_id: z
       .string()
       .nullable()
-      .meta({ description: "Its instance; null before the first contact.", examples: ["eu-1"] }),
-    address: z.string().meta({ description: "Where it is reached.", examples: ["10.0.0.2:8421"] }),
-    state: z
-      .enum(["up", "down", "unknown"])
-      .describe("Whether it is connected; unknown: not tried or not seen since the start."),
+      .meta({ description: "This instance; null without a product.", examples: ["local"] }),
     product_id: z
       .string()
       .nullable()
-      .meta({ description: "Its product; null when not known.", examples: ["acme-crm"] }),
+      .meta({ description: "Its product; null without one.", examples: ["acme-crm"] }),
     product_type: z
       .string()
       .nullable()
-      .meta({ description: "What sort of product; null when not known.", examples: ["crm"] }),
-    relation: z.enum(RELATIONS).nullable().describe("How its product relates to this one's; null when not known."),
-    trust: z
-      .number()
-      .nullable()
-      .describe("Weight of its insights: 1, 0.55, or 0 when they are not kept; null when not known."),
-    last_seen_at: z
+      .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+    address: z
       .string()
       .nullable()
-      .meta({ description: "When it last said something; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
-    rtt_ms: z.number().nullable().describe("Round trip in milliseconds; null when not measured."),
-    log: z.enum(LOG_STATES).describe("rewritten: its audit log no longer continues the one that was kept."),
-    log_reason: z.string().nullable().describe("Why the log is so; null when there is nothing to say."),
-  })
-  .describe("Another instance that this one is linked with.");
-export type PeerRow = z.infer<typeof peerRowSchema>;
-
-/** This node as its peers see it; without a link it has no `peer_id` and no address. */
-export const selfRowSchema = z.object({
-  peer_id: z
-    .string()
-    .nullable()
-    .meta({ description: "This node as peers name it; null without a link.", examples: ["local@acme"] }),
-  instance_id: z
-    .string()
-    .nullable()
-    .meta({ description: "This instance; null without a product.", examples: ["local"] }),
-  product_id: z
-    .string()
-    .nullable()
-    .meta({ description: "Its product; null without one.", examples: ["acme-crm"] }),
-  product_type: z
-    .string()
-    .nullable()
-    .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
-  address: z
-    .string()
-    .nullable()
-    .meta({ description: "Where peers reach it; null without a link.", examples: ["10.0.0.1:8421"] }),
-});
-export type SelfRow = z.infer<typeof selfRowSchema>;
+      .meta({ description: "Where peers reach it; null without a link.", examples: ["10.0.0.1:8421"] }),
+  }),
+);
+export type SelfRow = z.infer<ReturnType<typeof selfRowSchema>>;
 
 /** One peer's answer; a peer that does not answer has status 503 or 504 and says so in its body. */
-export const peerResultSchema = z.object({
-  peer_id: z
-    .string()
-    .nullable()
-    .meta({ description: "Who answers; null when not known.", examples: ["eu-1@acme"] }),
-  address: z.string().meta({ description: "Where it was asked.", examples: ["10.0.0.2:8421"] }),
-  status: z.number().int().describe("HTTP status of its answer; 503 or 504 when it gave none."),
-  body: z.unknown().describe("What it answered: any JSON."),
-});
-export type PeerResult = z.infer<typeof peerResultSchema>;
+export const peerResultSchema = once(() =>
+  z.object({
+    peer_id: z
+      .string()
+      .nullable()
+      .meta({ description: "Who answers; null when not known.", examples: ["eu-1@acme"] }),
+    address: z.string().meta({ description: "Where it was asked.", examples: ["10.0.0.2:8421"] }),
+    status: z.number().int().describe("HTTP status of its answer; 503 or 504 when it gave none."),
+    body: z.unknown().describe("What it answered: any JSON."),
+  }),
+);
+export type PeerResult = z.infer<ReturnType<typeof peerResultSchema>>;
 
 /** What a sync with all peers did: own insights made or changed, and each peer's part. */
 export interface SyncReport {

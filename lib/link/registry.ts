@@ -83,7 +83,7 @@ type Taken = "kept" | "updated" | "unchanged" | Acceptance["refused"][number];
 async function keepSlice(tx: Tx, told: readonly unknown[], peer: PeerIdentity, own: Own): Promise<Taken[]> {
   const taken: Taken[] = [];
   for (const raw of told) {
-    const parsed = sharedInsightSchema.safeParse(raw);
+    const parsed = sharedInsightSchema().safeParse(raw);
     const reason = parsed.success ? misplaced(parsed.data, peer) : "it is not an insight of this version";
     taken.push(reason ? { insight_id: parsed.data?.insight_id ?? null, reason } : await keep(tx, parsed.data!, own));
   }

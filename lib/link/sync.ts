@@ -69,7 +69,7 @@ async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: Ask): Promi
   for (let page = 0; page < PAGES; page++) {
     const limit = related ? INSIGHTS_A_MESSAGE : 0;
     const answered = await ask("query_product_evolution", { after, limit });
-    const { insights, next, last } = understood(answered, evolutionAnswer);
+    const { insights, next, last } = understood(answered, evolutionAnswer());
     if (insights.length > 0 || next !== after) {
       const taken = await acceptInsights(deps, { self, peer }, insights, clock.now());
       await store.transact((tx) => savePeer(tx, { ...peer, cursor: next }));
@@ -112,7 +112,7 @@ async function judge(store: Store, kept: KeptLog | null, ask: Ask, at: string): 
   const answered = await ask("get_checkpoint", kept ? { from: kept.length } : {});
   if (answered.status === 404 && !kept) return undefined;
   if (answered.status !== 200) return { log: "unknown", reason: "the peer gives no account of its log", keep: kept };
-  const told = understood(answered, checkpointAnswer);
+  const told = understood(answered, checkpointAnswer());
   const earlier = kept ? undefined : await accountOf(store, told.origin);
   if (!earlier) return judgeLog(kept, told, at);
   const judged = await judge(store, earlier.kept, ask, at);

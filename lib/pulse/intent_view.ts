@@ -1,5 +1,6 @@
 /** The intent as it is shown: what governs this product, and how its adapter and KPI feed stand. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { reading } from "../follow/reading.ts";
 import { waiting } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
@@ -7,58 +8,65 @@ import { policySchema } from "../governance/rules/intent.ts";
 import type { KnownKey } from "../governance/rules/signing.ts";
 
 /** A key as it is shown: enough to ask its owner for a signature. */
-const shownKey = z.object({
-  id: z.string().meta({ description: "Id of the key, as audit entries name it.", examples: ["SHA256:…"] }),
-  type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
-  credential_id: z
-    .string()
-    .optional()
-    .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
-  rp_id: z
-    .string()
-    .optional()
-    .meta({ description: "The host name the passkey is for; absent for SSH.", examples: ["governance.acme.example"] }),
-  origins: z.array(z.string()).optional().describe("Where the passkey may be used; absent: on the host name alone."),
-  unattended: z.boolean().optional().describe("Whether it signs without a person present."),
-});
+const shownKey = once(() =>
+  z.object({
+    id: z.string().meta({ description: "Id of the key, as audit entries name it.", examples: ["SHA256:…"] }),
+    type: z.enum(["webauthn", "ssh"]).describe("A passkey or an SSH key."),
+    credential_id: z
+      .string()
+      .optional()
+      .meta({ description: "The passkey's id, base64url; absent for SSH.", examples: ["AQIDBAUGBwg"] }),
+    rp_id: z
+      .string()
+      .optional()
+      .meta({
+        description: "The host name the passkey is for; absent for SSH.",
+        examples: ["governance.acme.example"],
+      }),
+    origins: z.array(z.string()).optional().describe("Where the passkey may be used; absent: on the host name alone."),
+    unattended: z.boolean().optional().describe("Whether it signs without a person present."),
+  }),
+);
 
-export const intentSummary = z
-  .object({
-    product_id: z.string().meta({ description: "The product that is governed.", examples: ["acme-crm"] }),
-    product_type: z
-      .string()
-      .nullable()
-      .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
-    version: z.string().meta({ description: "Version of the intent, as its authors count.", examples: ["2026.11"] }),
-    update_epoch: z.number().int().describe("Rises with each intent; one lower than the log has seen is refused."),
-    approved_by: z
-      .string()
-      .meta({ description: "Who put the intent in force.", examples: ["head-of-product@acme.example"] }),
-    manifest_hash: z.string().meta({
-      description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
-      examples: ["c68d289322d1f17df123a118788981b4ab829cc7f36405a0deafd7a25aafd322"],
-    }),
-    policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
-    keys: z
-      .record(z.string(), z.array(shownKey))
-      .describe("What people sign with, by name in lower case; whoever stands here must sign."),
-    adapter: z
-      .object({
-        name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
-        status: z.enum(["ready", "failing"]).describe("failing when its last operation failed."),
-        last_error: z.string().nullable().describe("Why; null while ready."),
-      })
-      .nullable()
-      .describe("The adapter to the host product; null without one."),
-    last_kpi_at: z
-      .string()
-      .nullable()
-      .meta({ description: "When a KPI was last fed; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
-  })
-  .describe("The intent in force: which product is governed, and by which rules.");
+export const intentSummary = once(() =>
+  z
+    .object({
+      product_id: z.string().meta({ description: "The product that is governed.", examples: ["acme-crm"] }),
+      product_type: z
+        .string()
+        .nullable()
+        .meta({ description: "What sort of product; null when not stated.", examples: ["crm"] }),
+      version: z.string().meta({ description: "Version of the intent, as its authors count.", examples: ["2026.11"] }),
+      update_epoch: z.number().int().describe("Rises with each intent; one lower than the log has seen is refused."),
+      approved_by: z
+        .string()
+        .meta({ description: "Who put the intent in force.", examples: ["head-of-product@acme.example"] }),
+      manifest_hash: z.string().meta({
+        description: "SHA-256 (hex) of the intent as RFC 8785 JSON.",
+        examples: ["c68d289322d1f17df123a118788981b4ab829cc7f36405a0deafd7a25aafd322"],
+      }),
+      policy: policySchema().describe("The rules in force, with what the intent leaves out filled in."),
+      keys: z
+        .record(z.string(), z.array(shownKey()))
+        .describe("What people sign with, by name in lower case; whoever stands here must sign."),
+      adapter: z
+        .object({
+          name: z.string().meta({ description: "Which adapter.", examples: ["file"] }),
+          status: z.enum(["ready", "failing"]).describe("failing when its last operation failed."),
+          last_error: z.string().nullable().describe("Why; null while ready."),
+        })
+        .nullable()
+        .describe("The adapter to the host product; null without one."),
+      last_kpi_at: z
+        .string()
+        .nullable()
+        .meta({ description: "When a KPI was last fed; null before.", examples: ["2026-11-22T18:00:00.000Z"] }),
+    })
+    .describe("The intent in force: which product is governed, and by which rules."),
+);
 
 /** The summary of today's intent. */
-export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof intentSummary>> {
+export async function intentView(deps: GovernanceDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
   const { intent, manifest_hash, adapter } = deps.product!;
   const { signing, ...policy } = intent.policy;
   const failure = adapter && (await reading(deps, waiting)).state.adapter_error;
@@ -78,7 +86,7 @@ export async function intentView(deps: GovernanceDeps): Promise<z.infer<typeof i
   };
 }
 
-function shown(key: KnownKey): z.infer<typeof shownKey> {
+function shown(key: KnownKey): z.infer<ReturnType<typeof shownKey>> {
   const { id, type } = key;
   if (key.type === "ssh") return { id, type, unattended: key.unattended };
   const { credential_id, rp_id, origins } = key;

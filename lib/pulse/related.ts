@@ -1,5 +1,6 @@
 /** The other changes that a change has to do with, named as people name them. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { reading } from "../follow/reading.ts";
 import { successorPrefix, waiting } from "../follow/waiting.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
@@ -9,17 +10,19 @@ import { type Change, changeSchema } from "../governance/rules/change.ts";
 export const RELATIONS = ["live", "holds", "supersedes", "superseded_by"] as const;
 type Relation = (typeof RELATIONS)[number];
 
-export const relatedSchema = changeSchema()
-  .pick({ change_id: true, summary: true, proposer: true, status: true, resolution: true })
-  .extend({
-    relations: z
-      .array(z.enum(RELATIONS))
-      .describe(
-        "live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it.",
-      ),
-  })
-  .describe("One of them.");
-export type Related = z.infer<typeof relatedSchema>;
+export const relatedSchema = once(() =>
+  changeSchema()
+    .pick({ change_id: true, summary: true, proposer: true, status: true, resolution: true })
+    .extend({
+      relations: z
+        .array(z.enum(RELATIONS))
+        .describe(
+          "live: waits on the same target; holds: the target holds it; supersedes: its place is taken; superseded_by: it takes it.",
+        ),
+    })
+    .describe("One of them."),
+);
+export type Related = z.infer<ReturnType<typeof relatedSchema>>;
 
 /** What else is live on its target, what the target holds, and whose place is taken by whom: the newest first. */
 export async function relatedTo(deps: GovernanceDeps, change: Change): Promise<Related[]> {

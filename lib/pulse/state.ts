@@ -40,7 +40,7 @@ export const stateSchema = z
     dimensions: z
       .object({
         E: effectSchema().describe("Effect: how far the KPIs are on their way."),
-        M: memorySchema.describe("Memory: what should be on record of closed changes, and is."),
+        M: memorySchema().describe("Memory: what should be on record of closed changes, and is."),
         R: reliabilitySchema.describe("Reliability: applies that held."),
         N: needSchema.describe("Need: what is overdue."),
       })

@@ -1,5 +1,6 @@
 /** What each target should be, as applied changes say it: each value with the change that it is of, held against the log. */
 import * as z from "zod";
+import { once } from "../kit/once.ts";
 import { type Reading, reading } from "../follow/reading.ts";
 import { tenantPrefix, valuePlace, values, type ValueSource } from "../follow/values.ts";
 import { type AsTold, asTold, heldSince } from "../governance/as_told.ts";
@@ -15,34 +16,37 @@ import { bytesOfText } from "../store/engine/write_set.ts";
 /** The tenant whose values hold for every tenant that has none of its own. */
 export const EVERY_TENANT = "*";
 
-const from = {
-  tenant_id: z.string().describe("The tenant; `*` where the value is meant for every tenant that has none of its own."),
-  target: z.string().describe("What the value is of, as the change spells it; targets compare without case."),
-  change_id: z.string().describe("The change that set it."),
-  entry: z.number().int().describe("Id of the audit entry of its apply."),
-  applied_at: z.iso.datetime().describe("When it was applied."),
-};
-
 /** A target with the value that it should have, or with why none is given out. */
-export const valueSchema = z.discriminatedUnion("state", [
-  z.object({
-    ...from,
-    state: z.literal("governed").describe("The content is what was consented to, and the log tells of its apply."),
-    value: z.unknown().describe("The value, any JSON."),
-    kind: z.enum(KINDS).describe("What sort of thing the change is about."),
-    digest: changeSchema().shape.digest.describe(
-      "SHA-256 of the content that consent was given to, of which the value is a part.",
-    ),
-  }),
-  z.object({
-    ...from,
-    state: z
-      .literal("withheld")
-      .describe("The stored change is not what the log tells, or was erased: no value is given out."),
-    problem: z.string().describe("Why, for people."),
-  }),
-]);
-export type Value = z.infer<typeof valueSchema>;
+export const valueSchema = once(() => {
+  const from = {
+    tenant_id: z
+      .string()
+      .describe("The tenant; `*` where the value is meant for every tenant that has none of its own."),
+    target: z.string().describe("What the value is of, as the change spells it; targets compare without case."),
+    change_id: z.string().describe("The change that set it."),
+    entry: z.number().int().describe("Id of the audit entry of its apply."),
+    applied_at: z.iso.datetime().describe("When it was applied."),
+  };
+  return z.discriminatedUnion("state", [
+    z.object({
+      ...from,
+      state: z.literal("governed").describe("The content is what was consented to, and the log tells of its apply."),
+      value: z.unknown().describe("The value, any JSON."),
+      kind: z.enum(KINDS).describe("What sort of thing the change is about."),
+      digest: changeSchema().shape.digest.describe(
+        "SHA-256 of the content that consent was given to, of which the value is a part.",
+      ),
+    }),
+    z.object({
+      ...from,
+      state: z
+        .literal("withheld")
+        .describe("The stored change is not what the log tells, or was erased: no value is given out."),
+      problem: z.string().describe("Why, for people."),
+    }),
+  ]);
+});
+export type Value = z.infer<ReturnType<typeof valueSchema>>;
 
 /** Which values are asked for. */
 export interface ValueQuery {

@@ -4,26 +4,19 @@ import { once } from "../../kit/once.ts";
 
 export const proofSchema = once(() => {
   const text = z.string("must be text").max(8000, "must have at most 8000 characters");
+  const webauthn = z.strictObject({
+    type: z.literal("webauthn").describe("A passkey signed."),
+    credential_id: text.describe("Id of the passkey, base64url without padding."),
+    authenticator_data: text.describe("What the authenticator said, base64url."),
+    client_data_json: text.describe("What the browser said, base64url."),
+    signature: text.describe("The signature over both, base64url."),
+  });
+  const ssh = z.strictObject({
+    type: z.literal("ssh").describe("An SSH key signed."),
+    signature: text.describe("Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it."),
+  });
   return z
-    .discriminatedUnion(
-      "type",
-      [
-        z.strictObject({
-          type: z.literal("webauthn").describe("A passkey signed."),
-          credential_id: text.describe("Id of the passkey, base64url without padding."),
-          authenticator_data: text.describe("What the authenticator said, base64url."),
-          client_data_json: text.describe("What the browser said, base64url."),
-          signature: text.describe("The signature over both, base64url."),
-        }),
-        z.strictObject({
-          type: z.literal("ssh").describe("An SSH key signed."),
-          signature: text.describe(
-            "Armoured SSHSIG of the namespace countersign-consent, as ssh-keygen -Y sign makes it.",
-          ),
-        }),
-      ],
-      "must have the type webauthn or ssh",
-    )
+    .discriminatedUnion("type", [webauthn, ssh], "must have the type webauthn or ssh")
     .describe(
       "A passkey's or SSH key's signature of the decision's statement; in a form, JSON text. Whoever has keys must sign.",
     );

@@ -36,7 +36,7 @@ export const listChanges = tool(
     input: z.strictObject({
       status: word(STATUSES).optional().describe("Only changes of this status."),
       tenant_id: line(200).optional().describe("Only changes of this tenant."),
-      ...filterFields,
+      ...filterFields(),
       limit: wholeNumber(1, 50).default(20).describe("How many at most."),
       before: changeId().optional().describe("The `next` of the page before."),
     }),

@@ -1,13 +1,14 @@
 /** The fields by which clients narrow a list of changes, beside status and tenant. */
-import * as z from "zod";
+import type * as z from "zod";
 import { PROPOSER_KINDS } from "../../governance/rules/actor.ts";
 import { KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../../governance/rules/change.ts";
 import { VERDICTS } from "../../governance/rules/outcome.ts";
 import { flag, freeText, line, time, word } from "../../http/form.ts";
+import { once } from "../../kit/once.ts";
 import type { ChangeFilter } from "./filter.ts";
 import { EVENTS, ROLES } from "./row.ts";
 
-export const filterFields = {
+export const filterFields = once(() => ({
   person: line(200).optional().describe("Only changes that this person has to do with, as role says."),
   role: word(ROLES).optional().describe("What person is to them; either in any way. Absent: either."),
   proposer_kind: word(PROPOSER_KINDS).optional().describe("Only changes of this kind of proposer."),
@@ -27,15 +28,16 @@ export const filterFields = {
   event: word(EVENTS).optional().describe("What from and to are about. Absent: proposed."),
   from: time().optional().describe("Only changes to which that happened then or later."),
   to: time().optional().describe("Only changes to which it happened before."),
+}));
+
+type Fields = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & {
+  status?: Status | undefined;
+  tenant_id?: string | undefined;
 };
 
-const shape = z.object(filterFields);
-type Fields = z.output<typeof shape> & { status?: Status | undefined; tenant_id?: string | undefined };
-
-const NAMES = Object.keys(filterFields) as (keyof typeof filterFields)[];
-
 /** Whether anything is asked for beside status and tenant. */
-export const isFiltered = (input: Fields): boolean => NAMES.some((name) => input[name] !== undefined);
+export const isFiltered = (input: Fields): boolean =>
+  (Object.keys(filterFields()) as (keyof ReturnType<typeof filterFields>)[]).some((name) => input[name] !== undefined);
 
 /** The query that these fields ask. */
 export function filterOf({ person, role = "either", event, from, to, ...rest }: Fields): ChangeFilter {

@@ -49,7 +49,7 @@ export type {
 export type Policy = Omit<Intent["policy"], "signing">;
 
 /** The intent in force; its rules and KPIs where the service shows them. */
-export type IntentView = z.infer<typeof intentSummary> & { policy?: Policy; kpis?: Intent["kpis"] };
+export type IntentView = z.infer<ReturnType<typeof intentSummary>> & { policy?: Policy; kpis?: Intent["kpis"] };
 /** What people sign with, by name as names are compared. */
 export type ShownKeys = IntentView["keys"];
 export type ShownKey = ShownKeys[string][number];

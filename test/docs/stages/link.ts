@@ -13,7 +13,7 @@ export const link: Own = {
     },
     readers: {
       "json insight": (shown) => {
-        const insight = sharedInsightSchema.parse({ ...shown, insight_id: shown.insight_id.replace("…", "") });
+        const insight = sharedInsightSchema().parse({ ...shown, insight_id: shown.insight_id.replace("…", "") });
         expect(insight.summary).toBe(summaryOf(insight));
       },
       "json vectors": ({ secret, kid }) => expect(secretKey(secret).kid).toBe(kid),
