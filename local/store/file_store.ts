@@ -1,5 +1,6 @@
 /** The store of the local program: a journal that is the truth, and `state.json`, which shows where it stands. */
 import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Layout, LAYOUT } from "../../lib/store/collections.ts";
@@ -158,7 +159,7 @@ async function compose(
     dump: () => dumpFiles({ files, paths, sequences }),
     clear: () => (closing ??= close()).then(() => removeStore(files, paths)),
   });
-  const transactions = serial(accepted, { keep, failure: () => journal.failure ?? sole.refusal() });
+  const transactions = serial(accepted, { keep, failure: () => journal.failure ?? sole.refusal(), nextTurn });
   await state.write();
   maintenance.wake();
 

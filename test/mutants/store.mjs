@@ -240,6 +240,13 @@ export const store = [
     tests: MEMORY,
   },
   {
+    ...serial,
+    name: "all decisions that came at once are made in one turn of the event loop",
+    find: "    if (++carried % IN_A_TURN === 0) await nextTurn?.();\n",
+    replace: "",
+    tests: ["test/lib/store/engine/serial.test.ts"],
+  },
+  {
     ...writeSet,
     name: "a decision that has ended goes on reading",
     find: "    versions(keys) {\n      mustBeOpen();\n",

@@ -4,6 +4,7 @@
  */
 import { beforeEach, expect, test } from "vitest";
 import { LONG } from "../../support/length.ts";
+import { gate } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import { COLLECTIONS, contentOf, history, live, perform, seeded, workload } from "./model.ts";
@@ -23,16 +24,43 @@ const run = async (store: AnyFileStore, first: number, count: number): Promise<v
   await Promise.all(numbers.map((n) => store.transact((tx) => perform(tx, workload(n)))));
 };
 
-/** The journal as it was acknowledged, and as it is with one more batch of several commits. */
+/** The journal as it was acknowledged, and as it is with one more batch of the commits that came while its last sync ran. */
 async function written(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
   const disk = simulatedDisk();
-  const store = await opened(STATE, { files: disk.files });
-  for (let n = 1; n <= ACKNOWLEDGED; n++) await run(store, n, 1);
+  const { opened: ended, open: release } = gate();
+  let held = Promise.resolve();
+  let syncing = 0;
+  const sync = (fd: number): Promise<void> => {
+    syncing++;
+    return held.then(() => disk.files.sync(fd));
+  };
+  const store = await opened(STATE, { files: { ...disk.files, sync } });
+  for (let n = 1; n < ACKNOWLEDGED; n++) await run(store, n, 1);
+  held = ended;
+  syncing = 0;
+  const last = run(store, ACKNOWLEDGED, 1);
+  await expect.poll(() => syncing).toBe(1);
+  let decided = 0;
+  const together = Promise.all(
+    Array.from({ length: TOGETHER }, (_, index) =>
+      store.transact(async (tx) => {
+        await perform(tx, workload(ACKNOWLEDGED + 1 + index));
+        decided++;
+      }),
+    ),
+  );
+  await expect.poll(() => decided).toBe(TOGETHER);
+  release();
+  await last;
   const before = Buffer.from(disk.content(JOURNAL)!);
-  await run(store, ACKNOWLEDGED + 1, TOGETHER);
+  await together;
   const after = Buffer.from(disk.content(JOURNAL)!);
-  const end = after.findLastIndex((byte) => byte !== 0) + 1;
-  return { before, after, end, state: Buffer.from(disk.content(STATE)!) };
+  return {
+    before,
+    after,
+    end: after.findLastIndex((byte) => byte !== 0) + 1,
+    state: Buffer.from(disk.content(STATE)!),
+  };
 }
 
 const diskWith = (journal: Buffer, state: Buffer): SimulatedDisk => {

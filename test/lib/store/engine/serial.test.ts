@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { serial } from "../../../../lib/store/engine/serial.ts";
+import { gate } from "../../../support/scripted_adapter.ts";
+
+const nothing = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
+
+test("of many decisions that come at once a few are made in one turn of the event loop, and all in the end", async () => {
+  const turns = [gate(), gate()];
+  let made = 0;
+  let turn = 0;
+  const store = serial(nothing, { keep: () => undefined, nextTurn: () => turns[turn++]!.opened });
+  const all = Promise.all(Array.from({ length: 20 }, () => store.transact(() => ++made)));
+  for (const [index, { open }] of turns.entries()) {
+    await expect.poll(() => turn).toBe(index + 1);
+    expect(made).toBe(8 * (index + 1));
+    open();
+  }
+  expect((await all).at(-1)).toBe(20);
+});
