@@ -1,6 +1,7 @@
 /** Copies all of a store while it is used; where it must be still for the end, it is held for as short as can be. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import { LAYOUT } from "../collections.ts";
+import { inner } from "../engine/view.ts";
 import type { Version } from "../version.ts";
 import type { Mark, Whole } from "../whole.ts";
 
@@ -74,13 +75,8 @@ async function* first({ dump }: Source, { revisions, last }: Copied): AsyncGener
   for await (const page of dump()) {
     for (const version of page) {
       const { collection, id, revision } = version;
-      if (isEntry(version)) {
-        last.set(collection, id);
-        continue;
-      }
-      let ids = revisions.get(collection);
-      if (!ids) revisions.set(collection, (ids = new Map()));
-      ids.set(id, revision);
+      if (isEntry(version)) last.set(collection, id);
+      else inner(revisions, collection).set(id, revision);
     }
     yield page;
   }
