@@ -1,7 +1,9 @@
 /** An answer that was kept under an `Idempotency-Key` is given again as long as the log tells what it tells. */
+import type { AuditEntry } from "../audit/entry.ts";
 import type { Answer } from "../http/answer.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
+import type { Json } from "../store/json.ts";
 import type { Evidence } from "./evidence.ts";
 import { foldOf } from "./history.ts";
 import type { Change } from "./rules/change.ts";
@@ -11,13 +13,30 @@ import { differences } from "./rules/record.ts";
 
 interface Told {
   dry_run?: boolean;
-  audit_entry?: { id?: number } | null;
+  /** Of an answer that a version before kept, the entry itself. */
+  audit_entry?: number | { id?: number } | null;
   change?: Change;
 }
 
-/** The answer; 409 `evidence_mismatch` where it is not what the log tells. */
+/** The answer as it is kept: its entry, which the log keeps, only by its id. */
+export function byNumber(answer: Answer, appended: readonly Json<AuditEntry>[]): Answer {
+  for (const { text, value } of appended) {
+    const end = `"audit_entry":${text}}`;
+    if (!answer.text.endsWith(end)) continue;
+    return { ...answer, text: `${answer.text.slice(0, -end.length)}"audit_entry":${value.id}}` };
+  }
+  return answer;
+}
+
+/** The answer as it was given; 409 `evidence_mismatch` where it is not what the log tells. */
 export async function toldAnswer(answer: Answer, log: { evidence: Evidence; sha256: Sha256 }): Promise<Answer> {
-  if (await isTold(parsed(answer.text), log)) return answer;
+  const body = parsed(answer.text);
+  // A rehearsal tells of nothing that happened.
+  if (body.dry_run === true && body.audit_entry === null) return answer;
+  const { audit_entry: kept } = body;
+  const entry = await log.evidence.entry(typeof kept === "number" ? kept : kept?.id);
+  if (entry && (kept === entry.id || same(kept, entry)) && (await isTold(body, entry, log)))
+    return { ...answer, text: JSON.stringify({ ...body, audit_entry: entry }) };
   throw new AppError(
     "evidence_mismatch",
     "what is kept under this Idempotency-Key is not what the audit log tells; look at the change, and ask for what is left under a new key",
@@ -25,13 +44,14 @@ export async function toldAnswer(answer: Answer, log: { evidence: Evidence; sha2
   );
 }
 
-async function isTold(body: Told, { evidence, sha256 }: { evidence: Evidence; sha256: Sha256 }): Promise<boolean> {
-  // A rehearsal tells of nothing that happened.
-  if (body.dry_run === true && body.audit_entry === null) return true;
-  const entry = await evidence.entry(body.audit_entry?.id);
-  if (!entry || !same(entry, body.audit_entry)) return false;
-  const { change = body as Change, ...members } = body as Told & Record<string, unknown>;
+async function isTold(
+  body: Told,
+  entry: AuditEntry,
+  { evidence, sha256 }: { evidence: Evidence; sha256: Sha256 },
+): Promise<boolean> {
+  const { audit_entry: _, change = body as Change, ...members } = body as Told & Record<string, unknown>;
   const { change_id } = entry;
+  if ((change.change_id ?? "") !== change_id) return false;
   const told = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
   if (change_id !== "") {
     const entries = await evidence.about(change_id, 1);

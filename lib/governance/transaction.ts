@@ -24,7 +24,7 @@ import { mismatch } from "./mismatch.ts";
 import { noteMisfit } from "./patrol.ts";
 import { reading, refuseBroken } from "./reading.ts";
 import { keptChange, placeOf } from "./records.ts";
-import { toldAnswer } from "./replay.ts";
+import { byNumber, toldAnswer } from "./replay.ts";
 import type { Actor } from "./rules/actor.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
@@ -72,7 +72,7 @@ export async function governed<T>(
       const behind = whyClockBehind(head, now);
       if (behind && !anyClock) throw new AppError("clock_behind", behind);
       const coming = await comingIntoForce(tx, deps.product);
-      const { transaction, commit } = begin(tx, deps, deps.product, {
+      const { transaction, appended, commit } = begin(tx, deps, deps.product, {
         head,
         coming,
         now,
@@ -82,7 +82,7 @@ export async function governed<T>(
       });
       const decided = await decision(transaction);
       end = commit();
-      if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);
+      if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);
       return decided;
     }),
   ).finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
@@ -112,15 +112,15 @@ function begin(
 ) {
   const at = stamp(opened, now);
   const outline = integrity.outline!;
-  const appended: AuditEntry[] = [];
+  const appended: Json<AuditEntry>[] = [];
   let head = opened;
   let due = coming;
 
   const chain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
-    appended.push(next.entry);
     const entry = json(next.entry);
+    appended.push(entry);
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
   };
@@ -211,10 +211,10 @@ function begin(
     if (head !== opened) tx.put("meta", "chain", json(head));
     if (outline.seen.head !== opened.head) outline.reset();
     // Where another process wrote meanwhile, these are read with its entries.
-    for (const entry of appended) if (!outline.append(entry)) break;
+    for (const { value } of appended) if (!outline.append(value)) break;
     return head;
   };
-  return { transaction, commit };
+  return { transaction, appended, commit };
 }
 
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */

@@ -99,9 +99,9 @@ export const http = [
   {
     name: "an answer is not kept with the write it answers",
     file: "lib/governance/transaction.ts",
-    find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, decided, now);",
+    find: "if (idempotency && isAnswer(decided)) keepAnswer(tx, idempotency, byNumber(decided, appended), now);",
     replace:
-      "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, decided, now)), 50);",
+      "if (idempotency && isAnswer(decided)) setTimeout(() => void deps.store.transact((later) => keepAnswer(later, idempotency, byNumber(decided, appended), now)), 50);",
     tests: HTTP,
     only: "bare handlers idempotency",
   },

@@ -5,6 +5,7 @@ const PATROL = ["test/lib/governance/patrol.test.ts"];
 const ATTACKS = ["test/tamper/running.test.ts"];
 const record = { file: "lib/governance/verified_record.ts", tests: USE };
 const evidence = { file: "lib/governance/evidence.ts", tests: USE };
+const replay = { file: "lib/governance/replay.ts", tests: USE };
 const patrol = { file: "lib/governance/patrol.ts", tests: PATROL };
 const outline = { file: "lib/audit/outline.ts", tests: ATTACKS };
 const reading = { file: "lib/audit/read_log.ts", tests: ATTACKS };
@@ -129,11 +130,28 @@ export const verified = [
     tests: USE,
   },
   {
-    file: "lib/governance/replay.ts",
+    ...replay,
     name: "a kept answer that was forged is given",
-    find: "if (await isTold(parsed(answer.text), log)) return answer;",
-    replace: "if (log) return answer;",
-    tests: USE,
+    find: " && (await isTold(body, entry, log))",
+    replace: "",
+  },
+  {
+    ...replay,
+    name: "a kept answer is given with an entry of another change, or of none",
+    find: 'if ((change.change_id ?? "") !== change_id) return false;',
+    replace: "",
+  },
+  {
+    ...replay,
+    name: "a kept answer is given with an entry that only has the id of the log's",
+    find: "(kept === entry.id || same(kept, entry)) && ",
+    replace: "",
+  },
+  {
+    ...replay,
+    name: "an answer is kept with its entry",
+    find: "if (!answer.text.endsWith(end)) continue;",
+    replace: "if (end) continue;",
   },
   {
     ...patrol,

@@ -480,9 +480,26 @@ describe("an answer that is kept under an Idempotency-Key", () => {
     expect((await ask()).text).toBe(first.text);
   });
 
+  test("has its entry from the log, which alone keeps it", async () => {
+    const { first, api } = await answered();
+    const [kept] = await api.deps.store.texts("idempotency" as Collection, { limit: 9 });
+    expect(kept!.text).not.toContain(first.body.audit_entry.current_hash);
+  });
+
+  test("is given again where a version before kept it with its entry", async () => {
+    const { first, ask, api } = await answered();
+    await rewrite(api, () => first.body);
+    expect((await ask()).text).toBe(first.text);
+    const { audit_entry } = first.body;
+    await rewrite(api, () => ({ ...first.body, audit_entry: { ...audit_entry, detail: "{}" } }));
+    expect((await ask()).body).toMatchObject({ status: 409, code: "evidence_mismatch", fields: ["idempotency"] });
+  });
+
   test.each([
     ["status", (body) => ({ ...body, status: "denied" })],
-    ["entry", ({ audit_entry, ...body }) => ({ ...body, audit_entry: { ...audit_entry, detail: "{}" } })],
+    ["entry", (body) => ({ ...body, audit_entry: 2 })],
+    ["entry, of no change", (body) => ({ ...body, audit_entry: 1 })],
+    ["entry that is not there", (body) => ({ ...body, audit_entry: 99 })],
     ["change", ({ change, ...body }) => ({ ...body, change: { ...change, summary: "another" } })],
     ["entry's absence", ({ audit_entry: _, ...body }) => body],
   ] as [string, (body: Record<string, object>) => object][])("and not with another %s", async (_, forged) => {

@@ -41,7 +41,7 @@ test("neither token nor key is kept as it is", async () => {
   const api = await service({ adminToken: "old-token" });
   await propose(api, { "idempotency-key": "key-in-the-clear", "x-svc-admin-token": "old-token" });
   const kept = JSON.stringify(await api.deps.store.list("idempotency", { limit: 10 }));
-  expect(kept).toContain("change_proposed");
+  expect(kept).toContain("pending_consent");
   expect(kept).not.toMatch(/old-token|key-in-the-clear/);
 });
 
