@@ -196,7 +196,7 @@ function begin(
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(changeOf(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
-      tx.put("changes", change_id, new Json(splice({ ...state, change }), record));
+      tx.put("changes", change_id, new Json(splice({ ...state, change }), record), before ? undefined : 0);
       if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {
@@ -220,6 +220,6 @@ function begin(
 /** What is proposed next on the same target is told of live changes; key only, so that no page of it reads a value. */
 function moveLive(tx: Tx, change: Change): void {
   const place = placeOf(change);
-  if (isLive(change.status)) tx.put("live_by_target", place, true);
+  if (isLive(change.status)) tx.put("live_by_target", place, true, 0);
   else tx.delete("live_by_target", place);
 }

@@ -431,6 +431,40 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "a process that was alone for long goes by what another put or deleted all the same",
+    needs: "another",
+    async run({ store, another }) {
+      const other = await another!();
+      const beAlone = async (): Promise<void> => {
+        for (const id of numbered(5)) await increment(store, id);
+      };
+      await beAlone();
+      await put(other, "things", "a", 1);
+      await rejects(put(store, "things", "a", 9, 0), RevisionConflict);
+      equal(await store.get("things", "a"), { id: "a", revision: 1, value: 1 });
+
+      await beAlone();
+      await remove(other, "things", "a");
+      await put(store, "things", "a", 2, 0);
+      agree((await store.get("things", "a"))!.revision > 1, "the revision restarted after another's delete");
+      await increment(store, "known");
+      await put(other, "things", "b", 1);
+      const { revision } = (await other.get("things", "b"))!;
+      await remove(other, "things", "b");
+      await store.transact(async (tx) => {
+        await tx.get("counters", "known");
+        tx.put("things", "b", 2, 0);
+      });
+      agree((await store.get("things", "b"))!.revision > revision, "the revision of what another deleted restarted");
+
+      await beAlone();
+      await increment(other, "r0");
+      equal(await store.transact(async (tx) => (await tx.get("counters", "r0"))?.value), 4);
+      equal(await increment(store, "r0"), 5);
+      await other.close();
+    },
+  },
+  {
     name: "close waits for what is under way, may be called twice, and then refuses transactions",
     async run({ store }) {
       const mayEnd = signal();

@@ -6,6 +6,7 @@ const DYNAMODB = ["test/lib/store/dynamodb/store.test.ts"];
 const GROUP = ["test/lib/store/engine/group_commit.test.ts"];
 const FENCE = ["test/lib/store/postgres/fence.test.ts"];
 const group = { file: "lib/store/engine/group_commit.ts", tests: GROUP };
+const ALONE = { only: "alone for long" };
 const run = { file: "lib/store/engine/run.ts", tests: GROUP };
 const pacing = { file: "lib/store/engine/pacing.ts", tests: FAULTS };
 const batch = { file: "lib/store/dynamodb/batch.ts", tests: FAULTS };
@@ -15,6 +16,49 @@ const requests = { file: "lib/store/dynamodb/requests.ts", tests: FAULTS };
 const postgres = { file: "lib/store/postgres/batch.ts", tests: POSTGRES };
 
 export const sharedStores = [
+  {
+    ...group,
+    name: "the head of a store is not asked for although another has just moved it",
+    find: "sharing.alone >= SETTLED ? held.head : undefined",
+    replace: "held.head",
+  },
+  {
+    ...group,
+    name: "what was put as new and is there is put as new again at each try",
+    find: "sharing.failed = true;",
+    replace: "",
+  },
+  {
+    ...run,
+    name: "a record that is put as new begins where an earlier head said",
+    find: "const known = held.version(key) ?? engine.untouched?.(key);",
+    replace: "const known = held.version(key) ?? { found };",
+    tests: DYNAMODB,
+    ...ALONE,
+  },
+  {
+    ...batch,
+    name: "a table's head is taken for what it was, whatever became of that",
+    find: "nameOf(known) === last ? known : undefined",
+    replace: "known.name ? known : undefined",
+    tests: DYNAMODB,
+    ...ALONE,
+  },
+  {
+    file: "lib/store/postgres/rows.ts",
+    name: "a deleted record of a Postgres store that is put as new begins at revision 1 again",
+    find: " and countersign_rows.revision < excluded.revision",
+    replace: "",
+    tests: ["test/lib/store/postgres/store.test.ts"],
+    ...ALONE,
+  },
+  {
+    file: "lib/store/engine/over_floors.ts",
+    name: "what is put as new begins below what was deleted before a store was loaded",
+    find: "floors.has(key.collection) ? { found: over(key, undefined) } : undefined",
+    replace: "{ found: over(key, undefined) }",
+    tests: ["test/lib/store/engine/over_floors.test.ts"],
+  },
   {
     ...head,
     name: "two processes may move the head of a DynamoDB table from one place",
@@ -105,7 +149,7 @@ export const sharedStores = [
   {
     ...run,
     name: "a decision stands although a record was not as it took it",
-    find: "if (!known || !isSame(known.found, found)) return false;",
+    find: "const known = held.version(key);\n      if (!known || !isSame(known.found, found)) return false;",
     replace: "void found;",
     grave: true,
   },

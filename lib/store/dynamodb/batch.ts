@@ -34,9 +34,11 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
     tries: TRIES,
     check: checkSize,
     absent: (key) => known && absentIn(known, key),
-    begin: () =>
+    untouched: (key) => (known && !isInHead(key) ? { found: absentIn(known, key) } : undefined),
+    begin: (last) =>
       beginBatch(client, {
         findOut,
+        last: known && nameOf(known) === last ? known : undefined,
         learnt: (head) => void (known = head),
         committed(head) {
           known = head;
@@ -49,12 +51,14 @@ export function dynamoDbEngine(client: DynamoDbClient, findOut: number): DynamoD
 
 interface Terms {
   findOut: number;
+  /** Taken for the head as it is. */
+  last: Head | undefined;
   learnt(head: Head): void;
   committed(head: Head): void;
 }
 
-function beginBatch(client: DynamoDbClient, { findOut, learnt, committed }: Terms): Attempt {
-  const reading = readHead(client).then((head) => (learnt(head), head));
+function beginBatch(client: DynamoDbClient, { findOut, last, learnt, committed }: Terms): Attempt {
+  const reading = last ? Promise.resolve(last) : readHead(client).then((head) => (learnt(head), head));
   const { versions, list } = viewOf(client);
   const moved = (): Contended => new Contended(`${client.place}: another process was faster`);
 

@@ -27,7 +27,8 @@ export interface Attempt extends View {
 
 /** A store engine that many processes write to. */
 export interface Engine {
-  begin(): Attempt;
+  /** `last`: the last commit as far as is known, which may be taken for it without asking: the commit finds out. */
+  begin(last?: string): Attempt;
   /** What one commit takes, records and bytes of text: as much as one decision may write, or more. */
   readonly most: { readonly writes: number; readonly bytes: number };
   /** How often a batch is tried that others are in the way of; 8 times by default. */
@@ -36,6 +37,11 @@ export interface Engine {
   check?(version: Version): void;
   /** What a record is that has no version of its own, as far as is known: by default it never was. */
   absent?(key: Key): Version | undefined;
+  /**
+   * What a record is that is put as one that is not there, where the commit of that put is refused if it is there after all:
+   * so it need not be read. Undefined where that is not known for certain.
+   */
+  untouched?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
 /** Another process was at work: the same may succeed a little later. */

@@ -16,10 +16,12 @@ const MOST_DECISIONS = 256;
 const MANY = 8;
 /** After so many runs that took something for absent which was there, decisions read one thing after another. */
 const GUESSING_RUNS = 4;
+/** After so many commits with nobody else's between, the last one is taken to be this process's own still. */
+const SETTLED = 3;
 
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
-  const sharing: Sharing = { held: holding(), overtaken: false, common: { keys: [], pages: [] } };
+  const sharing: Sharing = { held: holding(), overtaken: false, alone: 0, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
     /** So many were there at the first try. */
@@ -52,20 +54,26 @@ interface Sharing {
   held: Held;
   /** Whether another had committed when this one came to do so last. */
   overtaken: boolean;
+  /** How many of its commits followed its own, one after another. */
+  alone: number;
+  /** Whether the last try failed: then nothing is taken for granted. */
+  failed?: boolean;
   /** What more than one decision of the last batch read. */
   common: Reading;
 }
 
 /** Decides as many jobs as one commit takes, one at least, and commits. `takeMore`: those that came while it waited. */
 async function attempt(
-  engine: Engine,
+  whole: Engine,
   sharing: Sharing,
   { jobs, takeMore }: { jobs: readonly Job[]; takeMore: () => void },
 ): Promise<Run> {
   const { held } = sharing;
+  const { untouched: _, ...careful } = whole;
+  const engine = sharing.failed ? careful : whole;
   const isInVain = sharing.overtaken && jobs.length >= MANY;
   let run = await runOf(isInVain ? [] : jobs, { engine, held });
-  const base = engine.begin();
+  const base = engine.begin(sharing.alone >= SETTLED ? held.head : undefined);
   try {
     const ahead = learn(readingOf(run, held, "not held"), base, held);
     ahead.catch(() => undefined);
@@ -79,7 +87,7 @@ async function attempt(
       await learn(reading, base, held);
     }
     for (let runs = 1; ; runs++) {
-      const right = stillRight(run, held);
+      const right = stillRight(run, held, engine);
       if (right.length === run.decided.length && right.length > 0) break;
       const isGuessing = runs < GUESSING_RUNS;
       run = await runOf(jobs, { engine, held, right, base: isGuessing ? undefined : base });
@@ -88,11 +96,15 @@ async function attempt(
     sharing.common = commonReading(run);
     const writes = run.writes(held);
     held.follow(await base.commit(writes), writes);
+    sharing.alone = sharing.overtaken ? 0 : sharing.alone + 1;
+    sharing.failed = false;
     // What was refused was judged by what was not durable yet, and told by nobody before it was.
     return run;
   } catch (error) {
     // What it holds may be why, and answers that are still on their way must not be taken for those of a later try.
     sharing.held = held.doubted();
+    sharing.alone = 0;
+    sharing.failed = true;
     await base.abandon();
     throw error;
   }

@@ -8,11 +8,13 @@ export function overFloors(engine: Engine): Engine {
   /** As of a commit. */
   let floors = new Map<string, number>();
   let head: string | undefined;
+  /** The collections in which something was put as new: their floors are asked for with the first that is read. */
+  const putInto = new Set<string>();
 
   const over = (key: Key, version: Version | undefined, known = floors): Version | undefined =>
     overFloor(key, version, known.get(key.collection) ?? 0);
-  const begin = (): Attempt => {
-    const attempt = engine.begin();
+  const begin = (last?: string): Attempt => {
+    const attempt = engine.begin(last);
     const told = async (): Promise<string> => {
       const now = await attempt.head;
       if (now !== head) floors = new Map();
@@ -24,7 +26,8 @@ export function overFloors(engine: Engine): Engine {
       async versions(keys) {
         // An answer that comes when the head is another by then is none of that one.
         const known = floors;
-        const unknown = new Set(keys.map(({ collection }) => collection).filter((name) => !known.has(name)));
+        const asked = [...keys.map(({ collection }) => collection), ...putInto];
+        const unknown = new Set(asked.filter((name) => !known.has(name)));
         const names = [...unknown];
         const found = await attempt.versions([...keys, ...names.map((collection) => ({ collection, id: "" }))]);
         names.forEach((name, index) => known.set(name, found[keys.length + index]?.revision ?? 0));
@@ -37,5 +40,13 @@ export function overFloors(engine: Engine): Engine {
       },
     };
   };
-  return { ...engine, begin, absent: (key) => over(key, engine.absent?.(key)) };
+  return {
+    ...engine,
+    begin,
+    absent: (key) => over(key, engine.absent?.(key)),
+    untouched(key) {
+      putInto.add(key.collection);
+      return floors.has(key.collection) ? { found: over(key, undefined) } : undefined;
+    },
+  };
 }

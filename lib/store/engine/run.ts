@@ -19,9 +19,15 @@ class Saw {
   readonly asked = new Map<string, Key>();
   readonly versions = new Map<string, { key: Key; found: Found }>();
   readonly pages = new Map<string, { page: Page; rows: Rows }>();
+  /** Records that it put as new without asking for them: the commit is refused where they are not. */
+  readonly untouched = new Map<string, { key: Key; found: Found }>();
 
   /** Whether all of it is so. */
-  holds(held: Held): boolean {
+  holds(held: Held, engine: Engine): boolean {
+    for (const { key, found } of this.untouched.values()) {
+      const known = held.version(key) ?? engine.untouched?.(key);
+      if (!known || !isSame(known.found, found)) return false;
+    }
     for (const { key, found } of this.versions.values()) {
       const known = held.version(key);
       if (!known || !isSame(known.found, found)) return false;
@@ -83,8 +89,8 @@ export async function learn({ keys, pages }: Reading, base: View, held: Held): P
 }
 
 /** The decisions of a run that saw what is so, up to the first that did not: those need not be run again. */
-export function stillRight({ decided }: Run, held: Held): readonly Decided[] {
-  const wrong = decided.findIndex(({ saw }) => !saw.holds(held));
+export function stillRight({ decided }: Run, held: Held, engine: Engine): readonly Decided[] {
+  const wrong = decided.findIndex(({ saw }) => !saw.holds(held, engine));
   return wrong === -1 ? decided : decided.slice(0, wrong);
 }
 
@@ -154,6 +160,12 @@ export async function runOf(
         const unknown = base ? keys.filter(isUnknown) : [];
         const learnt = unknown.length > 0 ? orFail(learn({ keys: unknown, pages: [] }, base!, held)) : undefined;
         return onceThere(learnt, () => keys.map(foundOf));
+      },
+      untouched(key) {
+        if (!isUnknown(key)) return { found: foundOf(key) };
+        const known = engine.untouched?.(key);
+        if (known) saw.untouched.set(nameOf(key), { key, found: known.found });
+        return known;
       },
       list: (collection, options) =>
         listOver(written.get(collection), options, (below) => {

@@ -15,8 +15,8 @@ export function heedingMark(engine: Engine, clock: Clock): Engine {
   /** The mark's record as of a commit. */
   let known: { head: string; version: Version | undefined } | undefined;
 
-  const begin = (): Attempt => {
-    const attempt = engine.begin();
+  const begin = (last?: string): Attempt => {
+    const attempt = engine.begin(last);
     let head: string | undefined;
 
     /** Errors: `Contended` while the store is held, which is short; `StoreUnavailable` where it is not to be written to. */

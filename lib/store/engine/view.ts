@@ -24,6 +24,8 @@ export interface View {
   /** The last version of each record, in the order asked for; `undefined` when it never was. */
   versions(keys: readonly Key[]): Awaitable<Found>;
   list(collection: string, options: ListOptions<boolean>): Awaitable<readonly Row[]>;
+  /** What a record is that is put as one that is not there, where that need not be read. */
+  untouched?(key: Key): { readonly found: Version | undefined } | undefined;
 }
 
 /** Records that are read at one moment: what moves from one place to another meanwhile is not missed in both. */

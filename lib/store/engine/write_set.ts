@@ -68,8 +68,14 @@ export function writeSet(view: View): WriteSet {
     }
   };
 
+  const takeAsNew = (slot: Slot): void => {
+    const known = !slot.read && slot.edits?.[0]!.expected === 0 ? view.untouched?.(slot) : undefined;
+    if (known) Object.assign(slot, { read: true, before: known.found });
+  };
+
   /** The records as they are after their edits. */
   const versions = (asked: readonly Slot[]): Awaitable<readonly (Version | undefined)[]> => {
+    asked.forEach(takeAsNew);
     const unread = asked.filter(({ read }) => !read);
     return onceThere(unread.length > 0 ? view.versions(unread) : [], (found) => {
       unread.forEach((slot, index) => {

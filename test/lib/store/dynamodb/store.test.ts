@@ -190,6 +190,28 @@ describe("the DynamoDB store", () => {
     expect(sent[0]).not.toContain("some text");
   });
 
+  there("asks of a process that is alone nothing but the commit, and for the head where it wrote nothing", async () => {
+    const asked: string[] = [];
+    const noting: typeof fetch = (url, init) => (asked.push(operationOf(init)), fetch(url, init));
+    const { others, ...store }: { others?: () => Promise<string> } & AnyStore = dynamoDbStore({
+      ...(await freshTable()),
+      fetch: noting,
+    });
+    const add = (): Promise<number> =>
+      store.transact(async (tx) => {
+        const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
+        tx.put("counters", "n", next);
+        tx.put("things", `thing ${next}`, "new", 0);
+        return next;
+      });
+    for (let count = 0; count < 4; count++) await add();
+    asked.length = 0;
+    expect(await add()).toBe(5);
+    expect(asked).toEqual(["TransactWriteItems"]);
+    await others!();
+    expect(asked.slice(1)).toEqual(["GetItem"]);
+  });
+
   there("asks for the keys before each request, and signs with a session token", async () => {
     const access = await freshTable();
     let asked = 0;

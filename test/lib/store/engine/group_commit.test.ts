@@ -5,7 +5,7 @@ import { groupCommit } from "../../../../lib/store/engine/group_commit.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 import { type Key, nameOf, type Version } from "../../../../lib/store/engine/view.ts";
 import { json } from "../../../../lib/store/json.ts";
-import { type ListOptions, type Store, StoreBusy } from "../../../../lib/store/store.ts";
+import { type ListOptions, RevisionConflict, type Store, StoreBusy } from "../../../../lib/store/store.ts";
 import type { AnyTx } from "../../../contract/any_store.ts";
 import { notedPacing } from "../../../support/noted_pacing.ts";
 
@@ -253,6 +253,74 @@ test("what is held wrongly is held for one try", async () => {
   await decide(add);
   store.writeAside("n", 7);
   expect(await decide(add)).toBe(8);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
+/** The same for an engine that takes the last commit for what it is told, and of what is put as new reads nothing. */
+function trusting() {
+  const { store, ...rest } = service();
+  const begun: (string | undefined)[] = [];
+  const begin = (last?: string): Attempt => {
+    begun.push(last);
+    if (last === undefined) return store.engine.begin();
+    const attempt = store.engine.begin();
+    return {
+      ...attempt,
+      head: last,
+      commit: async (writes) => {
+        if ((await attempt.head) !== last) throw new Contended("the head has moved");
+        return attempt.commit(writes);
+      },
+    };
+  };
+  const { transact } = groupCommit({ ...store.engine, begin, untouched: () => ({ found: undefined }) }, rest.pacing);
+  const decide = <T>(decision: Decide<T>): Promise<T> =>
+    transact(decision as unknown as Parameters<Store["transact"]>[0]) as Promise<T>;
+  return { ...rest, begun, decide };
+}
+
+test("a process that is alone asks for the head no more, and one that is not does so again", async () => {
+  const { decide, begun, write, pacing } = trusting();
+  for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
+  expect(begun).toEqual([undefined, undefined, undefined, undefined, "4"]);
+  write("n", 10);
+  expect(await decide(add)).toBe(11);
+  write("n", 20);
+  expect(await decide((tx) => tx.get("things", "n"))).toMatchObject({ value: 20 });
+  expect(begun.slice(5)).toEqual(["5", undefined, undefined]);
+  expect(pacing.pauses).toHaveLength(1);
+});
+
+test("a refusal by what another has changed is none, however long this process was alone", async () => {
+  const { decide, write, value } = trusting();
+  const take: Decide<void> = async (tx) => {
+    if (((await tx.get("things", "n"))?.value ?? 0) > 3) throw new Error("there are too many");
+    await add(tx);
+  };
+  for (let count = 1; count <= 4; count++) await decide(take);
+  await expect(decide(take)).rejects.toThrow("too many");
+  for (let count = 1; count <= 4; count++) await decide(async (tx) => tx.put("things", "other", count));
+  write("n", 0);
+  await decide(take);
+  expect(value("n")).toBe(1);
+});
+
+test("what is put as new is not asked for, and where it is there after all that is found out", async () => {
+  const { decide, trips, value, write, pacing } = trusting();
+  const putNew =
+    (id: string): Decide<void> =>
+    async (tx) =>
+      tx.put("things", id, "new", 0);
+  await decide(putNew("a"));
+  trips();
+  await Promise.all([decide(putNew("b")), decide(putNew("c"))]);
+  expect(trips()).toBe(2);
+  write("d", "there");
+  const ends = await Promise.allSettled([decide(putNew("d")), decide(putNew("e"))]);
+  expect(ends[0]).toEqual({ status: "rejected", reason: new RevisionConflict("things", "d", 0, 1) });
+  expect([value("d"), value("e")]).toEqual(["there", "new"]);
+  expect(pacing.pauses).toHaveLength(1);
+  await expect(decide(putNew("e"))).rejects.toThrow(RevisionConflict);
   expect(pacing.pauses).toHaveLength(1);
 });
 
