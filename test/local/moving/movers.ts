@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
+import { risingIds } from "../../../lib/kit/ids.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { run } from "../../../local/command_line/run.ts";
@@ -56,10 +57,12 @@ export interface Service {
 export async function serviceOver(store: Store, { exclusive = true } = {}): Promise<Service> {
   onTestFinished(() => store.close());
   const clock = testClock(new Date().toISOString());
-  const deps = await opened({ store, exclusive, clock, log: SILENT }).catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
+  const deps = await opened({ store, exclusive, clock, ids: risingIds(), log: SILENT }).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
   return { api: client(app(deps)), store };
 }
 
