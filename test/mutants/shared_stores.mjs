@@ -47,7 +47,7 @@ export const sharedStores = [
   {
     file: "lib/store/postgres/rows.ts",
     name: "a deleted record of a Postgres store that is put as new begins at revision 1 again",
-    find: " and countersign_rows.revision < excluded.revision",
+    find: " and (not $12 or countersign_rows.revision < excluded.revision)",
     replace: "",
     tests: ["test/lib/store/postgres/store.test.ts"],
     ...ALONE,

@@ -4,6 +4,8 @@ import type { Awaitable, Key, Version, View } from "./view.ts";
 /** A version to keep, and the revision of what it replaces: 0 where nothing ever was. */
 export interface Write extends Version {
   readonly before: Version | undefined;
+  /** It was put as new and not read: refused where it is there, or was deleted at a revision that is not below. */
+  readonly unread?: boolean;
 }
 
 /**

@@ -189,7 +189,10 @@ export async function runOf(
     ends: decided.map(({ end }) => end),
     writes: (held) =>
       [...written.values()].flatMap((byId) =>
-        [...byId.values()].map((version) => ({ ...version, before: held.version(version)?.found })),
+        [...byId.values()].map((version) => {
+          const known = held.version(version);
+          return { ...version, before: known?.found, unread: !known };
+        }),
       ),
   };
 }

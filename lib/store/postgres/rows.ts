@@ -26,8 +26,9 @@ const VERSIONS = `select collection, id, revision::float8, value
   where store = $1`;
 
 /**
- * Moves the head from where it stood and writes each record over the version that was read, or where none was live, with a
- * revision above what was deleted there. What is not so divides by zero, which undoes the transaction. The writer's own row says which commit was its last.
+ * Moves the head from where it stood and writes each record over the version that was read, or where none was live, and
+ * where something was not read ($12) only above the revision of what was deleted there. What is not so divides by zero, which
+ * undoes the transaction. The writer's own row says which commit was its last.
  */
 const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
@@ -39,7 +40,7 @@ const WRITE = `with put as materialized (
     select $1, collection, id, revision, value is null, value from put where before = 0
     on conflict (store, collection, id)
     do update set revision = excluded.revision, deleted = excluded.deleted, value = excluded.value
-    where countersign_rows.deleted and countersign_rows.revision < excluded.revision returning 1
+    where countersign_rows.deleted and (not $12 or countersign_rows.revision < excluded.revision) returning 1
   ), changed as (
     update countersign_rows as row set revision = put.revision, deleted = put.value is null, value = put.value
     from put where put.before > 0 and row.store = $1 and row.collection = put.collection and row.id = put.id
@@ -119,6 +120,7 @@ export async function writeVersions(
     by.number,
     by.json.text,
     to,
+    writes.some(({ unread }) => unread),
   ]);
 }
 

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { app } from "../../../../handlers/index.ts";
 import { type ChainHead, readHead } from "../../../../lib/audit/chain.ts";
+import { risingIds } from "../../../../lib/kit/ids.ts";
 import { importStore } from "../../../../lib/governance/moving/import_store.ts";
 import { migrate } from "../../../../lib/governance/moving/migrate.ts";
 import { dynamoDbClient } from "../../../../lib/store/dynamodb/client.ts";
@@ -82,7 +83,7 @@ for (const [name, open] of samples)
       const to = memoryStore();
       await migrate({ from: from.whole!, name }, { to, name: "memory" });
       const clock = testClock(new Date().toISOString());
-      const api = client(app(await opened({ store: to, clock })));
+      const api = client(app(await opened({ store: to, clock, ids: risingIds() })));
       expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
       const fields = { tenant_id: "t", kind: "config", target: "a.b", summary: "later" };
       const reply = await api.json("propose", fields);
