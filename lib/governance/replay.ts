@@ -51,7 +51,7 @@ async function isTold(
 ): Promise<boolean> {
   const { audit_entry: _, change = body as Change, ...members } = body as Told & Record<string, unknown>;
   const { change_id } = entry;
-  if ((change.change_id ?? "") !== change_id) return false;
+  if ((change?.change_id ?? "") !== change_id) return false;
   const told = new Map<string, unknown>(Object.entries(detailIn(entry.detail)));
   if (change_id !== "") {
     const entries = await evidence.about(change_id, 1);

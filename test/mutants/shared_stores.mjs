@@ -17,6 +17,40 @@ const postgres = { file: "lib/store/postgres/batch.ts", tests: POSTGRES };
 
 export const sharedStores = [
   {
+    file: "lib/store/engine/write_set.ts",
+    name: "what is deleted as if it were not there is not looked for",
+    find: " && first.json !== undefined",
+    replace: "",
+    tests: GROUP,
+  },
+  {
+    ...run,
+    name: "a refusal rests on what was put as new and not looked for",
+    find: "for (const [name, taken] of saw.untouched) saw.versions.set(name, taken);",
+    replace: "",
+  },
+  {
+    file: "lib/store/dynamodb/store.ts",
+    name: "a look at the mark of a table sets back what decisions know of the head",
+    find: "sharedWhole(mover, pacing, reading)",
+    replace: "sharedWhole(engine, pacing, reading)",
+    tests: FAULTS,
+  },
+  {
+    ...batch,
+    name: "the first write to a table of version 0.1.0 hides the head of its log",
+    find: "...(await lyingApart(head, KEYS_IN_HEAD)), ",
+    replace: "",
+  },
+  {
+    file: "lib/store/postgres/rows.ts",
+    name: "what a broken move left in a Postgres store lets nothing be loaded again",
+    find: "(not $12 or ",
+    replace: "($12 is not null and ",
+    tests: ["test/local/moving/shared.test.ts"],
+    only: "given twice at once",
+  },
+  {
     ...group,
     name: "the head of a store is not asked for although another has just moved it",
     find: "sharing.alone >= SETTLED ? held.head : undefined",

@@ -138,7 +138,7 @@ export const verified = [
   {
     ...replay,
     name: "a kept answer is given with an entry of another change, or of none",
-    find: 'if ((change.change_id ?? "") !== change_id) return false;',
+    find: 'if ((change?.change_id ?? "") !== change_id) return false;',
     replace: "",
   },
   {

@@ -3,7 +3,6 @@
  * in it, the end of the chain and the mark of the store, so that neither is an item of its own to ask and to pay for.
  */
 import { HEAD_RECORD } from "../collections.ts";
-import type { Write } from "../engine/attempt.ts";
 import { MARK_KEY } from "../engine/mark.ts";
 import { type Key, nameOf as nameOfKey, type Version } from "../engine/view.ts";
 import { Json } from "../json.ts";
@@ -33,15 +32,18 @@ export interface Head {
 
 const IN_HEAD: Readonly<Record<string, Key>> = { chain: HEAD_RECORD, mark: MARK_KEY };
 
+/** The records that lie in the head, in a table that was written to by this version. */
+export const KEYS_IN_HEAD: readonly Key[] = Object.values(IN_HEAD);
+
 const attributeOf = (key: Key): string | undefined =>
   Object.keys(IN_HEAD).find((name) => nameOfKey(IN_HEAD[name]!) === nameOfKey(key));
 
 /** Whether a record lies in the head. */
 export const isInHead = (key: Key): boolean => attributeOf(key) !== undefined;
 
-/** Whether a record that lies in the head by now may have an item of its own: in a table of an earlier format, until it is written. */
-export const mayLieApart = (head: Head, key: Key): boolean =>
-  head.format < FORMAT && isInHead(key) && !recordIn(head, key);
+/** The records that lie in the head by now and may have items of their own: in a table of an earlier format. */
+export const thatMayLieApart = (head: Head, keys: readonly Key[]): Key[] =>
+  head.format < FORMAT ? keys.filter((key) => isInHead(key) && !recordIn(head, key)) : [];
 
 /** A record that lies in a head. */
 export const recordIn = ({ records }: Head, key: Key): Version | undefined => records.get(nameOfKey(key));
@@ -103,7 +105,11 @@ export function absentIn(head: Head, key: Key): Version | undefined {
 }
 
 /** The head after a commit of this name. */
-export function after({ commits, deleted: before, records: kept }: Head, writes: readonly Write[], name: string): Head {
+export function after(
+  { commits, deleted: before, records: kept }: Head,
+  writes: readonly Version[],
+  name: string,
+): Head {
   const deleted = new Map(before);
   for (const { collection, revision, json } of writes)
     if (!json) deleted.set(collection, Math.max(deleted.get(collection) ?? 0, revision));

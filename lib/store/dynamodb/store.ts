@@ -22,6 +22,8 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   const limits = { ...LIMITS, ...options.limits };
   const client = dynamoDbClient(options, limits, pacing);
   const engine = dynamoDbEngine(client, limits.findOut);
+  // Its own, since an engine holds what it knows of the head, and the two ask side by side.
+  const mover = dynamoDbEngine(client, limits.findOut);
   const reading = { dump: () => dumpItems(client), atOneMoment: false, stored: storedVersion };
   const commits = groupCommit(heedingMark(engine, pacing.clock), pacing);
   return {
@@ -32,7 +34,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
       await commits.transact(() => undefined);
       return String(engine.othersCommits());
     },
-    whole: sharedWhole(engine, pacing, reading),
+    whole: sharedWhole(mover, pacing, reading),
   };
 }
 

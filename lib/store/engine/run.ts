@@ -208,6 +208,8 @@ async function decide({ decide, resolve, reject }: Job, viewFor: (saw: Saw) => V
     return { saw, writes: versions, end: () => resolve(result) };
   } catch (error) {
     end();
+    // It writes nothing that a commit would refuse, so what it took for new has to be looked at.
+    for (const [name, taken] of saw.untouched) saw.versions.set(name, taken);
     return { saw, writes: [], end: () => reject(error) };
   }
 }

@@ -69,7 +69,10 @@ export function writeSet(view: View): WriteSet {
   };
 
   const takeAsNew = (slot: Slot): void => {
-    const known = !slot.read && slot.edits?.[0]!.expected === 0 ? view.untouched?.(slot) : undefined;
+    const [first] = slot.edits ?? [];
+    // A delete of what is not there writes nothing, so that no commit would find out.
+    const isPutAsNew = !slot.read && first?.expected === 0 && first.json !== undefined;
+    const known = isPutAsNew ? view.untouched?.(slot) : undefined;
     if (known) Object.assign(slot, { read: true, before: known.found });
   };
 

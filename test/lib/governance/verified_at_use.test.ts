@@ -499,6 +499,7 @@ describe("an answer that is kept under an Idempotency-Key", () => {
     ["status", (body) => ({ ...body, status: "denied" })],
     ["entry", (body) => ({ ...body, audit_entry: 2 })],
     ["entry, of no change", (body) => ({ ...body, audit_entry: 1 })],
+    ["change, which is none", (body) => ({ ...body, change: null })],
     ["entry that is not there", (body) => ({ ...body, audit_entry: 99 })],
     ["change", ({ change, ...body }) => ({ ...body, change: { ...change, summary: "another" } })],
     ["entry's absence", ({ audit_entry: _, ...body }) => body],

@@ -1,14 +1,15 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb/store.ts";
 import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
-import type { Item } from "../../../lib/store/dynamodb/items.ts";
+import { type Item, keyOf } from "../../../lib/store/dynamodb/items.ts";
 import { createTable } from "../../../lib/store/dynamodb/store.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnavailable } from "../../../lib/store/store.ts";
 import type { AnyStore } from "../../contract/any_store.ts";
-import { put } from "../../contract/store_records.ts";
+import { put, remove } from "../../contract/store_records.ts";
 import { type CutProxy, startProxy } from "../../support/cut_proxy.ts";
 import { type DynamoDbServer, startDynamoDb } from "../../support/dynamodb_server.ts";
 import { notedPacing } from "../../support/noted_pacing.ts";
+import { gate } from "../../support/scripted_adapter.ts";
 
 const server = await startDynamoDb();
 const undo: (() => Promise<unknown>)[] = [];
@@ -294,6 +295,56 @@ faulty("a table of version 0.1.0 is read and goes on, and no revision restarts i
   const [gone, kept] = await store.getMany("things", ["gone", "kept"]);
   expect(gone!.revision).toBeGreaterThan(41);
   expect(kept).toEqual({ id: "kept", revision: 8, value: 2 });
+});
+
+faulty("the head of a log in a table of version 0.1.0 is found whatever is written to that first", async () => {
+  const access = await tableOfBefore();
+  const chain = { ...keyOf({ collection: "meta", id: "chain" }), revision: { N: "9" }, json: { S: '{"length":4}' } };
+  await clientOf(access).call("PutItem", { TableName: access.table, Item: chain });
+  await put(dynamoDbStore(access), "things", "other", 1);
+  const store: AnyStore = dynamoDbStore(access);
+  const kept = { id: "chain", revision: 9, value: { length: 4 } };
+  expect(await store.get("meta", "chain")).toEqual(kept);
+  expect(await store.transact((tx) => tx.get("meta", "chain"))).toEqual(kept);
+});
+
+faulty("a look at the mark that is told late sets nothing back", async () => {
+  const access = await freshTable();
+  const late = { head: undefined as Promise<void> | undefined, item: undefined as Promise<void> | undefined };
+  const slow: typeof fetch = async (url, init) => {
+    const isOfHead = String(init!.body).includes('"head"');
+    const wait = operationOf(init) === "GetItem" ? late[isOfHead ? "head" : "item"] : undefined;
+    if (isOfHead) late.head = undefined;
+    const response = await fetch(url, init);
+    asked.splice(0).forEach((tell) => tell());
+    await wait;
+    return response;
+  };
+  const asked: (() => void)[] = [];
+  const isAsked = (): Promise<void> => new Promise((resolve) => void asked.push(resolve));
+  const whole = dynamoDbStore({ ...access, fetch: slow });
+  const [store, other]: AnyStore[] = [whole, dynamoDbStore(access)];
+  await put(store!, "others", "z", 1);
+
+  const [head, item] = [gate(), gate()];
+  late.head = head.opened;
+  const looked = isAsked();
+  const mark = whole.whole!.mark();
+  await looked;
+  await put(other!, "things", "x", "first", 0);
+  await remove(other!, "things", "x");
+  late.item = item.opened;
+  const read = isAsked();
+  const again = store!.transact(async (tx) => {
+    await tx.get("others", "unknown");
+    tx.put("things", "x", "second", 0);
+  });
+  await read;
+  head.open();
+  await mark;
+  item.open();
+  await again;
+  expect((await store!.get("things", "x"))!.revision).toBe(2);
 });
 
 faulty("a table in which version 0.1.0 left a transaction half made is refused, with what to do", async () => {

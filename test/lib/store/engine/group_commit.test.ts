@@ -324,6 +324,24 @@ test("what is put as new is not asked for, and where it is there after all that 
   expect(pacing.pauses).toHaveLength(1);
 });
 
+test("what is deleted as if it were not there is asked for, since no commit would find out", async () => {
+  const { decide, value, write } = trusting();
+  write("d", "there");
+  const clear: Decide<void> = async (tx) => (tx.delete("things", "d", 0), tx.put("things", "made", "d is gone"));
+  await expect(decide(clear)).rejects.toThrow(RevisionConflict);
+  expect([value("d"), value("made")]).toEqual(["there", undefined]);
+});
+
+test("a decision that throws is told by what is there, also of what it put as new", async () => {
+  const { decide, write } = trusting();
+  write("d", "another's");
+  const refuse: Decide<void> = async (tx) => {
+    tx.put("things", "d", "mine", 0);
+    throw new Error(`d is ${(await tx.get("things", "d"))!.value}`);
+  };
+  await expect(decide(refuse)).rejects.toThrow(RevisionConflict);
+});
+
 test("who came later than the first try has tries of its own", async () => {
   const { store, pacing } = service();
   let tries = 0;

@@ -1,0 +1,94 @@
+/** Several processes on one store do what one does in memory: each decision in turn, whoever it is asked of. */
+import { afterAll, expect, test } from "vitest";
+import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
+import { memoryStore } from "../../../lib/store/memory.ts";
+import { postgresStore } from "../../../lib/store/postgres/store.ts";
+import { type ListOptions, RevisionConflict } from "../../../lib/store/store.ts";
+import type { AnyStore, AnyTx } from "../../contract/any_store.ts";
+import { startDynamoDb } from "../../support/dynamodb_server.ts";
+import { histories } from "../../support/length.ts";
+import { numbers } from "../../support/numbers.ts";
+import { startPostgres } from "../../support/postgres_server.ts";
+
+const [dynamoDb, postgres] = await Promise.all([startDynamoDb(), startPostgres()]);
+afterAll(() => Promise.all([dynamoDb?.stop(), postgres?.stop()]));
+
+const PROCESSES = 3;
+const STEPS = 60;
+const COLLECTIONS = ["things", "others"];
+const IDS = ["a", "b", "c", "d", "e"];
+
+type Act = (tx: AnyTx) => Promise<unknown> | unknown;
+
+/** A decision of a few acts, which tells what it saw, or throws it. */
+function decisionOf(below: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
+  const oneOf = <T>(of: readonly T[]): T => of[below(of.length)]!;
+  const act = (): Act => {
+    const [collection, id, value, kind] = [oneOf(COLLECTIONS), oneOf(IDS), below(1_000_000), below(20)];
+    if (kind < 7) return (tx) => tx.put(collection, id, value, 0);
+    if (kind < 9) return (tx) => tx.put(collection, id, value);
+    if (kind < 11) return (tx) => tx.delete(collection, id);
+    if (kind < 12) return (tx) => tx.delete(collection, id, 0);
+    if (kind < 15) return async (tx) => (await tx.get(collection, id))?.value;
+    const options: ListOptions<boolean> = {
+      limit: 1 + below(4),
+      reverse: below(3) === 0,
+      keysOnly: below(3) === 0,
+      ...(below(3) === 0 && { after: oneOf(IDS) }),
+    };
+    return async (tx) =>
+      (await tx.list(collection, options)).map((row) => ("value" in row ? [row.id, row.value] : row.id));
+  };
+  const acts = Array.from({ length: 1 + below(4) }, act);
+  const isRefusal = below(4) === 0;
+  return async (tx) => {
+    const seen: unknown[] = [];
+    for (const each of acts) seen.push(await each(tx));
+    if (isRefusal) throw new Error(`refused: ${JSON.stringify(seen)}`);
+    return seen;
+  };
+}
+
+/** What came of a decision; revisions may be others than in memory. */
+const endOf = (deciding: Promise<unknown>): Promise<unknown> =>
+  deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
+
+async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
+  const below = numbers(seed);
+  const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
+  const model: AnyStore = memoryStore();
+  const last = new Map<string, { revision: number; value: unknown }>();
+  for (let [step, at, stays] = [0, 0, 0]; step < STEPS; step++, stays--) {
+    // One that stays with a process lets it find that it is alone.
+    if (stays <= 0) [at, stays] = [below(PROCESSES), below(9)];
+    const decisions = Array.from({ length: 1 + below(3) * below(2) }, () => decisionOf(below));
+    const expected = await Promise.all(decisions.map((each) => endOf(model.transact(each))));
+    const ends = await Promise.all(decisions.map((each) => endOf(stores[at]!.transact(each))));
+    expect(ends, `seed ${seed}, step ${step}`).toEqual(expected);
+    for (const collection of COLLECTIONS) {
+      const rows = await stores[below(PROCESSES)]!.list(collection, { limit: 9 });
+      const told = (of: typeof rows) => of.map(({ id, value }) => [id, value]);
+      expect(told(rows), `seed ${seed}, step ${step}`).toEqual(told(await model.list(collection, { limit: 9 })));
+      for (const { id, revision, value } of rows) {
+        const before = last.get(`${collection}/${id}`);
+        if (before && before.value !== value) expect(revision, `seed ${seed}`).toBeGreaterThan(before.revision);
+        last.set(`${collection}/${id}`, { revision, value });
+      }
+    }
+  }
+  await Promise.all(stores.map((store) => store.close()));
+}
+
+for (const [first, end] of histories([1, 4], [5, 30], 13))
+  for (const [kind, server] of Object.entries({ DynamoDB: dynamoDb, Postgres: postgres }))
+    (server ? test : test.skip)(`${kind}, seeds ${first} to ${end}`, async () => {
+      for (let seed = first; seed <= end; seed++) {
+        const name = `seed-${seed}`;
+        const access = kind === "DynamoDB" ? dynamoDb!.access(name) : undefined;
+        if (access) await createTable(access);
+        const pacing = { random: () => 0 };
+        await run(seed, async () =>
+          access ? dynamoDbStore({ ...access, ...pacing }) : postgresStore({ pool: postgres!.pool, name, ...pacing }),
+        );
+      }
+    });
