@@ -51,10 +51,11 @@ export class TreeIncomplete extends Error {
 const tileKey = (level: number, place: number): string => `${level}/${entryKey(place)}`;
 
 /**
- * Grows the stored tree up to the log's end, in slices, each one transaction; what is grown once is never made again.
- * Errors: `LogBroken`.
+ * Grows the stored tree up to the log's end as it is now at least, in slices, each one transaction; what is grown once is
+ * never made again. Errors: `LogBroken`.
  */
 export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">): Promise<Frontier> {
+  let end: number | undefined;
   for (;;) {
     // The tree first: the log may grow between the two reads, and is never behind its tree.
     const stored = await store.get("meta", "merkle");
@@ -67,6 +68,8 @@ export async function growTree({ store, sha256 }: Pick<AuditDeps, "store" | "sha
       if (tree.head !== head.head) throw broken(tree.length, "it is not the entry that the tree was grown from");
       return tree;
     }
+    // What is written meanwhile is for the next time: whoever would catch up with the writers grows it for each of them.
+    if (tree.length >= (end ??= head.length)) return tree;
     const grown = await growSlice(store, sha256, head, tree);
     await store.transact(async (tx) => {
       // Another process may have grown it first; its tree is the same.

@@ -43,6 +43,12 @@ export const evidence = [
   },
   {
     ...tree,
+    name: "a tree is grown for as long as anybody writes",
+    find: "if (tree.length >= (end ??= head.length)) return tree;",
+    replace: "void end;",
+  },
+  {
+    ...tree,
     name: "an entry that does not hold is taken into the tree",
     find: "if (!follows) throw broken",
     replace: "if (false) throw broken",

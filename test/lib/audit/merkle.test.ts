@@ -88,6 +88,17 @@ test("what was grown is not read or made again: an entry more reads an entry", a
   expect(hashes).toBeLessThan(16);
 });
 
+test("it is grown up to where the log ended when that began, whoever writes on", async () => {
+  const deps = await logOf(5);
+  let writes = 3;
+  const transact: typeof deps.store.transact = async (decide) => {
+    if (writes-- > 0) await lengthen(deps, 1);
+    return deps.store.transact(decide);
+  };
+  expect(await growTree({ ...deps, store: { ...deps.store, transact } })).toMatchObject({ length: 5 });
+  expect(await growTree(deps)).toMatchObject({ length: 6 });
+});
+
 test("a proof reads a list of entries and one tile a level, however long the log", async () => {
   const deps = await logOf(5000);
   await growTree(deps);
