@@ -47,7 +47,11 @@ export async function grown({ changes, live, rounds, requests }) {
   };
   // Proposals first: a service that was just started has none of its newest entries in memory yet.
   const proposals = await ratio({ request: () => followUp, expected: 201, count: requests });
-  const reads = await ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
+  const readPages = () => ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
+  const checking = await readPages();
+  // The whole log is checked after a start; who asks for that waits for its end.
+  for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
+  const reads = await readPages();
 
   const log = join(folder, "audit.jsonl");
   const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);
@@ -59,5 +63,5 @@ export async function grown({ changes, live, rounds, requests }) {
   if (code !== 2) throw new Error(`countersign-verify ended with ${code}: ${stdout}`);
   const verified = (performance.now() - began) / 1000;
   await Promise.all([stop(long), stop(short)]);
-  return { start: long.tookMs / 1000, memory, reads, proposals, verified };
+  return { start: long.tookMs / 1000, memory, reads, checking, proposals, verified };
 }
