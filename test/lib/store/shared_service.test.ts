@@ -92,8 +92,10 @@ onDynamoDb("on a table an idle cycle reads the head, and no more until another p
     await service.cycle();
     return send.mock.calls.length;
   };
-  while ((await cycle()) > 1);
-  expect(await cycle()).toBe(1);
+  const counts = [];
+  for (let count = 0; count < 9; count++) counts.push(await cycle());
+  // One in five is a whole one, what follows the log may look in between, and one that is not known to be alone looks twice.
+  expect(counts.toSorted((a, b) => a - b)[4]).toBeLessThanOrEqual(2);
   await other.propose();
   expect(await cycle()).toBeGreaterThan(10);
   await service.close();
@@ -119,8 +121,10 @@ onPostgres("an idle cycle is one statement, until another process writes", async
     await service.cycle();
     return asked.mock.contexts.filter(isIts).length;
   };
-  while ((await cycle()) !== 1);
-  expect(await cycle()).toBe(1);
+  const counts = [];
+  for (let count = 0; count < 9; count++) counts.push(await cycle());
+  // One in five is a whole one, and what follows the log may look in between.
+  expect(counts.toSorted((a, b) => a - b)[4]).toBe(1);
   await other.propose();
   expect(await cycle()).toBeGreaterThan(10);
   await service.close();
