@@ -21,6 +21,7 @@ const SETTLED = 3;
 
 /** `transact` and `close` over an engine. Each job is brought to its end, or put back. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
+  const { untouched: _, ...careful } = engine;
   const sharing: Sharing = { held: holding(), overtaken: false, alone: 0, common: { keys: [], pages: [] } };
   return queued(async (queue) => {
     const jobs: Job[] = [];
@@ -32,7 +33,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
         () => {
           takeMore();
           first ||= jobs.length;
-          return attempt(engine, sharing, { jobs, takeMore });
+          return attempt(sharing.failed ? careful : engine, sharing, { jobs, takeMore });
         },
         pacing,
         engine.tries,
@@ -64,13 +65,11 @@ interface Sharing {
 
 /** Decides as many jobs as one commit takes, one at least, and commits. `takeMore`: those that came while it waited. */
 async function attempt(
-  whole: Engine,
+  engine: Engine,
   sharing: Sharing,
   { jobs, takeMore }: { jobs: readonly Job[]; takeMore: () => void },
 ): Promise<Run> {
   const { held } = sharing;
-  const { untouched: _, ...careful } = whole;
-  const engine = sharing.failed ? careful : whole;
   const isInVain = sharing.overtaken && jobs.length >= MANY;
   let run = await runOf(isInVain ? [] : jobs, { engine, held });
   const base = engine.begin(sharing.alone >= SETTLED ? held.head : undefined);
