@@ -2,12 +2,14 @@
 import { entryKey } from "../audit/chain.ts";
 import { type AuditEntry, isSound } from "../audit/entry.ts";
 import { turn } from "../kit/turn.ts";
+import type { RecordOf, Stored } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
 import { type Place, targetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { detailIn } from "./rules/event.ts";
 import { type Applied, differences, isWhole, type StoredRecord } from "./rules/record.ts";
+import { asRead } from "./rules/written_record.ts";
 import { named, onTarget } from "./subjects.ts";
 
 /** What is told of a change, or why its record is not to be believed. */
@@ -42,9 +44,9 @@ export async function asTold(deps: Reading, ids: readonly string[]): Promise<AsT
   return told;
 }
 
-const wholeIn = (stored: { value: unknown } | undefined): StoredRecord | undefined => {
-  const record = (stored?.value ?? null) as StoredRecord | null;
-  return isWhole(record) ? record! : undefined;
+const wholeIn = (stored: Stored<RecordOf<"changes">> | undefined): StoredRecord | undefined => {
+  const record = stored && asRead<StoredRecord>(stored);
+  return record && isWhole(record) ? record : undefined;
 };
 
 async function judge(

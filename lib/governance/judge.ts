@@ -1,20 +1,18 @@
 /** Holds stored changes against the log. Records are read before the entries that they name, and after those that name them. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import type { RecordOf, Stored } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
 import { placeOf, targetKey } from "./records.ts";
 import { isLive, isReviewDue } from "./rules/in_force.ts";
 import { type ChangeRecord, differences, isWhole, type StoredRecord } from "./rules/record.ts";
+import { asRead } from "./rules/written_record.ts";
 
 type Judging = Pick<GovernanceDeps, "store" | "sha256">;
 
 /** A record as it lies in the store. */
-export interface Kept {
-  id: string;
-  revision: number;
-  value: StoredRecord;
-}
+type Kept = Stored<StoredRecord>;
 
 /**
  * The fields in which a change does not hold: those of its record, `record` when that is missing or none, `log` when the log
@@ -27,8 +25,9 @@ export const withFields = (known: readonly string[] = [], more: readonly string[
   known.includes("record") ? known : [...new Set([...known, ...more])];
 
 /** Which of these records are not the fold of the entries that they name, or are shown by views as something else. */
-export async function judgeRecords(deps: Judging, records: readonly Kept[]): Promise<Misfits> {
+export async function judgeRecords(deps: Judging, page: readonly Stored<RecordOf<"changes">>[]): Promise<Misfits> {
   const misfits: Misfits = new Map();
+  const records = page.map((kept): Kept => ({ ...kept, value: asRead<StoredRecord>(kept) }));
   const whole = records.filter(({ value }) => isWhole(value));
   const stored = await deps.store.getMany(
     "audit",

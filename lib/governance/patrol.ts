@@ -12,6 +12,7 @@ import type { GovernanceDeps } from "./deps.ts";
 import { consulting } from "./evidence.ts";
 import { judgeEntries, judgeRecords, type Misfits, withFields } from "./judge.ts";
 import type { ChangeRecord } from "./rules/record.ts";
+import { asRead, type Written } from "./rules/written_record.ts";
 import { heldAgainst } from "./verified_record.ts";
 
 declare module "../audit/integrity.ts" {
@@ -101,7 +102,7 @@ export async function holding(deps: Patrolling, ids: readonly string[]): Promise
     if (bad.has(id) || value.applied === undefined) continue;
     const { length } = (await readHead(deps.store))!;
     const { fields } = await consulting(deps, (evidence) =>
-      heldAgainst({ evidence, length, sha256: deps.sha256 }, value as ChangeRecord, id),
+      heldAgainst({ evidence, length, sha256: deps.sha256 }, asRead({ id, value: value as Written<ChangeRecord> }), id),
     );
     if (fields.length === 0) found.push(id);
   }

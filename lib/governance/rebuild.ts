@@ -3,7 +3,10 @@ import type { GovernanceDeps } from "./deps.ts";
 import { viewsOf } from "./judge.ts";
 import { latestTold } from "./latest_told.ts";
 import { reconcile, type StateMismatch } from "./reconcile.ts";
+import type { EarlierRecord } from "./records.ts";
 import { serviceItself } from "./rules/actor.ts";
+import type { ChangeRecord } from "./rules/record.ts";
+import { asRead } from "./rules/written_record.ts";
 import { governed } from "./transaction.ts";
 import { fromLog } from "./verified_record.ts";
 
@@ -31,8 +34,8 @@ export async function rebuildRecords(deps: GovernanceDeps): Promise<Rebuilt> {
 const rebuildChange = (deps: GovernanceDeps, { change_id, fields }: StateMismatch): Promise<boolean> =>
   governed<boolean>({ deps }, async (transaction) => {
     const { tx, evidence, sha256 } = transaction;
-    const kept = (await tx.get("changes", change_id))?.value;
-    const made = kept && (await fromLog(kept, { evidence, sha256 }, change_id));
+    const kept = await tx.get("changes", change_id);
+    const made = kept && (await fromLog(asRead<ChangeRecord | EarlierRecord>(kept), { evidence, sha256 }, change_id));
     if (!made) return false;
     const { record } = transaction.enact(made, { type: "rebuild", fields }, serviceItself());
     for (const { view, id, value } of viewsOf(record))

@@ -1,6 +1,6 @@
 /** What governance keeps in the store, by collection. */
 import { AppError } from "../kit/errors.ts";
-import type { Reads } from "../store/store.ts";
+import type { Reads, RecordOf, Stored } from "../store/store.ts";
 import { mismatch } from "./mismatch.ts";
 import type { Actor } from "./rules/actor.ts";
 import type { Change } from "./rules/change.ts";
@@ -9,12 +9,13 @@ import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
 import { sameTarget } from "./rules/names.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
+import { asRead, type Written } from "./rules/written_record.ts";
 import type { TargetOwners } from "./rules/stale_target.ts";
 import type { Identity } from "./runtime.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    changes: ChangeRecord | EarlierRecord;
+    changes: Written<ChangeRecord> | Written<EarlierRecord>;
     /** Of versions before 0.2; leases since. */
     claims: Omit<Lease, keyof Actor> & { by?: string };
     counts: Singles<{ refused: DayCount }>;
@@ -95,7 +96,7 @@ type KeptRecord = ChangeRecord | EarlierRecord;
 export async function keptChange(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord> {
   const found = await reads.get("changes", changeId);
   if (!found) throw new AppError("change_not_found", `there is no change ${changeId}`, { change_id: changeId });
-  return found.value;
+  return asRead<KeptRecord>(found);
 }
 
 /** A change's record, to be shown; 404 `change_not_found`, 409 `evidence_mismatch` where it is none. */
@@ -107,8 +108,8 @@ export async function findChange(reads: Pick<Reads, "get">, changeId: string): P
 
 /** A change's record; undefined where it is missing, or none. */
 export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<KeptRecord | undefined> {
-  const record = (await reads.get("changes", changeId))?.value;
-  return isRecord(record) ? record : undefined;
+  const found = await reads.get("changes", changeId);
+  return found && shown(found);
 }
 
 /** The records of these changes, in their order; undefined for one that is missing, or none. */
@@ -117,7 +118,12 @@ export async function readRecords(
   changeIds: readonly string[],
 ): Promise<(KeptRecord | undefined)[]> {
   const found = await reads.getMany("changes", changeIds);
-  return found.map((kept) => (isRecord(kept?.value) ? kept.value : undefined));
+  return found.map((kept) => kept && shown(kept));
+}
+
+function shown(kept: Stored<RecordOf<"changes">>): KeptRecord | undefined {
+  const record = asRead<KeptRecord>(kept);
+  return isRecord(record) ? record : undefined;
 }
 
 /** A target of a tenant. */

@@ -10,7 +10,7 @@ import {
 } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
-import { type Answer, isAnswer, splice } from "../http/answer.ts";
+import { type Answer, isAnswer } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
 import { AppError } from "../kit/errors.ts";
 import { frozen, Json, json } from "../store/json.ts";
@@ -30,6 +30,7 @@ import { isLive, isReviewDue } from "./rules/in_force.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
 import { changeOf, type ChangeRecord } from "./rules/record.ts";
+import { written } from "./rules/written_record.ts";
 import { evolve } from "./rules/evolve.ts";
 import { decide } from "./rules/state_machine.ts";
 import type { ProductRuntime } from "./runtime.ts";
@@ -196,7 +197,8 @@ function begin(
       if (!state) throw new Error(`${command.type} was decided on ${change_id}, and ${event_type} does not follow`);
       const change = json(changeOf(state, content));
       const record = Object.freeze({ ...frozen(state), change: change.value });
-      tx.put("changes", change_id, new Json(splice({ ...state, change }), record), before ? undefined : 0);
+      const kept = written(record);
+      tx.put("changes", change_id, new Json(JSON.stringify(kept), kept), before ? undefined : 0);
       if (isLive(before?.change.status) !== isLive(record.change.status)) moveLive(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {

@@ -13,6 +13,7 @@ import type { Outcome, OutcomeRecord } from "../governance/rules/outcome.ts";
 import { standingsOf } from "../governance/standings.ts";
 import { changeView, quietly } from "../governance/views.ts";
 import { type ChangeRecord, isRecord } from "../governance/rules/record.ts";
+import { recordIn } from "../governance/rules/written_record.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { gather } from "../kit/gather.ts";
 import { widely } from "../kit/places.ts";
@@ -70,7 +71,7 @@ interface Row {
 }
 
 const sized = (rows: readonly Text[]): Row[] =>
-  rows.map(({ id, text }) => ({ id, size: bytesOfText(text), record: JSON.parse(text) as ChangeRecord }));
+  rows.map((row) => ({ id: row.id, size: bytesOfText(row.text), record: recordIn(row) }));
 
 const newestFirst = (before: string | undefined) => ({ ...(before && { after: before }), reverse: true });
 

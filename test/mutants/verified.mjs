@@ -268,4 +268,27 @@ export const verified = [
     replace: "",
     tests: USE,
   },
+  {
+    file: "lib/governance/rules/written_record.ts",
+    name: "a record that lies under another change's id passes for that change's",
+    find: "...UNSAID, ...change }",
+    replace: "...UNSAID, ...change, change_id: id }",
+    tests: ["test/lib/governance/rules/written_record.test.ts"],
+    grave: true,
+  },
+  {
+    file: "lib/governance/rules/written_record.ts",
+    name: "a consent is left out of what is written of a change",
+    find: "value === null || (Array.isArray(value) && value.length === 0)",
+    replace: "value === null || Array.isArray(value)",
+    tests: ["test/lib/governance/rules/written_record.test.ts"],
+    grave: true,
+  },
+  {
+    file: "lib/governance/verified_record.ts",
+    name: "a decision goes by what is no record",
+    find: 'if (!isRecord(record) || record.change.change_id !== changeId) return { record, fields: ["record"] };',
+    replace: "",
+    tests: USE,
+  },
 ];

@@ -1,7 +1,7 @@
 /** Signed decisions: as clients make them, and as somebody who can write to the store forges them. */
 import { entryKey, nextEntry, readHead } from "../../lib/audit/chain.ts";
-import { changeOf } from "../../lib/governance/rules/record.ts";
-import type { ChangeRecord } from "../../lib/governance/rules/record.ts";
+import { readRecord } from "../../lib/governance/records.ts";
+import { changeOf, type ChangeRecord } from "../../lib/governance/rules/record.ts";
 import type { Proof } from "../../lib/governance/rules/proof.ts";
 import type { Act } from "../../lib/governance/rules/statement.ts";
 import { evolve } from "../../lib/governance/rules/evolve.ts";
@@ -63,7 +63,7 @@ export async function decide(
 export async function forgeConsent({ store, sha256 }: TestDeps, change_id: string, detail: object): Promise<void> {
   await store.transact(async (tx) => {
     const head = (await readHead(tx))!;
-    const { change, ...state } = (await tx.get("changes", change_id))!.value as ChangeRecord;
+    const { change, ...state } = (await readRecord(tx, change_id)) as ChangeRecord;
     const said = {
       decision: "approved",
       status: "approved",

@@ -34,7 +34,7 @@ export interface ChangeRecord extends ChangeState {
   change: Change;
 }
 
-/** A record as it may lie in the store; one of an older version does not say what its apply was about. */
+/** A record as it may have lain in the store; one of an older version does not say what its apply was about. */
 export type StoredRecord = Omit<ChangeRecord, "applied"> & { applied?: Applied | null | undefined };
 
 /** The change of a state; `content` where the state does not hold it already. */

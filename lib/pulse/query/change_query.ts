@@ -6,7 +6,8 @@ import type { GovernanceDeps } from "../../governance/deps.ts";
 import type { DriftEpisode } from "../../governance/drift.ts";
 import type { Change } from "../../governance/rules/change.ts";
 import type { Outcome } from "../../governance/rules/outcome.ts";
-import { type ChangeRecord, isRecord } from "../../governance/rules/record.ts";
+import { isRecord } from "../../governance/rules/record.ts";
+import { recordIn } from "../../governance/rules/written_record.ts";
 import { quietly } from "../../governance/views.ts";
 import { outcomes } from "../../follow/outcomes.ts";
 import type { OutcomeReading } from "../../follow/outcomes_now.ts";
@@ -171,7 +172,7 @@ async function shown(
       "changes",
       part.map(({ change_id }) => change_id),
     );
-    const records = texts.map(({ text }) => JSON.parse(text) as ChangeRecord).filter(isRecord);
+    const records = texts.map(recordIn).filter(isRecord);
     changes.push(...records.map(({ change }) => change));
     bytes += texts.reduce((sum, { text }) => sum + text.length, 0);
     last = part.at(-1);

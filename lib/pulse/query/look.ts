@@ -1,7 +1,8 @@
 /** The newest changes, as queries look at them: read in slices that let other work run, and bounded. */
 import { headOf } from "../../audit/chain.ts";
 import type { AuditDeps } from "../../audit/deps.ts";
-import { type ChangeRecord, isRecord } from "../../governance/rules/record.ts";
+import { isRecord } from "../../governance/rules/record.ts";
+import { recordIn } from "../../governance/rules/written_record.ts";
 import { widely } from "../../kit/places.ts";
 import { turn } from "../../kit/turn.ts";
 import type { Store } from "../../store/store.ts";
@@ -48,7 +49,7 @@ async function scan(store: Store): Promise<Look> {
       if (looked === MOST_LOOKED_AT || text > MOST_TEXT) return { rows, looked, complete: false };
       looked++;
       text += kept.text.length;
-      const record = JSON.parse(kept.text) as ChangeRecord;
+      const record = recordIn(kept);
       if (isRecord(record)) rows.push(rowOf(record.change));
     }
     if (slice.length < limit) return { rows, looked, complete: true };

@@ -7,6 +7,7 @@ import { readiness } from "../../../lib/pulse/readiness.ts";
 import { openProduct } from "../../../lib/governance/open.ts";
 import { reconcile } from "../../../lib/governance/reconcile.ts";
 import { misfitsOf } from "../../../lib/governance/patrol.ts";
+import { readRecord } from "../../../lib/governance/records.ts";
 import type { ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import type { Tx } from "../../../lib/store/store.ts";
 import { MINUTE } from "../../support/clock.ts";
@@ -17,7 +18,7 @@ import { PROPOSAL } from "../../support/client.ts";
 type Service = Awaited<ReturnType<typeof service>>;
 
 const edit = (deps: TestDeps, by: (tx: Tx) => Promise<void> | void): Promise<void> => deps.store.transact(by);
-const recordOf = async ({ deps }: Service, id: string) => (await deps.store.get("changes", id))!.value as ChangeRecord;
+const recordOf = async ({ deps }: Service, id: string) => (await readRecord(deps.store, id)) as ChangeRecord;
 const cycle = async (deps: TestDeps): Promise<void> => {
   deps.clock.advance(MINUTE);
   await runCycle(deps);

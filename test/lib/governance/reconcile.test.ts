@@ -6,7 +6,8 @@ import { reconcile } from "../../../lib/governance/reconcile.ts";
 import type { Change } from "../../../lib/governance/rules/change.ts";
 import { digestOf } from "../../../lib/governance/rules/content.ts";
 import { type Applied, changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
-import type { Store } from "../../../lib/store/store.ts";
+import { asRead, type Written } from "../../../lib/governance/rules/written_record.ts";
+import type { Store, Stored } from "../../../lib/store/store.ts";
 import { PROPOSAL, type Reachable } from "../../support/client.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
 import { core, type Core } from "../../support/core.ts";
@@ -309,7 +310,7 @@ inLong(test)("in random lives every stored record is the fold of its entries", a
     const { store, sha256 } = api.deps;
     const records = await store.list("changes", { limit: 1000 });
     expect(await reconcile(api.deps), `seed ${seed}`).toEqual({ ...SOUND, compared: records.length });
-    for (const { value } of records) {
+    for (const value of records.map((kept) => asRead<ChangeRecord>(kept as Stored<Written<ChangeRecord>>))) {
       const told = (await foldEntries(store, value.audit))!;
       expect(value).toEqual({ ...told, change: changeOf(told, value.change) });
       const { change } = value;

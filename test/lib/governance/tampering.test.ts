@@ -1,6 +1,8 @@
 /** Content that is not what consent was given to is not applied. */
 import { expect, test } from "vitest";
+import { readRecord } from "../../../lib/governance/records.ts";
 import { digestOf } from "../../../lib/governance/rules/content.ts";
+import type { ChangeRecord } from "../../../lib/governance/rules/record.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { core } from "../../support/core.ts";
 
@@ -71,7 +73,7 @@ test("content edited together with its digest is held against the digest in the 
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
   await api.deps.store.transact(async (tx) => {
-    const record = (await tx.get("changes", change_id))!.value;
+    const record = (await readRecord(tx, change_id)) as ChangeRecord;
     const change = { ...record.change, summary: "Another" };
     tx.put("changes", change_id, { ...record, change: { ...change, digest: digestOf(change, api.deps.sha256) } });
   });

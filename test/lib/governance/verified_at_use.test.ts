@@ -5,7 +5,7 @@ import { foldOf } from "../../../lib/governance/history.ts";
 import { misfitsOf, patrol } from "../../../lib/governance/patrol.ts";
 import { reconcile } from "../../../lib/governance/reconcile.ts";
 import { openProduct } from "../../../lib/governance/open.ts";
-import { placeOf, targetKey } from "../../../lib/governance/records.ts";
+import { placeOf, readRecord, targetKey } from "../../../lib/governance/records.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { contentIn } from "../../../lib/governance/rules/content.ts";
 import { changeOf, type ChangeRecord } from "../../../lib/governance/rules/record.ts";
@@ -20,7 +20,7 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 /** Edits the store behind the service's back. */
 const edit = (api: Core, change: (tx: Tx) => Promise<void> | void): Promise<void> => api.deps.store.transact(change);
 
-const recordOf = async (api: Core, id: string) => (await api.deps.store.get("changes", id))!.value as ChangeRecord;
+const recordOf = async (api: Core, id: string) => (await readRecord(api.deps.store, id)) as ChangeRecord;
 
 /** The service as it is, and another process that was just started on its store. */
 const PROCESSES: [what: string, over: (api: Core, options?: TestOptions) => Promise<Core>][] = [

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { readRecord } from "../../../../lib/governance/records.ts";
+import type { ChangeRecord } from "../../../../lib/governance/rules/record.ts";
+import { asRead, recordIn, type Written, written } from "../../../../lib/governance/rules/written_record.ts";
+import { core } from "../../../support/core.ts";
+
+test("a proposal is written without its id, and without what nobody has said of it", async () => {
+  const { deps, propose } = await core();
+  const { change_id: id } = await propose({ target: "ui.banner", kpi: "csat", expected_delta_k: 0 });
+  const { change } = (await deps.store.get("changes", id))!.value;
+  expect(Object.keys(change)).toEqual([
+    ...["tenant_id", "kind", "target", "summary", "rationale", "expected_delta_k", "reversible", "tier", "risk", "kpi"],
+    ...["proposer_kind", "status", "created_at", "required_approvers", "digest", "revision"],
+  ]);
+});
+
+test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as const)(
+  "what was written of a change that is %s is read as it was",
+  async (status) => {
+    const { deps, bring } = await core();
+    const id = await bring(status);
+    const [row] = await deps.store.texts("changes", [id]);
+    const record = (await readRecord(deps.store, id)) as ChangeRecord;
+    expect(recordIn(row!)).toEqual(record);
+    expect(written(record)).toEqual(JSON.parse(row!.text));
+    expect(asRead({ id, value: written(record) })).toEqual(record);
+    // So versions before 0.2 wrote it.
+    expect(asRead({ id, value: record })).toEqual(record);
+  },
+);
+
+test("a record that names another change than the one under whose id it lies still does", async () => {
+  const { deps, propose } = await core();
+  const { change_id } = await propose();
+  const { value } = (await deps.store.get("changes", change_id))!;
+  expect(asRead<ChangeRecord>({ id: "chg_other", value: value as Written<ChangeRecord> }).change.change_id).toBe(
+    "chg_other",
+  );
+  const named = { ...value, change: { ...value.change, change_id } } as Written<ChangeRecord>;
+  expect(asRead<ChangeRecord>({ id: "chg_other", value: named }).change.change_id).toBe(change_id);
+});
+
+test.each([null, 5, "", [], {}, { change: null }, { change: 5 }])(
+  "what is no record, as %j, stays as it is",
+  (value) => {
+    expect(asRead({ id: "chg_1", value: value as never })).toBe(value);
+  },
+);
