@@ -2,7 +2,7 @@
 import { label, quote } from "../kit/quote.ts";
 import type { Entry } from "./entries.ts";
 import type { Follower, Following } from "./follower.ts";
-import { addMemory, type Memory, type MemoryKind, remember } from "./memory.ts";
+import { addMemory, type Memory, type MemoryKind, type Proposed, remember } from "./memory.ts";
 import { toldOfChange, toldOfService } from "./memory_sentences.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
 
@@ -23,7 +23,7 @@ const EMPTY = { seq: 0, count: 0 };
 
 export const memories: Follower<State> = {
   name: "memories",
-  version: 2,
+  version: 3,
   collections: ["record_memories", "proposal_memories"],
   retired: [
     { collection: "memories", where: (value) => RECORDED.includes((value as Memory).kind), ring: "memories" },
@@ -40,13 +40,14 @@ export const memories: Follower<State> = {
     if (entry.event_type === "kpi_refreshed") return rememberKpis(on, entry);
     if (entry.event_type === "content_erased") return forget(on, entry, step);
     const { change_id, timestamp: at } = entry;
+    if (entry.event_type === "change_proposed") return keep(on, "proposal_memories", { ref: change_id });
     const told = change_id === "" ? toldOfService(entry) : toldOfChange(entry, await on.change(change_id));
-    if (told) await keep(on, { ...told, at, ref: change_id || null });
+    const source = told?.kind === "proposal" ? "proposal_memories" : "record_memories";
+    if (told) await keep(on, source, { ...told, at, ref: change_id || null });
   },
 };
 
-async function keep(on: Following<State>, memory: Memory): Promise<void> {
-  const source: Derived = memory.kind === "proposal" ? "proposal_memories" : "record_memories";
+async function keep(on: Following<State>, source: Derived, memory: Memory | Proposed): Promise<void> {
   const ring = await addMemory(on.tx, source, on.state.rings[source], memory, seqAt(on.position));
   on.state = { ...on.state, rings: { ...on.state.rings, [source]: ring } };
 }
@@ -83,7 +84,13 @@ async function rememberKpis(on: Following<State>, { timestamp: at, facts }: Entr
   const noted = note === "" ? "" : `: ${quote(note, LONGEST_NOTE)}`;
   const source =
     author === null && note === "" ? "" : `; fed by ${author === null ? "somebody" : label(author)}${noted}`;
-  await keep(on, { kind: "kpi", text: `KPIs of ${day}: ${told.join(", ")}${effect}${source}`, author, at, ref: day });
+  await keep(on, "record_memories", {
+    kind: "kpi",
+    text: `KPIs of ${day}: ${told.join(", ")}${effect}${source}`,
+    author,
+    at,
+    ref: day,
+  });
   const { seq } = on.state.rings.record_memories;
   on.state = { ...on.state, fed: { day, values, note: note.slice(0, LONGEST_NOTE), seq } };
 }

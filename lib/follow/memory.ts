@@ -6,7 +6,7 @@ import { push, type Ring } from "./ring.ts";
 declare module "../store/store.ts" {
   interface Collections {
     record_memories: Memory;
-    proposal_memories: Memory;
+    proposal_memories: Memory | Proposed;
     outcome_memories: Memory;
     memories: Memory;
     chat_memories: Memory;
@@ -51,7 +51,8 @@ export type MemorySource = (typeof MEMORY_SOURCES)[number];
 /** The oldest memories of a source go first. */
 export const MEMORIES_KEPT = 20_000;
 
-const LONGEST = 2000;
+/** Longer memories are kept, and told, by their beginning. */
+export const LONGEST_MEMORY = 2000;
 
 /** `ref` names the record it is about. */
 export interface Memory {
@@ -64,15 +65,21 @@ export interface Memory {
   ref: string | null;
 }
 
+/** The memory of a proposal: its words are those of the change. */
+export interface Proposed {
+  /** Id of the change. */
+  ref: string;
+}
+
 /** Adds a memory, a long one by its beginning, and resolves with the ring then. */
 export async function addMemory(
   tx: Tx,
   source: MemorySource,
   ring: Ring | undefined,
-  memory: Memory,
+  memory: Memory | Proposed,
   least?: number,
 ): Promise<Required<Ring>> {
-  const kept = { ...memory, text: shorten(memory.text, LONGEST) };
+  const kept = "text" in memory ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
   return (await push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) })).ring;
 }
 

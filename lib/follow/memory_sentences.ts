@@ -6,6 +6,7 @@ import { POLICY_GUARDRAIL } from "../governance/rules/actor.ts";
 import type { Outcome, Verdict } from "../governance/rules/outcome.ts";
 import { movementOf } from "../governance/rules/outcome_words.ts";
 import { label, quote } from "../kit/quote.ts";
+import type { Change } from "../governance/rules/change.ts";
 import type { Entry } from "./entries.ts";
 import type { ToldChange } from "./follower.ts";
 import type { Memory } from "./memory.ts";
@@ -26,14 +27,12 @@ const DECIDED: Readonly<Record<string, string>> = {
   revoked: "consent revoked",
 };
 
-/** Of an entry about a change; undefined for one that is not remembered. */
+/** Of an entry about a change; undefined for one that is not remembered, and of a proposal, which its change tells of. */
 export function toldOfChange({ event_type, facts }: Entry, change: ToldChange): Told | undefined {
   const { decision = "", progress, approver = null, note, stage = "", error = "", state, verdict, emergency } = facts;
   const actor = facts.actor ?? facts.by ?? null;
   const sentence = (told: string): string => `${named(change)}: ${told}`;
   switch (event_type) {
-    case "change_proposed":
-      return { kind: "proposal", author: change.proposer, text: sentence(proposed(facts, change)) };
     case "consent_decision": {
       const how = `${emergency ? " in an emergency" : ""}${progress ? ` (${progress})` : ""}`;
       const text = `${DECIDED[decision] ?? label(decision)}${how}${by(approver)}${noted(note)}`;
@@ -65,6 +64,13 @@ export function toldOfChange({ event_type, facts }: Entry, change: ToldChange): 
       return undefined;
   }
 }
+
+/** Of a proposal. */
+export const toldOfProposal = (change: Change): Told => ({
+  kind: "proposal",
+  author: change.proposer,
+  text: `${named(change)}: ${proposed(change)}`,
+});
 
 /** Of an entry about no change; undefined for one that is not remembered. */
 export function toldOfService({ event_type, tenant, facts }: Entry): Told | undefined {
@@ -105,10 +111,7 @@ const VERDICT: Readonly<Record<Verdict, string>> = {
 export const verdictTold = (change: ToldChange, outcome: Outcome): string =>
   `${named(change)}: ${VERDICT[outcome.verdict]}, ${outcome.state === "final" ? "the final verdict" : "the verdict so far"}; ${movementOf(outcome)}`;
 
-function proposed(
-  { asked_by, tier }: Entry["facts"],
-  { proposer, proposer_kind, kpi, expected_delta_k, rationale }: ToldChange,
-): string {
+function proposed({ asked_by, tier, proposer, proposer_kind, kpi, expected_delta_k, rationale }: Change): string {
   const drafted =
     proposer_kind === "model" ? `drafted${by(proposer)}, a model, and so proposed` : `proposed${by(proposer)}`;
   const asked = asked_by ? ` for ${label(asked_by)}, who asked for it` : "";

@@ -20,6 +20,7 @@ import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { FollowDeps } from "../follow/follower.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
+import { withProposals } from "./proposals_told.ts";
 import type { Search } from "./search_index.ts";
 
 /** A memory as it is found. */
@@ -100,7 +101,7 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
   const sources = await deps.mutex("recall", () => catchUp(deps, state));
   for (;;) {
     const hits = index.search({ ...search, now: deps.clock.now() });
-    const texts = await readHits(sources, hits);
+    const texts = await readHits(deps.store, sources, hits);
     const found = hits.map(({ id, score }) => {
       const memory = texts.get(id);
       return { id, memory: memory && recalled(id.slice(id.indexOf("/") + 1), memory, score) };
@@ -113,12 +114,17 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
 }
 
 /** The memories that were found, by the ids that they have in the index; those that are gone are left out. */
-async function readHits(sources: Sources, hits: readonly { id: string }[]): Promise<Map<string, Memory>> {
+async function readHits(store: Store, sources: Sources, hits: readonly { id: string }[]): Promise<Map<string, Memory>> {
   const found = await Promise.all(
     MEMORY_SOURCES.map(async (source) => {
       const keys = hits.flatMap(({ id }) => (id.startsWith(`${source}/`) ? id.slice(source.length + 1) : []));
       const stored = keys.length === 0 ? [] : await sources[source].reads.getMany(source, keys);
-      return stored.flatMap((one) => (one ? [[`${source}/${one.id}`, one.value] as const] : []));
+      const there = stored.flatMap((one) => one ?? []);
+      const memories = await withProposals(
+        store,
+        there.map(({ value }) => value),
+      );
+      return memories.flatMap((memory, index) => (memory ? [[`${source}/${there[index]!.id}`, memory] as const] : []));
     }),
   );
   return new Map(found.flat());
@@ -148,8 +154,13 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
     const known = read[name];
     while (known.last < newest) {
       const page = await reads.list(name, { after: known.last, limit: PAGE });
-      for (const { id, value } of page.filter(({ id }) => id <= newest)) {
-        index.add(`${name}/${id}`, value);
+      const read = page.filter(({ id }) => id <= newest);
+      const memories = await withProposals(
+        deps.store,
+        read.map(({ value }) => value),
+      );
+      for (const [place, { id }] of read.entries()) {
+        if (memories[place]) index.add(`${name}/${id}`, memories[place]);
         known.ids.push(id);
         known.last = id;
       }

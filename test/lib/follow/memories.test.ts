@@ -3,6 +3,7 @@ import { memories } from "../../../lib/follow/memories.ts";
 import type { Memory } from "../../../lib/follow/memory.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading } from "../../../lib/follow/reading.ts";
+import { withProposals } from "../../../lib/memory/proposals_told.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
@@ -18,7 +19,11 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
     ...(await ofEntries.list("record_memories", { limit: 100 })),
     ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
   ];
-  return all.map(({ value }) => value);
+  const told = await withProposals(
+    deps.store,
+    all.map(({ value }) => value),
+  );
+  return told.flatMap((memory) => memory ?? []);
 }
 
 test("a proposal and its decisions are remembered, with who, what and why", async () => {
