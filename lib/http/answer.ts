@@ -6,6 +6,8 @@ export interface Answer {
   status: number;
   text: string;
   headers: Record<string, string>;
+  /** The text in UTF-8, where it was made already. */
+  bytes?: Uint8Array<ArrayBuffer>;
 }
 
 /** A JSON answer; members of `body` that are text already are spliced in. */
@@ -32,13 +34,20 @@ export function splice(object: object, base?: Json<object>): string {
   return `{${members}}`;
 }
 
+/** From here on, bytes that are made once cost less than a text that each response makes its own of. */
+const LONG = 16 * 1024;
+
+/** An answer that many are given: a long one has its bytes made once. */
+export const forMany = (given: Answer): Answer =>
+  given.text.length < LONG ? given : { ...given, bytes: new TextEncoder().encode(given.text) };
+
 /** An answer as a response, under the id of its request. */
 export const responseOf = (
-  { text, status, headers }: Answer,
+  { text, bytes, status, headers }: Answer,
   requestId: string,
   ResponseType: typeof Response = Response,
 ): Response =>
-  new ResponseType(text, {
+  new ResponseType(bytes ?? text, {
     status,
     headers: {
       "content-type": "application/json",

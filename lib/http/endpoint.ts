@@ -7,7 +7,7 @@ import { once } from "../kit/once.ts";
 import { AppError, invalidField, type ErrorCode } from "../kit/errors.ts";
 import { errorResponse, toAppError } from "./error_response.ts";
 import { parseInput } from "./form.ts";
-import { type Answer, responseOf } from "./answer.ts";
+import { type Answer, forMany, isAnswer, responseOf } from "./answer.ts";
 import { readFields } from "./body.ts";
 import { admit, type Asker, isWrite, type Terms, turnAway } from "./admission.ts";
 import type { Handler, HttpDeps } from "./deps.ts";
@@ -108,7 +108,10 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       const call = { deps, request, ...asker, idempotency };
       const given = parseInput(input(), Object.assign(fields, parameters(request)));
       if (!together || !declaration.shared!(given)) return handle(given, call);
-      return together(JSON.stringify(given), () => handle(given, call));
+      return together(JSON.stringify(given), async () => {
+        const answered = await handle(given, call);
+        return isAnswer(answered) ? forMany(answered) : answered;
+      });
     };
     return (request) => answering(deps, request, () => respond(request), declaration.refusals?.of);
   };

@@ -95,3 +95,20 @@ test("what is asked of the service at once is worked out once, each under its ow
   expect(shown).toEqual([proposed.change_id, another.change_id]);
   expect((await Promise.all(audits)).map(({ body }) => body.entries.length)).toEqual([1, 2]);
 });
+
+test("a long answer that many are given is whole for each of them, and the one that somebody alone is given", async () => {
+  const { service, come } = await sharing();
+  const value = `${"plain ".repeat(3000)}naïve 改变 🙂`;
+  const { change_id } = await service.propose({ value: JSON.stringify(value) });
+  const path = `/api/product/changes/${change_id}`;
+  const asked = [1, 2, 3].map(() => service.get(path));
+  // A request is on its way for some turns of its own.
+  await new Promise((resolve) => setImmediate(resolve));
+  await come();
+  const answers = await Promise.all(asked);
+  for (const { body, headers } of answers)
+    expect([body.value, headers.get("content-type")]).toEqual([value, "application/json"]);
+  const { nextTurn: _, ...deps } = service.deps;
+  const alone = await serviceOf(deps as typeof service.deps).get(path);
+  expect(answers.map(({ text }) => text)).toEqual([alone.text, alone.text, alone.text]);
+});
