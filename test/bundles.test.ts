@@ -95,6 +95,13 @@ describe("on Lambda", () => {
   });
 });
 
+test("a function that governs is ASCII, of which the engine holds one byte a character when it is cold", async () => {
+  for (const name of ["propose", "approve", "deny", "apply", "rollback"]) {
+    const text = await readFile(join(folder, "lambda", "product", name, "index.mjs"), "utf8");
+    expect(text.match(/.{0,40}[^\u0000-\u007f]/su)?.[0], name).toBeUndefined();
+  }
+});
+
 describe("large parts that few handlers need are in those alone", () => {
   const WHOLE = ["docs", "openapi"];
   const IN_LAMBDA = [...WHOLE, "functions/docs"];

@@ -28,7 +28,7 @@ export interface VerifierKey {
 export const ED25519 = 1;
 export const COSIGNATURE = 4;
 const MOST_SIGNATURES = 100;
-const SIGNATURE_LINE = /^— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
+const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
 /** Text as a line of a note can carry it: its control characters percent-encoded. */
 export const noteLine = (text: string): string => text.replace(/\p{Cc}/gu, encodeURIComponent);
