@@ -4,7 +4,7 @@ import type { Evidence } from "./evidence.ts";
 import { foldOf } from "./history.ts";
 import type { Change } from "./rules/change.ts";
 import { contentIn } from "./rules/content.ts";
-import { type ChangeRecord, changeOf, differences, isRecord, isWhole } from "./rules/record.ts";
+import { type ChangeRecord, changeOf, differences, isWhole } from "./rules/record.ts";
 
 /** For what it is used: `closing` ends it, `undoing` takes it back, `settling` tells how an operation on it ended. */
 export type Use = "any" | "closing" | "undoing" | "settling";
@@ -27,8 +27,9 @@ export async function heldAgainst(
   record: ChangeRecord,
   changeId: string,
 ): Promise<Held> {
-  if (!isRecord(record) || record.change.change_id !== changeId) return { record, fields: ["record"] };
-  const { audit } = record;
+  const { change, audit } = (record as ChangeRecord | null) ?? ({} as ChangeRecord);
+  if (change?.status === undefined || change.change_id !== changeId || !Array.isArray(audit))
+    return { record, fields: ["record"] };
   const isInOrder = audit.every((id, index) => Number.isInteger(id) && id > (audit[index - 1] ?? 0) && id <= length);
   if (audit.length === 0 || !isInOrder) return { record, fields: ["audit"] };
   const entries = await evidence.about(changeId, audit[0]!);

@@ -1,20 +1,43 @@
 /** Memories of proposals are told of their changes whenever somebody looks: what is kept of each is which change it is. */
 import { LONGEST_MEMORY, type Memory, type Proposed } from "../follow/memory.ts";
 import { toldOfProposal } from "../follow/memory_sentences.ts";
+import { asTold } from "../governance/as_told.ts";
 import { readRecords } from "../governance/records.ts";
 import type { Change } from "../governance/rules/change.ts";
+import { isWhole } from "../governance/rules/record.ts";
 import { shorten } from "../kit/quote.ts";
+import { turn } from "../kit/turn.ts";
 import type { Reads } from "../store/store.ts";
 
+/** Finds the changes with these ids; undefined for one that is not to be told of. */
+type Find = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
+
 /** What is kept as memories, told. Undefined where the change is not there to be told of. */
-export async function withProposals(
-  store: Pick<Reads, "getMany">,
-  kept: readonly (Memory | Proposed)[],
-): Promise<(Memory | undefined)[]> {
+export async function withProposals(kept: readonly (Memory | Proposed)[], find: Find): Promise<(Memory | undefined)[]> {
   const ids = kept.flatMap((one) => (isTold(one) ? [] : one.ref));
-  const records = ids.length === 0 ? [] : await readRecords(store, ids);
-  return kept.map((one) => (isTold(one) ? one : ofChange(records.shift()?.change)));
+  const changes = ids.length === 0 ? [] : await find(ids);
+  return kept.map((one) => (isTold(one) ? one : ofChange(changes.shift())));
 }
+
+/** Changes are large beside their memories: so many are read in a turn. */
+const AT_ONCE = 100;
+
+/** As they are stored, to be found by: nothing of it is shown. */
+export const asStored =
+  (store: Pick<Reads, "getMany">): Find =>
+  async (ids) => {
+    const changes: (Change | undefined)[] = [];
+    for (let begin = 0; begin < ids.length; begin += AT_ONCE, await turn())
+      for (const record of await readRecords(store, ids.slice(begin, begin + AT_ONCE)))
+        changes.push(record && isWhole(record) ? record.change : undefined);
+    return changes;
+  };
+
+/** As the log tells of them: nothing is told of one that somebody edited beside it. */
+export const asProven =
+  (deps: Parameters<typeof asTold>[0]): Find =>
+  async (ids) =>
+    (await asTold(deps, ids)).map((told) => ("change" in told ? told.change : undefined));
 
 const isTold = (kept: Memory | Proposed): kept is Memory => "text" in kept;
 

@@ -20,7 +20,7 @@ import { turn } from "../kit/turn.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { FollowDeps } from "../follow/follower.ts";
 import { memoryIndex, type MemoryIndex } from "./memory_index.ts";
-import { withProposals } from "./proposals_told.ts";
+import { asProven, asStored, withProposals } from "./proposals_told.ts";
 import type { Search } from "./search_index.ts";
 
 /** A memory as it is found. */
@@ -101,7 +101,7 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
   const sources = await deps.mutex("recall", () => catchUp(deps, state));
   for (;;) {
     const hits = index.search({ ...search, now: deps.clock.now() });
-    const texts = await readHits(deps.store, sources, hits);
+    const texts = await readHits(deps, sources, hits);
     const found = hits.map(({ id, score }) => {
       const memory = texts.get(id);
       return { id, memory: memory && recalled(id.slice(id.indexOf("/") + 1), memory, score) };
@@ -114,15 +114,19 @@ export async function recall(deps: FollowDeps, search: Omit<Search, "now">): Pro
 }
 
 /** The memories that were found, by the ids that they have in the index; those that are gone are left out. */
-async function readHits(store: Store, sources: Sources, hits: readonly { id: string }[]): Promise<Map<string, Memory>> {
+async function readHits(
+  deps: FollowDeps,
+  sources: Sources,
+  hits: readonly { id: string }[],
+): Promise<Map<string, Memory>> {
   const found = await Promise.all(
     MEMORY_SOURCES.map(async (source) => {
       const keys = hits.flatMap(({ id }) => (id.startsWith(`${source}/`) ? id.slice(source.length + 1) : []));
       const stored = keys.length === 0 ? [] : await sources[source].reads.getMany(source, keys);
       const there = stored.flatMap((one) => one ?? []);
       const memories = await withProposals(
-        store,
         there.map(({ value }) => value),
+        asProven(deps),
       );
       return memories.flatMap((memory, index) => (memory ? [[`${source}/${there[index]!.id}`, memory] as const] : []));
     }),
@@ -156,8 +160,8 @@ async function catchUp(deps: FollowDeps, { index, read }: Kept): Promise<Sources
       const page = await reads.list(name, { after: known.last, limit: PAGE });
       const read = page.filter(({ id }) => id <= newest);
       const memories = await withProposals(
-        deps.store,
         read.map(({ value }) => value),
+        asStored(deps.store),
       );
       for (const [place, { id }] of read.entries()) {
         if (memories[place]) index.add(`${name}/${id}`, memories[place]);

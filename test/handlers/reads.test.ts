@@ -53,7 +53,7 @@ const COSTS: Record<string, Costs> = {
   "/api/capabilities": { requests: 16, steps: 3 },
   "/api/metrics": { requests: 12, steps: 3 },
   "/api/chat/history": { requests: 1, steps: 1, heads: 0 },
-  "/api/memory/search?q=banner": { requests: 16, steps: 9, pages: 6 },
+  "/api/memory/search?q=banner": { requests: 17, steps: 10, pages: 16 },
   "/api/tasks": { requests: 3, steps: 3, heads: 0 },
   "/api/evolved": NOTHING,
   "/api/evolved/FILE.md": NOTHING,

@@ -132,4 +132,20 @@ export const memory = [
     find: "Boolean(turn.known && asked.known) &&",
     replace: "",
   },
+  {
+    name: "a memory of a proposal tells what somebody wrote into the change beside the log",
+    file: "lib/memory/recall.ts",
+    find: "asProven(deps)",
+    replace: "asStored(deps.store)",
+    tests: ["test/lib/memory/memories.test.ts"],
+    only: "edited beside the log",
+  },
+  {
+    name: "one record that is none ends every search",
+    file: "lib/memory/proposals_told.ts",
+    find: "record && isWhole(record) ? record.change : undefined",
+    replace: "record?.change",
+    tests: ["test/lib/memory/memories.test.ts"],
+    only: "edited beside the log",
+  },
 ];

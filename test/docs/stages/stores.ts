@@ -26,7 +26,7 @@ async function stage(): Promise<Stage | undefined> {
     },
     readers: {
       async sql(query, story) {
-        const { change_id } = await client(fetch, story.url(8420)).propose();
+        const { change_id, summary } = await client(fetch, story.url(8420)).propose();
         const database = new Client(url);
         await database.connect();
         const { rows } = await database.query(query);
@@ -34,7 +34,7 @@ async function stage(): Promise<Stage | undefined> {
         expect(rows).toEqual([
           expect.objectContaining({
             id: change_id,
-            value: expect.objectContaining({ change: expect.objectContaining({ change_id }) }),
+            value: expect.objectContaining({ change: expect.objectContaining({ summary }) }),
           }),
         ]);
       },

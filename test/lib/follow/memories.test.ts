@@ -3,7 +3,7 @@ import { memories } from "../../../lib/follow/memories.ts";
 import type { Memory } from "../../../lib/follow/memory.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading } from "../../../lib/follow/reading.ts";
-import { withProposals } from "../../../lib/memory/proposals_told.ts";
+import { asProven, withProposals } from "../../../lib/memory/proposals_told.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import { contents, failingStore } from "../../support/failing_store.ts";
@@ -20,8 +20,8 @@ async function remembered({ deps }: TestService): Promise<Memory[]> {
     ...(await ofOutcomes.list("outcome_memories", { limit: 100 })),
   ];
   const told = await withProposals(
-    deps.store,
     all.map(({ value }) => value),
+    asProven(deps),
   );
   return told.flatMap((memory) => memory ?? []);
 }

@@ -5,12 +5,12 @@ import { recall } from "../../../lib/memory/recall.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { inBatches } from "../../support/batches.ts";
-import { START } from "../../support/clock.ts";
+import { DAY, START } from "../../support/clock.ts";
 import { gate } from "../../support/scripted_adapter.ts";
 import { tornStore } from "../../support/torn_store.ts";
-import { memoriesIn } from "../chat/fixture.ts";
+import { chatService, memoriesIn } from "../chat/fixture.ts";
 import { followAll, rebuild } from "../../../lib/follow/follow.ts";
-import { followDeps, handMade } from "../follow/hand_made.ts";
+import { followDeps } from "../follow/hand_made.ts";
 
 const memory = (text: string, over: Partial<Memory> = {}): Memory => ({
   kind: "insight",
@@ -99,33 +99,62 @@ test("a page that shows a part of what is just being remembered leaves no memory
 });
 
 test("what is remembered of entries is found at once, what was put in its place is not, and a rebuild changes neither", async () => {
-  const log = await handMade();
-  await add(log.store, "a zebra of nobody's");
-  const id = await log.propose({ target: "zoo.zebra", kpi: "csat", expected_delta_k: 0.1 });
-  await log.feed({ csat: 4 });
-  await log.approve(id, "ana", "let it run");
-  await log.apply(id);
-  log.hours(8 * 24);
-  await log.feed({ csat: 4.5, incident_rate: 0.1 });
-  await log.rollBack(id);
-  const texts = async () => [...(await found(log.store, "zebra")), ...(await found(log.store, "incident_rate"))];
+  const { deps, propose, post, search } = await chatService();
+  await add(deps.store, "a zebra of nobody's");
+  const promised = { kpi: "csat", expected_delta_k: 0.1 };
+  const { change_id } = await propose({ target: "zoo.zebra", proposer: "pat", ...promised });
+  await post("kpi", { csat: 4 });
+  await post("approve", { change_id, approver: "ana", note: "let it run" });
+  await post("apply", { change_id });
+  deps.clock.advance(8 * DAY);
+  await post("kpi", { csat: 4.5, incident_rate: 0.1 });
+  await post("rollback", { change_id, actor: "ana" });
+  const texts = async () => {
+    const answers = [await search("zebra"), await search("incident_rate")];
+    return answers.flatMap(({ body }) => body.results.map(({ text }: { text: string }) => text));
+  };
   const before = await texts();
   expect([...before].sort()).toEqual(
     [
-      "a zebra of nobody's",
+      "insight of somebody, unverified: “a zebra of nobody's”",
       "zoo.zebra of t1 (“Show the banner”): proposed by pat; promised gain: csat 0.1",
       "zoo.zebra of t1 (“Show the banner”): approved (1 of 1) by ana: “let it run”",
       "zoo.zebra of t1 (“Show the banner”): applied",
       "zoo.zebra of t1 (“Show the banner”): rolled back by ana",
       "zoo.zebra of t1 (“Show the banner”): met its promise, the final verdict; csat: expected 0.1, realised 0.5, a KPI of the whole product.",
-      "KPIs of 2026-01-10: csat 4.5, incident_rate 0.1",
+      "KPIs of 2026-01-10: csat 4.5, incident_rate 0.1; E 0.656",
     ].sort(),
   );
-  await followAll(log);
+  await followAll(deps);
   expect(await texts()).toEqual(before);
-  await rebuild(log);
+  await rebuild(deps);
   expect(await texts()).toEqual(before);
 });
+
+test.each([
+  ["summary", "a zebra that the board approved"],
+  ["rationale", null],
+  ["kpi", {}],
+  ["proposer", 5],
+  ["created_at", "never"],
+])(
+  "of a change whose %s somebody edited beside the log no memory is told, and of all others it is",
+  async (field, said) => {
+    const { deps, propose, search } = await chatService();
+    const ids = [await propose({ target: "zoo.zebra" }), await propose({ target: "zoo.lion" })].map(
+      (one) => one.change_id,
+    );
+    const refs = async (at = { search }) =>
+      (await at.search("zoo")).body.results.map(({ ref }: { ref: string }) => ref).sort();
+    expect(await refs()).toEqual([...ids].sort());
+    await deps.store.transact(async (tx) => {
+      const { value } = (await tx.get("changes", ids[0]!))!;
+      tx.put("changes", ids[0]!, { ...value, change: { ...value.change, [field]: said } } as never);
+    });
+    expect(await refs()).toEqual([ids[1]]);
+    expect(await refs(await chatService({ store: otherInstance(deps.store) }))).toEqual([ids[1]]);
+  },
+);
 
 test("the oldest go first beyond the bound, and are found no more", async () => {
   const store = memoryStore();
