@@ -24,7 +24,7 @@ export async function catchUp(
   deps: FollowDeps,
   follower: Follower,
   proceed: () => boolean = () => true,
-  read: EntryReader = entryReader(deps.store),
+  read: EntryReader = entryReader(deps),
 ): Promise<boolean> {
   const { store } = deps;
   const slice = async (): Promise<boolean> => {

@@ -4,7 +4,6 @@ import type { Store } from "../store/store.ts";
 import { type Cursor, type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entries.ts";
 import type { Overlay } from "./overlay.ts";
-import { sourceOf } from "./source.ts";
 
 /** How far to go. */
 export interface Bounds {
@@ -25,15 +24,15 @@ export async function fold<S>(
   from: Cursor<S>,
   tx: Overlay,
   { head, entries: most, writes = Infinity, now = "" }: Bounds,
-  read: EntryReader = entryReader(deps.store),
+  read: EntryReader = entryReader(deps),
 ): Promise<{ cursor: Cursor<S>; full: boolean }> {
   let { entry: done, step, state } = from;
   const end = Math.min(head, done + most);
   const room = (more: number): boolean => tx.size + more <= writes;
   for (;;) {
-    const entries = await read(done, end - done);
+    const { entries, source } = await read(done, end - done);
     const seen = follower.elapse ? await sightings(deps.store, done, entries.length + 1) : undefined;
-    const on: Following<S> = { ...sourceOf(deps, entries), tx, state, position: done, room };
+    const on: Following<S> = { ...source, tx, state, position: done, room };
     const stop = (full: boolean) => ({ cursor: { entry: done, step, state: on.state }, full });
     for (const entry of entries) {
       const until = later(seen?.get(done), entry.timestamp);

@@ -40,7 +40,7 @@ export async function standingOf(
  * was faster at one.
  */
 export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<boolean> {
-  const read = entryReader(deps.store);
+  const read = entryReader(deps);
   const behind = await thoseBehind(deps).catch(() => FOLLOWERS);
   const alone = await Promise.all(behind.map((follower) => followOne(deps, follower, proceed, read)));
   return alone.every(Boolean);

@@ -68,9 +68,11 @@ export async function addRow(
   notice: Notice,
 ): Promise<Required<Ring>> {
   const row = (seq: number): GrowthRow => ({ ref: null, ...notice, seq, tick });
-  const bounds = { most: ROWS_KEPT, least: seqAt(position) + FIRST[source] };
-  const { ring: after, gone } = await push(tx, source, ring, row, bounds);
+  const after = await push(tx, source, ring, row, {
+    most: ROWS_KEPT,
+    least: seqAt(position) + FIRST[source],
+    gone: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
+  });
   tx.put(`${source}_kinds`, kindKey(notice.kind, after.seq), true);
-  for (const { value } of gone) tx.delete(`${source}_kinds`, kindKey(value.kind, value.seq));
   return after;
 }

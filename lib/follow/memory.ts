@@ -80,7 +80,7 @@ export async function addMemory(
   least?: number,
 ): Promise<Required<Ring>> {
   const kept = "text" in memory ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
-  return (await push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) })).ring;
+  return push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) });
 }
 
 /** `meta/memories`: what has no entry is numbered together, so that no two have one id, and counted apart. */

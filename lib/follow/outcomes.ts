@@ -15,7 +15,7 @@ import { forget } from "./outcomes/verdict_memory.ts";
 
 export const outcomes: Follower<State> = {
   name: "outcomes",
-  version: 5,
+  version: 6,
   collections: [
     "outcomes",
     "outcomes_due",

@@ -38,7 +38,8 @@ interface Last {
   made: Promise<Made<unknown> | undefined>;
 }
 
-const known = new WeakMap<Store, { read: EntryReader; last: Map<string, Last> }>();
+/** `read`: what was read of the log at that head, so that nobody is told what was erased since. */
+const known = new WeakMap<Store, { head: string | undefined; read: EntryReader; last: Map<string, Last> }>();
 
 /**
  * The records of a follower with the entries that it has not stored yet, up to a thousand; as they are stored where those
@@ -63,8 +64,10 @@ export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries 
   const asStored = readingOf(below, from, length);
   // Whoever stores faster than this reads is not far behind.
   if (tries === 0) return asStored;
-  const { read, last } = known.get(store) ?? { read: entryReader(store), last: new Map<string, Last>() };
-  known.set(store, { read, last });
+  const kept = known.get(store);
+  const last = kept?.last ?? new Map<string, Last>();
+  const read = kept && kept.head === head ? kept.read : entryReader(deps);
+  known.set(store, { head, read, last });
 
   const since = from.entry;
   /** Undefined when what was stored meanwhile overtook it: what was read may be of before and of after. */

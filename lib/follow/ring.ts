@@ -15,19 +15,23 @@ export const ringKey = (seq: number): string => String(seq).padStart(16, "0");
 /** The first number of what is told of a place in the log, which is its length then; each has room for a million. */
 export const seqAt = (position: number): number => position * 1_000_000;
 
-/** Adds a record under the next number, `least` at least; resolves with the ring then, and with what had to go. */
+/** Adds a record under the next number, `least` at least, and resolves with the ring then; `gone` sees what had to go. */
 export async function push<C extends Collection>(
   tx: Tx,
   collection: C,
   ring: Ring | undefined,
   record: (seq: number) => RecordOf<C>,
-  { most, least = 1 }: { most: number; least?: number },
-): Promise<{ ring: Required<Ring>; gone: Stored<RecordOf<C>>[] }> {
+  { most, least = 1, gone }: { most: number; least?: number; gone?: (oldest: Stored<RecordOf<C>>) => void },
+): Promise<Required<Ring>> {
   const last = ring?.seq ?? 0;
   const seq = Math.max(last + 1, least);
   const count = (ring?.count ?? Math.min(last, most)) + 1;
   tx.put(collection, ringKey(seq), record(seq));
-  const gone = count > most ? await tx.list(collection, { limit: count - most }) : [];
-  for (const { id } of gone) tx.delete(collection, id);
-  return { ring: { seq, count: count - gone.length }, gone };
+  if (count <= most) return { seq, count };
+  const limit = count - most;
+  const oldest = gone ? await tx.list(collection, { limit }) : [];
+  const ids = gone ? oldest : await tx.list(collection, { limit, keysOnly: true });
+  for (const { id } of ids) tx.delete(collection, id);
+  oldest.forEach((row) => gone?.(row));
+  return { seq, count: count - ids.length };
 }

@@ -13,27 +13,31 @@ declare module "../store/store.ts" {
   }
 }
 
-const READ_AHEAD = 50;
-
 /** Manifests that were read, by their hash: each is read once, not by every slice of every follower. */
 const manifests = new WeakMap<Store, Map<string, ToldIntent>>();
 const MOST_MANIFESTS = 16;
 
-type Source = Pick<Following<unknown>, "change" | "entriesAbout" | "intentOf" | "tickAt">;
+/** What a source reads by. */
+export type SourceDeps = Pick<FollowDeps, "store" | "sha256" | "product">;
 
-/** The source of a run of entries: the changes they are about are read together. */
-export function sourceOf({ store, sha256, product }: FollowDeps, entries: readonly AuditEntry[]): Source {
+export type Source = Pick<Following<unknown>, "change" | "entriesAbout" | "intentOf" | "tickAt">;
+
+/**
+ * The source of a run of entries: the changes they are about are read once, and together. A run that is read before a change
+ * is erased does not hold the entry that says so: whoever follows that forgets what was made of it.
+ */
+export function sourceOf({ store, sha256, product }: SourceDeps, entries: readonly AuditEntry[]): Source {
   const changes = new Map<string, ToldChange>();
   let intents = manifests.get(store);
   if (!intents) manifests.set(store, (intents = new Map()));
   const known = intents;
   const today: ToldIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
-  let tick: { entry: number; tick: number } | undefined;
+  /** The cycle of the entries after one and up to another. */
+  let cycle = { after: 0, last: 0, tick: 0 };
 
   const readAhead = async (changeId: string): Promise<void> => {
-    const at = entries.findIndex(({ change_id }) => change_id === changeId);
-    const ahead = at === -1 ? [] : entries.slice(at, at + READ_AHEAD).map(({ change_id }) => change_id);
-    const ids = [...new Set([changeId, ...ahead])].filter((id) => id !== "" && !changes.has(id));
+    const about = entries.map(({ change_id }) => change_id);
+    const ids = [...new Set([changeId, ...about])].filter((id) => id !== "" && !changes.has(id));
     const found = await readRecords(store, ids);
     ids.forEach((id, index) => changes.set(id, found[index]?.change ?? erased(id)));
   };
@@ -56,10 +60,14 @@ export function sourceOf({ store, sha256, product }: FollowDeps, entries: readon
       return intent;
     },
     async tickAt(entry) {
-      if (tick?.entry === entry) return tick.tick;
-      const [mark] = await store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true });
-      tick = { entry, tick: mark?.value.tick ?? 0 };
-      return tick.tick;
+      if (cycle.after < entry && entry <= cycle.last) return cycle.tick;
+      const [[mark], [next]] = await Promise.all([
+        store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true }),
+        store.list("ticks", { after: entryKey(entry - 1), limit: 1, keysOnly: true }),
+      ]);
+      const last = Math.min(Number(next?.id ?? Infinity), entries.at(-1)?.id ?? entry);
+      cycle = { after: Number(mark?.id ?? 0), last, tick: mark?.value.tick ?? 0 };
+      return cycle.tick;
     },
   };
 }

@@ -56,10 +56,12 @@ const placeOf = (conversation: string, key: string): string => `${conversation}\
 /** Adds a message and resolves with it and its id. */
 export async function addTurn(tx: Tx, turn: Omit<Turn, "message_id">): Promise<Turn> {
   const made = (seq: number): Turn => ({ message_id: `msg_${ringKey(seq)}`, ...turn });
-  const { ring, gone } = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, { most: TURNS });
+  const ring = await push(tx, "chat", (await tx.get("meta", "chat"))?.value, made, {
+    most: TURNS,
+    gone: ({ id, value }) => tx.delete("chat_places", placeOf(value.conversation_id, id)),
+  });
   tx.put("meta", "chat", ring);
   tx.put("chat_places", placeOf(turn.conversation_id, ringKey(ring.seq)), true);
-  for (const { id, value } of gone) tx.delete("chat_places", placeOf(value.conversation_id, id));
   return made(ring.seq);
 }
 

@@ -84,7 +84,7 @@ export async function onRecord(
       throw new AppError("operation_in_progress", `${action} is running; ask again when it has ended`, facts);
     }
     const kept = (await tx.get("meta", "actions"))?.value;
-    const { ring } = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
+    const ring = await push(tx, "actions", kept, () => record, { most: ACTIONS_KEPT });
     tx.put("meta", "actions", ring);
     tx.put("actions_running", action, { action_id, ends: started + CLAIM_MS });
     return ringKey(ring.seq);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { changeIdIn, followUp, load, median, requestBytes } from "./load.mjs";
-import { memoryOf, startService, stop, temporaryFolder } from "./programs.mjs";
+import { caughtUp, memoryOf, startService, stop, temporaryFolder } from "./programs.mjs";
 
 const VERIFIER = fileURLToPath(new URL("../../dist/local/verify/main.js", import.meta.url));
 const SHORT_LOG = 1_000;
@@ -49,8 +49,9 @@ export async function grown({ changes, live, rounds, requests }) {
   const proposals = await ratio({ request: () => followUp, expected: 201, count: requests });
   const readPages = () => ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
   const checking = await readPages();
-  // The whole log is checked after a start; who asks for that waits for its end.
+  // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its end.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
+  for (const server of [long, short]) await caughtUp(server);
   const reads = await readPages();
 
   const log = join(folder, "audit.jsonl");

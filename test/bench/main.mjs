@@ -69,7 +69,9 @@ try {
   console.log(`with ${plan.changes} changes, ${plan.live} of them live`);
   row("proposals, long log", log.proposals, { beside: "of the rate with 1,000 changes" });
   row("audit pages, long log", log.reads, { beside: "of the rate with 1,000 changes" });
-  row("audit pages, just started", log.checking, { beside: "the same, while the log may still be checked whole" });
+  row("audit pages, just started", log.checking, {
+    beside: "the same, while the log may still be checked and followed",
+  });
   row("start, s", log.start, { atLeast: false });
   row("memory, MiB", log.memory, { atLeast: false, beside: "resident after the start" });
   row("verify, s", log.verified, { atLeast: false, beside: "countersign-verify of the export" });

@@ -55,6 +55,20 @@ export const follow = [
     replace: "void [size, entryKey];",
   },
   {
+    name: "each slice of each follower reads its entries again",
+    file: "lib/follow/entries.ts",
+    find: "known.after <= after && after < known.last);",
+    replace: "known.after === after);",
+    tests: FOLLOW,
+  },
+  {
+    name: "entries after a cycle's end are told as its own",
+    file: "lib/follow/source.ts",
+    find: "Number(next?.id ?? Infinity)",
+    replace: "Number(next ? Infinity : Infinity)",
+    tests: FOLLOW,
+  },
+  {
     name: "a follower that fails stops the others",
     file: "lib/follow/follow.ts",
     find: "    failing.set(follower.name, String(error));\n",

@@ -70,6 +70,6 @@ const NOTHING_YET: OnRecord = { day: null, missing: [], late: [] };
 
 /** Puts a change among those that are over. */
 export async function keepClosed(on: Following<State>, change_id: string): Promise<void> {
-  const { ring } = await push(on.tx, "closed", on.state.closed, () => change_id, { most: CLOSED_KEPT });
-  on.state = { ...on.state, closed: ring };
+  const closed = await push(on.tx, "closed", on.state.closed, () => change_id, { most: CLOSED_KEPT });
+  on.state = { ...on.state, closed };
 }

@@ -4,7 +4,7 @@ import { closesAt, isJudged, type Outcome, outcomeOf, type OutcomeRecord } from 
 import { NOTHING_CHANGED, rowOf, withChange } from "../changed_verdicts.ts";
 import type { Entry } from "../entries.ts";
 import type { Following } from "../follower.ts";
-import { dueKey, placesOf } from "../outcome_places.ts";
+import { appliedAt, dueKey, placesOf } from "../outcome_places.ts";
 import { findDue, measured, type State } from "./state.ts";
 import { addOutcomeRow, ROW_WRITES, tell } from "./telling.ts";
 import { MEMORY_WRITES, rememberVerdict } from "./verdict_memory.ts";
@@ -60,7 +60,7 @@ export async function judge(
       const due = page.filter(({ value: { judged_from } }) => judged_from! < at);
       const records = await on.tx.getMany(
         "outcomes",
-        due.map(({ value }) => value.change_id),
+        due.map(({ id: place }) => appliedAt(place).change_id),
       );
       for (const [index, { id: place }] of due.entries()) {
         const record = records[index]!.value;

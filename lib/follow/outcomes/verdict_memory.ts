@@ -3,7 +3,7 @@ import type { Outcome, OutcomeRecord } from "../../governance/rules/outcome.ts";
 import type { Following } from "../follower.ts";
 import { addMemory } from "../memory.ts";
 import { verdictTold } from "../memory_sentences.ts";
-import { openKey } from "../outcome_places.ts";
+import { kpiKey } from "../outcome_places.ts";
 import { ringKey, seqAt } from "../ring.ts";
 import type { State } from "./state.ts";
 
@@ -20,7 +20,7 @@ export async function rememberVerdict(
   outcome: Outcome,
   at: string,
 ): Promise<void> {
-  const key = openKey(record);
+  const key = kpiKey(record);
   if (key === undefined) return;
   const place = (await on.tx.get("outcomes_by_kpi", key))!.value;
   if (place.told !== undefined && (await on.tx.get("outcome_memories", place.told))) drop(on, place.told);

@@ -1,5 +1,6 @@
 /** What every follower has from the engine: slices, fences, readings, rebuilding. */
 import { describe, expect, test } from "vitest";
+import { entryKey, readHead } from "../../../lib/audit/chain.ts";
 import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
 import { growthPage } from "../../../lib/follow/growth_log.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
@@ -72,6 +73,45 @@ test("an outcome that no entry and no cycle has closed yet closes with what was 
   const { final, applied_at } = (await log.store.get("outcomes", id))!.value;
   expect(final).toMatchObject({ verdict: "met", current: 5, closed_by: "time" });
   expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(30 * DAY);
+});
+
+test("followers share what one of them read of entries, changes and cycles, wherever they stand in it", async () => {
+  const store = memoryStore();
+  const log = await handMade(store);
+  for (let made = 0; made < 100; made++) await log.step(await log.applied({ kpi: "csat" }), "change_rolled_back", {});
+  const { length } = (await readHead(store))!;
+  const reads = new Map<string, number>();
+  const count = (what: string) => reads.set(what, (reads.get(what) ?? 0) + 1);
+  const counted: Store = {
+    ...store,
+    list: (collection, options) => (count(collection), store.list(collection, options)),
+    getMany: (collection, ids) => (count(collection), store.getMany(collection, ids)),
+  };
+  await followAll({ ...log, store: counted });
+  const runs = Math.ceil(length / 64);
+  for (const what of ["audit", "changes"]) expect(reads.get(what), what).toBeLessThan(FOLLOWERS.length * runs);
+  // Two looks find the cycle of a run, for each follower that asks at the same time.
+  expect(reads.get("ticks"), "ticks").toBeLessThan(4 * FOLLOWERS.length * runs);
+});
+
+test("entries of one run that were written in different cycles are told of by their own", async () => {
+  const log = await handMade();
+  const ids: string[] = [];
+  const cycles: number[] = [];
+  for (let tick = 1; tick <= 5; tick++) {
+    for (let made = 0; made < 2; made++) {
+      const id = await log.applied({ kpi: "csat" });
+      await log.step(id, "change_rolled_back", {});
+      ids.push(id);
+      cycles.push(tick - 1);
+    }
+    const { length } = (await readHead(log.store))!;
+    await log.store.transact((tx) => tx.put("ticks", entryKey(length), { tick }));
+  }
+  await followAll(log);
+  const rows = (await log.store.list("growth_rows", { limit: 100 })).map(({ value }) => value);
+  const told = ids.map((id) => rows.find(({ kind, ref }) => kind === "rolled_back" && ref === id)?.tick);
+  expect(told).toEqual(cycles);
 });
 
 test("what a follower made in another version is made anew", async () => {

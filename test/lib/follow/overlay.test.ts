@@ -25,8 +25,7 @@ test("a full ring that many records are added to passes over each one that had t
   const { below, read } = await closed(500);
   const tx = overlay(below);
   let ring = { seq: 500, count: 500 };
-  for (let more = 1; more <= 300; more++)
-    ({ ring } = await push(tx, "closed", ring, (seq) => `chg_${seq}`, { most: 500 }));
+  for (let more = 1; more <= 300; more++) ring = await push(tx, "closed", ring, (seq) => `chg_${seq}`, { most: 500 });
   expect(read()).toBeLessThan(300 * 4);
   const ids = (await tx.list("closed", { limit: 1000 })).map(({ id }) => id);
   expect(ids).toEqual(Array.from({ length: 500 }, (_, index) => ringKey(301 + index)));
