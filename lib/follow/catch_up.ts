@@ -6,7 +6,7 @@ import { readHead } from "../audit/chain.ts";
 import { certainNow } from "../governance/certain_time.ts";
 import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
-import { type EntryReader, entryReader } from "./entries.ts";
+import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { fold } from "./fold.ts";
 import { overlay } from "./overlay.ts";
 

@@ -2,7 +2,7 @@
 import { entryKey } from "../audit/chain.ts";
 import type { Store } from "../store/store.ts";
 import { type Cursor, type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
-import { type EntryReader, entryReader } from "./entries.ts";
+import { type EntryReader, entryReader } from "./entry_reader.ts";
 import type { Overlay } from "./overlay.ts";
 
 /** How far to go. */

@@ -4,7 +4,7 @@ import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
 import { beginning, catchUp } from "./catch_up.ts";
 import { cursorOf, type FollowDeps, type Follower } from "./follower.ts";
-import { type EntryReader, entryReader } from "./entries.ts";
+import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { growth } from "./growth.ts";
 import { memories } from "./memories.ts";
 import { outcomes } from "./outcomes.ts";

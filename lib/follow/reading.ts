@@ -1,7 +1,7 @@
 /** What followers would have stored by now, read without storing it. */
 import { headOf } from "../audit/chain.ts";
 import type { Reads, Store } from "../store/store.ts";
-import { type EntryReader, entryReader } from "./entries.ts";
+import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { type Cursor, cursorOf, type FollowDeps, type Follower } from "./follower.ts";
 import { fold } from "./fold.ts";
 import { nothing, overlay, type Written } from "./overlay.ts";

@@ -56,7 +56,7 @@ export const follow = [
   },
   {
     name: "each slice of each follower reads its entries again",
-    file: "lib/follow/entries.ts",
+    file: "lib/follow/entry_reader.ts",
     find: "known.after <= after && after < known.last);",
     replace: "known.after === after);",
     tests: FOLLOW,
