@@ -28,12 +28,18 @@ export async function step<T>(
 }
 
 /** The same, and what it runs is told to end when `stopping` aborts too. */
-export function stoppable<T>(stopping: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export function stoppable<T>(
+  stopping: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+  limitMs = STEP_MS,
+): Promise<T> {
   return step((signal) => {
-    // By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it.
+    // By hand, not `AbortSignal.any`: under Node 20 a signal that lives long remembers each one made of it, and one of
+    // `AbortSignal.timeout` that nothing else holds may be collected before its time is up.
     const either = new AbortController();
     const abort = (): void => either.abort();
     for (const source of [signal, stopping]) source?.addEventListener("abort", abort);
+    if (stopping?.aborted) abort();
     return run(either.signal).finally(() => stopping?.removeEventListener("abort", abort));
-  });
+  }, limitMs);
 }

@@ -10,6 +10,13 @@ const post = { file: "lib/pulse/notify/post.ts", tests: NOTIFY };
 
 export const notifications = [
   {
+    ...post,
+    name: "what ends an attempt may be collected before its time is up",
+    find: "await stoppable(ended, attempt, timeout)",
+    replace: "await attempt(AbortSignal.any([ended, AbortSignal.timeout(timeout)]))",
+    only: "collected",
+  },
+  {
     ...format,
     name: "a summary calls everybody in the Slack channel",
     find: "const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);",

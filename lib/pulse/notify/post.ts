@@ -1,5 +1,6 @@
 /** One attempt to hand a notification over, and in plain words why it failed. Addresses may be secrets: none is told. */
 import { cappedText } from "../../kit/capped_text.ts";
+import { stoppable, Unanswered } from "../../kit/time_limit.ts";
 import { signatureOf } from "../../kit/webhook_signature.ts";
 import { bodyOf, type NotifyFormat } from "./format.ts";
 import type { Notification } from "./notification.ts";
@@ -35,19 +36,17 @@ export async function post(
   const body = bodyOf[format](notification);
   const headers = { "content-type": "application/json", "user-agent": "countersign" };
   const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
-  try {
-    const response = await send(url, {
-      method: "POST",
-      body,
-      redirect: "manual",
-      signal: AbortSignal.any([ended, AbortSignal.timeout(timeout)]),
-      headers: { ...headers, ...signed },
-    });
+  const attempt = async (signal: AbortSignal): Promise<Failed | undefined> => {
+    const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...signed } } as const;
+    const response = await send(url, { ...init, signal });
     if (response.ok) return void (await response.body?.cancel());
     const said = (await cappedText(response, MOST_READ)) ?? "";
     return { failure: failureOf(format, response.status, said.trim()), after: pauseAsked(response, now) };
+  };
+  try {
+    return await stoppable(ended, attempt, timeout);
   } catch (error) {
-    return (error as Error).name === "TimeoutError"
+    return error instanceof Unanswered
       ? { failure: `the receiver did not answer within ${timeout / 1000} s` }
       : { failure: "the receiver could not be reached" };
   }

@@ -2,6 +2,8 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startNotifier } from "../../../lib/pulse/notify.ts";
 import type { NotifyTimes } from "../../../lib/pulse/notify/sending.ts";
@@ -209,6 +211,23 @@ test.each<[string, Manner, Partial<NotifyTimes>]>([
     for (const delivery of deliveries) expectSigned(delivery);
   },
 );
+
+test("a receiver that never answers is given up on, whatever is collected meanwhile", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { url, arrived } = await receiver(() => {});
+  const svc = await pulse();
+  await notifying(svc, url, { timeout: 200 });
+  await svc.propose();
+  await arrived(1);
+  let again = false;
+  const second = arrived(2).then(() => (again = true));
+  while (!again) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await second;
+});
 
 test("a notification leads to the change in the console, where its address is known", async () => {
   const { url, deliveries, arrived } = await receiver();
