@@ -23,7 +23,7 @@ const EMPTY = { seq: 0, count: 0 };
 
 export const memories: Follower<State> = {
   name: "memories",
-  version: 3,
+  version: 4,
   collections: ["record_memories", "proposal_memories"],
   retired: [
     { collection: "memories", where: (value) => RECORDED.includes((value as Memory).kind), ring: "memories" },
@@ -40,7 +40,7 @@ export const memories: Follower<State> = {
     if (entry.event_type === "kpi_refreshed") return rememberKpis(on, entry);
     if (entry.event_type === "content_erased") return forget(on, entry, step);
     const { change_id, timestamp: at } = entry;
-    if (entry.event_type === "change_proposed") return keep(on, "proposal_memories", { ref: change_id });
+    if (entry.event_type === "change_proposed") return keep(on, "proposal_memories", change_id);
     const told = change_id === "" ? toldOfService(entry) : toldOfChange(entry, await on.change(change_id));
     const source = told?.kind === "proposal" ? "proposal_memories" : "record_memories";
     if (told) await keep(on, source, { ...told, at, ref: change_id || null });

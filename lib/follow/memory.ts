@@ -65,11 +65,8 @@ export interface Memory {
   ref: string | null;
 }
 
-/** The memory of a proposal: its words are those of the change. */
-export interface Proposed {
-  /** Id of the change. */
-  ref: string;
-}
+/** The memory of a proposal, whose words are those of the change: the id of that. */
+export type Proposed = string;
 
 /** Adds a memory, a long one by its beginning, and resolves with the ring then. */
 export async function addMemory(
@@ -79,7 +76,7 @@ export async function addMemory(
   memory: Memory | Proposed,
   least?: number,
 ): Promise<Required<Ring>> {
-  const kept = "text" in memory ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
+  const kept = typeof memory !== "string" ? { ...memory, text: shorten(memory.text, LONGEST_MEMORY) } : memory;
   return push(tx, source, ring, () => kept, { most: MEMORIES_KEPT, ...(least && { least }) });
 }
 

@@ -7,17 +7,21 @@ import type { Follower, Following } from "./follower.ts";
 declare module "../store/store.ts" {
   interface Collections {
     /** `waiting/<status>:<change_id>`: since when a change is pending or approved, in order of creation. */
-    waiting: Waits;
+    waiting: number | GraveWait;
     /** `successors/<change_id>:<change_id>`: a change, and one that was proposed in its place. */
     successors: true;
   }
 }
 
-/** `grave`: it is of high risk, or cannot be undone. */
-interface Waits {
-  since: string;
-  grave?: true;
+/** How a change waits that is of high risk, or cannot be undone; any other is kept as its `since` alone. */
+interface GraveWait {
+  since: number;
+  grave: true;
 }
+
+/** Since when a change waits, in milliseconds since the epoch, and whether it is grave. */
+export const waitOf = (kept: number | GraveWait): { since: number; grave: boolean } =>
+  typeof kept === "number" ? { since: kept, grave: false } : kept;
 
 /** How many changes there are by status. */
 export type StatusCounts = Partial<Record<Status, number>>;
@@ -38,7 +42,7 @@ export const successorPrefix = (changeId: string): string => `${changeId}:`;
 
 export const waiting: Follower<State> = {
   name: "waiting",
-  version: 3,
+  version: 4,
   collections: ["waiting", "successors"],
   retired: [
     { collection: "live" },
@@ -82,8 +86,9 @@ async function move(
   on.state = { ...on.state, counts };
   if (isLive(to)) {
     const { risk, reversible } = await on.change(change_id);
-    const grave = risk === "high" || !reversible;
-    on.tx.put("waiting", waitingPrefix(to) + change_id, { since: timestamp, ...(grave && { grave }) });
+    const since = Date.parse(timestamp);
+    const isGrave = risk === "high" || !reversible;
+    on.tx.put("waiting", waitingPrefix(to) + change_id, isGrave ? { since, grave: true } : since);
   }
   if (isLive(from)) on.tx.delete("waiting", waitingPrefix(from) + change_id);
 }

@@ -14,7 +14,7 @@ type Find = (ids: readonly string[]) => Promise<(Change | undefined)[]>;
 
 /** What is kept as memories, told. Undefined where the change is not there to be told of. */
 export async function withProposals(kept: readonly (Memory | Proposed)[], find: Find): Promise<(Memory | undefined)[]> {
-  const ids = kept.flatMap((one) => (isTold(one) ? [] : one.ref));
+  const ids = kept.flatMap((one) => (isTold(one) ? [] : one));
   const changes = ids.length === 0 ? [] : await find(ids);
   return kept.map((one) => (isTold(one) ? one : ofChange(changes.shift())));
 }
@@ -39,7 +39,7 @@ export const asProven =
   async (ids) =>
     (await asTold(deps, ids)).map((told) => ("change" in told ? told.change : undefined));
 
-const isTold = (kept: Memory | Proposed): kept is Memory => "text" in kept;
+const isTold = (kept: Memory | Proposed): kept is Memory => typeof kept !== "string";
 
 function ofChange(change: Change | undefined): Memory | undefined {
   if (!change) return undefined;

@@ -2,7 +2,7 @@
 import { addNotice } from "../follow/growth_log.ts";
 import type { Notice } from "../follow/growth_row.ts";
 import { reading } from "../follow/reading.ts";
-import { waiting, type WaitingStatus, waitingPrefix } from "../follow/waiting.ts";
+import { waiting, type WaitingStatus, waitingPrefix, waitOf } from "../follow/waiting.ts";
 import { certainNow } from "../governance/certain_time.ts";
 import type { GovernanceDeps } from "../governance/deps.ts";
 import { LAST_PART } from "../governance/rules/in_force.ts";
@@ -16,6 +16,9 @@ declare module "../store/store.ts" {
 }
 
 type Told = Partial<Record<WaitingStatus, string>>;
+
+/** Where a change stands among those that wait, since milliseconds since the epoch. */
+export const placeOf = (since: number, changeId: string): string => `${new Date(since).toISOString()} ${changeId}`;
 
 /** A change in the last part of its time; `place` sorts by since when it waits. */
 interface Due {
@@ -61,13 +64,15 @@ async function dueIn(
     const page = await read.list("waiting", { prefix, after, limit: PAGE });
     for (const { id: key, value } of page) {
       const id = key.slice(prefix.length);
-      const place = `${value.since} ${id}`;
-      const over = Date.parse(value.since) + ttl;
-      if (Date.parse(value.since) <= latest && place > told) due.push({ id, place, over });
+      const { since } = waitOf(value);
+      if (since > latest) continue;
+      const place = placeOf(since, id);
+      if (place > told) due.push({ id, place, over: since + ttl });
     }
-    after = page.at(-1)?.id ?? after;
+    const last = page.at(-1);
+    after = last?.id ?? after;
     // Pending ones stand in the order in which they began to wait.
-    const beyond = status === "pending_consent" && Date.parse(page.at(-1)?.value.since ?? "") > latest;
+    const beyond = status === "pending_consent" && last !== undefined && waitOf(last.value).since > latest;
     more = page.length === PAGE && !beyond;
   }
   return due.sort((a, b) => (a.place < b.place ? -1 : 1));

@@ -3,12 +3,13 @@ import { headOf } from "../audit/chain.ts";
 import { FOLLOWERS, problemOf } from "../follow/follow.ts";
 import { cursorOf } from "../follow/follower.ts";
 import { outcomes } from "../follow/outcomes.ts";
-import { type WaitingStatus, waitingPrefix } from "../follow/waiting.ts";
+import { type WaitingStatus, waitingPrefix, waitOf } from "../follow/waiting.ts";
 import { misfitsOf } from "../governance/patrol.ts";
 import { LAST_PART } from "../governance/rules/in_force.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { atOneGlance } from "../kit/glance.ts";
 import type { PulseDeps } from "./deps.ts";
+import { placeOf } from "./expiring.ts";
 import { orderPrefix } from "./tasks.ts";
 
 const NOW = -Infinity;
@@ -21,7 +22,8 @@ export async function nextDue(given: PulseDeps): Promise<number> {
   // What is wrong is looked at each time, and what peers know is asked of them.
   if (deps.integrity.breach || misfitsOf(deps.integrity).size > 0 || deps.link) return NOW;
   const [left, followed, limits] = await Promise.all([isAnythingLeft(deps), whenFollowed(deps), nextLimit(deps)]);
-  return left ? NOW : Math.min(followed, limits);
+  // What waits reads as it should where the followers are up to it.
+  return left || followed === NOW ? NOW : Math.min(followed, limits);
 }
 
 /** Whether there is what each cycle goes on with until it is done. */
@@ -49,7 +51,9 @@ async function whenFollowed(deps: PulseDeps): Promise<number> {
   const isBehind = FOLLOWERS.some((follower, index) => {
     const cursor = cursors[index]?.value;
     if (problemOf(deps, follower) !== null) return true;
-    return length > 0 && (cursor?.entry !== length || cursor.step !== "" || cursor.clearing !== undefined);
+    const isUp =
+      cursor?.entry === length && cursor.step === "" && !cursor.clearing && cursor.version === follower.version;
+    return length > 0 && !isUp;
   });
   if (isBehind) return NOW;
   const state = (cursors[FOLLOWERS.indexOf(outcomes)]?.value.state ?? outcomes.start) as typeof outcomes.start;
@@ -82,8 +86,9 @@ async function firstLimit(
   for (let after = prefix, more = true; more;) {
     const page = await store.list("waiting", { prefix, after, limit: PAGE });
     for (const { id, value } of page) {
-      const isTold = `${value.since} ${id.slice(prefix.length)}` <= told;
-      first = Math.min(first, Date.parse(value.since) + (isTold ? ttl : ttl * (1 - LAST_PART)));
+      const { since } = waitOf(value);
+      const isTold = placeOf(since, id.slice(prefix.length)) <= told;
+      first = Math.min(first, since + (isTold ? ttl : ttl * (1 - LAST_PART)));
     }
     after = page.at(-1)?.id ?? after;
     more = page.length === PAGE;

@@ -1,7 +1,7 @@
 /** How many open items are overdue. Each kind has an index in the order in which its items were made. */
 import type { FollowDeps } from "../follow/follower.ts";
 import { reading } from "../follow/reading.ts";
-import { waiting, waitingPrefix } from "../follow/waiting.ts";
+import { waiting, waitingPrefix, waitOf } from "../follow/waiting.ts";
 import { DAY_MS, HOUR_MS } from "../kit/days.ts";
 
 declare module "../store/store.ts" {
@@ -52,7 +52,7 @@ export async function pendingBefore(deps: FollowDeps, moment: number, most: numb
   const prefix = waitingPrefix("pending_consent");
   return oldest(
     (after, limit) => list("waiting", { prefix, after: after ?? prefix, limit }),
-    ({ id, value: { since, grave = false } }) => ({ id: id.slice(prefix.length), since, grave }),
+    ({ id, value }) => ({ id: id.slice(prefix.length), ...waitOf(value) }),
     moment,
     most,
   );
@@ -72,8 +72,10 @@ export async function approvedBefore(
   for (let after = prefix, more = true; more && left > 0 && found.length < most; left -= LOOKED) {
     const limit = Math.min(LOOKED, left);
     const page = await read.list("waiting", { prefix, after, limit });
-    for (const { id, value } of page)
-      if (Date.parse(value.since) < moment) found.push({ id: id.slice(prefix.length), grave: value.grave ?? false });
+    for (const { id, value } of page) {
+      const { since, grave } = waitOf(value);
+      if (since < moment) found.push({ id: id.slice(prefix.length), grave });
+    }
     after = page.at(-1)?.id ?? after;
     more = page.length === limit;
   }
@@ -87,7 +89,7 @@ const tasksBefore = ({ store }: FollowDeps, ageClass: TaskClass, moment: number,
   const prefix = openTaskKey(ageClass, "");
   return oldest(
     (after, limit) => store.list("tasks_open", { prefix, after: after ?? prefix, limit }),
-    ({ id, value }) => ({ id: id.slice(prefix.length), since: value, grave: false }),
+    ({ id, value }) => ({ id: id.slice(prefix.length), since: Date.parse(value), grave: false }),
     moment,
     most,
   );
@@ -96,7 +98,7 @@ const tasksBefore = ({ store }: FollowDeps, ageClass: TaskClass, moment: number,
 /** Those of an index in the order of their age that are from before a moment. */
 async function oldest<T extends { id: string }>(
   list: (after: string | undefined, limit: number) => Promise<T[]>,
-  read: (row: T) => Aged & { since: string },
+  read: (row: T) => Aged & { since: number },
   moment: number,
   most: number,
 ): Promise<Aged[]> {
@@ -106,7 +108,7 @@ async function oldest<T extends { id: string }>(
     const limit = found.length === 0 ? 1 : Math.min(PAGE, most - found.length);
     const page = await list(after, limit);
     for (const { since, ...item } of page.map(read)) {
-      if (Date.parse(since) >= moment) return found;
+      if (since >= moment) return found;
       found.push(item);
     }
     if (page.length < limit) break;

@@ -162,6 +162,13 @@ export const follow = [
     tests: ["test/lib/pulse/due_cycle.test.ts"],
   },
   {
+    name: "an idle cycle goes by what a follower of an earlier version kept",
+    file: "lib/pulse/next_due.ts",
+    find: " && cursor.version === follower.version;",
+    replace: ";",
+    tests: ["test/lib/pulse/due_cycle.test.ts"],
+  },
+  {
     name: "an idle cycle passes over what time brings",
     file: "lib/pulse/next_due.ts",
     find: "Math.min(followed, limits);",

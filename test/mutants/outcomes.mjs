@@ -100,6 +100,13 @@ export const outcomes = [
     tests: ["test/lib/pulse/need.test.ts"],
   },
   {
+    name: "a change of high risk that waits is kept as any other",
+    file: "lib/follow/waiting.ts",
+    find: "isGrave ? { since, grave: true } : since",
+    replace: "isGrave ? since : since",
+    tests: ["test/lib/pulse/need.test.ts"],
+  },
+  {
     name: "a goal is on track by a value that nobody knows to hold",
     file: "lib/pulse/goals.ts",
     find: "if (isStale(fed_at, now))",

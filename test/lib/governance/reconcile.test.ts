@@ -126,7 +126,7 @@ test("a record that is missing, and one the log does not know", async () => {
   const { value } = (await api.deps.store.get("changes", model))!;
   await api.deps.store.transact((tx) => {
     tx.delete("changes", gone);
-    tx.put("changes", "chg_forged", { ...value, change: { ...value.change, change_id: "chg_forged" } });
+    tx.put("changes", "chg_forged", value);
   });
   expect((await reconcile(api.deps)).mismatches).toEqual([
     { change_id: "chg_forged", fields: ["audit"] },
@@ -141,7 +141,7 @@ async function append(api: Core, change_id: string, event_type: EventType, detai
     const { entry, head } = nextEntry((await readHead(tx))!, { event_type, change_id, detail }, clock.iso(), sha256);
     tx.put("audit", entryKey(entry.id), entry);
     tx.put("meta", "chain", head);
-    const record = (await tx.get("changes", change_id))!.value;
+    const record = asRead<ChangeRecord>((await tx.get("changes", change_id)) as Stored<Written<ChangeRecord>>);
     tx.put("changes", change_id, {
       ...record,
       audit: [...record.audit, entry.id],

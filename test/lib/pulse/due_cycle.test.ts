@@ -5,6 +5,7 @@ import { keepCheckpoints } from "../../../lib/audit/anchor.ts";
 import { LONGEST_IDLE_MS } from "../../../lib/pulse/due_cycle.ts";
 import { presentCursor } from "../../../lib/pulse/event_cursor.ts";
 import { eventStream } from "../../../lib/pulse/event_stream.ts";
+import { nextDue } from "../../../lib/pulse/next_due.ts";
 import { startNotifier } from "../../../lib/pulse/notify.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
@@ -115,6 +116,20 @@ test("an idle cycle is one request, and everything is looked at now and then", a
   expect(asked.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
   expect(whole).toHaveLength((10 * MINUTE) / LONGEST_IDLE_MS);
   for (const requests of whole) expect(requests.length, requests.join(", ")).toBeLessThan(90);
+});
+
+test("what a follower of an earlier version kept is never taken for what is there", async () => {
+  const on = shared();
+  const one = await process(on);
+  const id = await one.bring("pending_consent");
+  await settled(on, one);
+  expect(await nextDue(one.deps)).toBeGreaterThan(on.clock.now());
+  await one.deps.store.transact(async (tx) => {
+    const { value } = (await tx.get("cursors", "waiting"))!;
+    tx.put("cursors", "waiting", { ...value, version: 3 });
+    tx.put("waiting", `pending_consent:${id}`, { since: on.clock.iso() } as never);
+  });
+  expect(await nextDue(one.deps)).toBe(-Infinity);
 });
 
 test("a store that tells of nobody is looked at whole in each cycle", async () => {

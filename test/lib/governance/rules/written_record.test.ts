@@ -4,14 +4,41 @@ import type { ChangeRecord } from "../../../../lib/governance/rules/record.ts";
 import { asRead, recordIn, type Written, written } from "../../../../lib/governance/rules/written_record.ts";
 import { core } from "../../../support/core.ts";
 
-test("a proposal is written without its id, and without what nobody has said of it", async () => {
+test("a proposal is written without its id, and without what it holds where nothing else was said", async () => {
   const { deps, propose } = await core();
   const { change_id: id } = await propose({ target: "ui.banner", kpi: "csat", expected_delta_k: 0 });
   const { change } = (await deps.store.get("changes", id))!.value;
   expect(Object.keys(change)).toEqual([
-    ...["tenant_id", "kind", "target", "summary", "rationale", "expected_delta_k", "reversible", "tier", "risk", "kpi"],
-    ...["proposer_kind", "status", "created_at", "required_approvers", "digest", "revision"],
+    ...[
+      "tenant_id",
+      "kind",
+      "target",
+      "summary",
+      "rationale",
+      "expected_delta_k",
+      "tier",
+      "risk",
+      "kpi",
+      "proposer_kind",
+    ],
+    ...["status", "created_at", "digest"],
   ]);
+});
+
+test("what cannot be undone, what two must consent to, and what nobody expects anything of is read as that", async () => {
+  const { deps, propose } = await core({ intent: { policy: { required_approvers: { major: 2 } } } });
+  const { change_id: id } = await propose({ reversible: false, expected_delta_k: 0 });
+  const stored = (await deps.store.get("changes", id))! as { id: string; value: Written<ChangeRecord> };
+  expect(stored.value.change).toMatchObject({ reversible: false, required_approvers: 2, expected_delta_k: 0 });
+  expect(asRead(stored).change).toMatchObject({ reversible: false, required_approvers: 2, expected_delta_k: 0 });
+});
+
+test("a whole record of a version before 0.2 is read as it lies, whatever it leaves out", async () => {
+  const { deps, bring } = await core();
+  const id = await bring("applied");
+  const { applied: _, ...earlier } = (await readRecord(deps.store, id)) as ChangeRecord;
+  const value = earlier as Written<ChangeRecord>;
+  expect(asRead({ id, value })).toBe(value);
 });
 
 test.each(["pending_consent", "approved", "applied", "rolled_back", "denied"] as const)(
