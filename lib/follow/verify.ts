@@ -4,6 +4,7 @@ import { turn } from "../kit/turn.ts";
 import { scratch } from "./overlay.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { storeSlice } from "./catch_up.ts";
+import { entryReader } from "./entry_reader.ts";
 import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
 
@@ -35,7 +36,8 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
 async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
   const { name, collections } = follower;
   const made = scratch();
-  while (await storeSlice(deps, follower, made, { head: kept.entry })) await turn();
+  const until = { head: kept.entry, read: entryReader(deps) };
+  while (await storeSlice(deps, follower, made, until)) await turn();
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);
   for (const collection of collections) {

@@ -47,7 +47,7 @@ try {
     `${where}; ${plan.rounds} rounds of ${plan.requests} requests over 64 connections; Node ${process.version}`,
   );
   console.log(`${"".padEnd(26)}  ${"is".padStart(8)}  ${"must".padStart(8)}  ${"aim".padStart(8)}  met`);
-  console.log("of node:http, by the processor's time of a request");
+  console.log("of node:http, by the processor's time of a request and of what follows it");
   const { steps, written, pause } = await life(plan);
   for (const { name, ofCpu, ofRate, cpu, perSecond, p99 } of steps)
     row(name, Number.isNaN(ofCpu) ? ofRate : ofCpu, {

@@ -5,7 +5,9 @@ import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { processorTime } from "./cpu_time.mjs";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/local/ui_server.js", import.meta.url));
 const INTENT = fileURLToPath(new URL("../../dist/local/example/product_intent.json", import.meta.url));
@@ -118,6 +120,18 @@ export async function caughtUp({ port }) {
   const body = new URLSearchParams({ action: "cycle" });
   const answer = await fetch(`http://127.0.0.1:${port}/api/action/run-now`, { method: "POST", body });
   if (!answer.ok) throw new Error(`a cycle answered ${answer.status}`);
+}
+
+const LOOK_MS = 200;
+
+/** Waits until it does nothing any more: it has followed the log to its end. Where nobody tells, until the first look. */
+export async function atRest(server) {
+  let before = await processorTime(server);
+  for (let used = Infinity; used > (LOOK_MS * 1000) / 10;) {
+    await setTimeout(LOOK_MS);
+    const now = await processorTime(server);
+    [used, before] = [now - before, now];
+  }
 }
 
 /** The longest the service's event loop was held up since this was asked last, in milliseconds. */
