@@ -11,6 +11,9 @@ import { processorTime } from "./cpu_time.mjs";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/local/ui_server.js", import.meta.url));
 const INTENT = fileURLToPath(new URL("../../dist/local/example/product_intent.json", import.meta.url));
+const PACKAGE = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+/** Options of Node, as `npm start` has them. */
+const FLAGS = PACKAGE.scripts.start.split(" ").filter((word) => word.startsWith("--v8"));
 const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
 
 const pinned = availableParallelism() > 1 && pin(process.pid, 1);
@@ -43,8 +46,8 @@ export async function temporaryFolder() {
 /** Starts the built service on a state file; `tookMs`: from spawning it until it listens. */
 export async function startService(folder, state = join(folder, "state.json")) {
   const began = performance.now();
-  const args = ["--port", "0", "--cycle-interval", "0", "--state", state, "--product-intent", INTENT];
-  const child = started(spawn(process.execPath, [PROGRAM, ...args], { stdio: ["ignore", "ignore", "pipe"] }));
+  const args = [...FLAGS, PROGRAM, "--port", "0", "--cycle-interval", "0", "--state", state, "--product-intent", INTENT];
+  const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] }));
   for await (const line of createInterface({ input: child.stderr })) {
     const { message, url } = JSON.parse(line);
     if (message !== "listening") continue;
@@ -55,9 +58,9 @@ export async function startService(folder, state = join(folder, "state.json")) {
   throw new Error("the service did not start");
 }
 
-/** Starts node:http alone; `answering` sets how many bytes it answers. */
+/** Starts node:http alone, with the same options; `answering` sets how many bytes it answers. */
 export async function startReference() {
-  const child = started(fork(REFERENCE));
+  const child = started(fork(REFERENCE, { execArgv: FLAGS }));
   const [{ port }] = await once(child, "message");
   return {
     child,
