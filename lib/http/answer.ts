@@ -26,12 +26,13 @@ export const textAnswer = (text: string, status = 200, headers: Record<string, s
 export function splice(object: object, base?: Json<object>): string {
   const own = Object.entries(object);
   if (!base && !own.some(([, member]) => member instanceof Json)) return JSON.stringify(object);
-  let members = base ? base.text.slice(1, -1) : "";
+  const members = base && base.text !== "{}" ? [base.text.slice(1, -1)] : [];
   for (const [name, member] of own) {
     const text = member instanceof Json ? member.text : JSON.stringify(member);
-    if (text !== undefined) members += `${members && ","}${JSON.stringify(name)}:${text}`;
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
   }
-  return `{${members}}`;
+  // Joined, not added up: what many are sent would be put together anew for each of them.
+  return `{${members.join(",")}}`;
 }
 
 /** From here on, bytes that are made once cost less than a text that each response makes its own of. */

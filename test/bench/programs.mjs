@@ -46,7 +46,18 @@ export async function temporaryFolder() {
 /** Starts the built service on a state file; `tookMs`: from spawning it until it listens. */
 export async function startService(folder, state = join(folder, "state.json")) {
   const began = performance.now();
-  const args = [...FLAGS, PROGRAM, "--port", "0", "--cycle-interval", "0", "--state", state, "--product-intent", INTENT];
+  const args = [
+    ...FLAGS,
+    PROGRAM,
+    "--port",
+    "0",
+    "--cycle-interval",
+    "0",
+    "--state",
+    state,
+    "--product-intent",
+    INTENT,
+  ];
   const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] }));
   for await (const line of createInterface({ input: child.stderr })) {
     const { message, url } = JSON.parse(line);
