@@ -52,17 +52,18 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   await openProduct(deps, { exclusive, tail });
   const following = follow ? keepFollowing(deps) : undefined;
   const handler = routed(endpoints, deps, { base });
-  const underWay = new Set<Promise<unknown>>();
+  let underWay = 0;
+  const whenNone: (() => void)[] = [];
   const counted = async <T>(work: Promise<T>): Promise<T> => {
-    underWay.add(work);
+    underWay++;
     try {
       return await work;
     } finally {
-      underWay.delete(work);
+      if (--underWay === 0) for (const go of whenNone.splice(0)) go();
     }
   };
   const allDone = async (): Promise<void> => {
-    while (underWay.size > 0) await Promise.allSettled(underWay);
+    while (underWay > 0) await new Promise<void>((resolve) => whenNone.push(resolve));
   };
   const dueCycle = wholeCycles ? () => runCycle(deps) : dueCycles(deps);
   const cycle = async (): Promise<CycleReport> => {

@@ -1,8 +1,9 @@
 /** Reads that ask for the same in one turn of the event loop: worked out once, when the last of them has asked. */
+import { transientMap } from "../kit/transient_map.ts";
 
 /** Answers whoever asks under a key before the turn is over; whoever asks later is answered by what is worked out then. */
 export function sharedReads<T>(nextTurn: () => Promise<void>): (key: string, make: () => Promise<T>) => Promise<T> {
-  const asked = new Map<string, Promise<T>>();
+  const asked = transientMap<string, Promise<T>>();
   return (key, make) => {
     let answer = asked.get(key);
     if (!answer) {

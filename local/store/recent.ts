@@ -1,4 +1,5 @@
 /** Records that were read or written last, in memory: a change is read again at each of its steps, a cursor at every read. */
+import { transientMap } from "../../lib/kit/transient_map.ts";
 import { nameOf, type Key, type Version } from "../../lib/store/engine/view.ts";
 
 /** The records used last. */
@@ -8,13 +9,14 @@ export interface Recent {
   forget(key: Key): void;
 }
 
-const MOST_CHARACTERS = 4 * 1024 * 1024;
+// More of them grow old here, and are dearer to collect than a record is to read again.
+const MOST_CHARACTERS = 512 * 1024;
 /** What is longer is read again: a few of them would drive out all others. */
 const LONGEST = 64 * 1024;
 
 /** Keeps nothing yet, and never more than `most`; what was kept longest ago goes first. */
 export function newRecent(most: number): Recent {
-  const versions = new Map<string, Version>();
+  const versions = transientMap<string, Version>();
   let characters = 0;
 
   const drop = (name: string): void => {

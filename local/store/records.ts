@@ -1,6 +1,7 @@
 /** The store's records: what is durable, and over it what has been accepted but is not durable yet. */
+import { transientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
-import { inner, type Key, type SyncView, type Version } from "../../lib/store/engine/view.ts";
+import type { Key, SyncView, Version } from "../../lib/store/engine/view.ts";
 import { listOver } from "../../lib/store/engine/write_set.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Reader } from "./reader.ts";
@@ -76,7 +77,7 @@ export function newAccepted(
   catalog: Pick<Catalog, "size" | "floor">,
   sequences: readonly string[],
 ): Accepted {
-  const accepted = new Map<string, Map<string, Version>>();
+  const accepted = new Map<string, TransientMap<string, Version>>();
   const appended = new Map(sequences.map((name) => [name, catalog.size(name)]));
   const floors = new Map<string, number>();
 
@@ -114,7 +115,9 @@ export function newAccepted(
       checkSequences(writes);
       for (const version of writes) {
         const { collection, id, revision, json } = version;
-        inner(accepted, collection).set(id, version);
+        let known = accepted.get(collection);
+        if (!known) accepted.set(collection, (known = transientMap()));
+        known.set(id, version);
         if (!json) floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       }
     },

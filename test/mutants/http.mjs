@@ -27,6 +27,13 @@ export const http = [
     tests: ["test/lib/http/shared_reads.test.ts"],
   },
   {
+    file: "lib/kit/transient_map.ts",
+    name: "what has come and gone stays until all of the memory is collected",
+    find: "map = new Map(map);",
+    replace: "",
+    tests: ["test/lib/kit/transient_map.test.ts"],
+  },
+  {
     file: "lib/kit/gather.ts",
     name: "one anonymous read is answered with all that is there",
     find: "if (rows.length === limit || bytes >= PAGE_BYTES)",

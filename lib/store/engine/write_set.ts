@@ -140,7 +140,7 @@ function edited({ collection, id, before, edits = [] }: Slot): Version | undefin
 
 /** Lists what lies below with the versions of one collection over it; what they hide there is made up for. */
 export function listOver<P extends Awaitable<readonly Row[]>>(
-  versions: ReadonlyMap<string, Version> | undefined,
+  versions: Pick<ReadonlyMap<string, Version>, "has" | "values"> | undefined,
   options: ListOptions<boolean>,
   below: (options: ListOptions<boolean>) => P,
 ): P {

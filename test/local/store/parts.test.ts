@@ -216,13 +216,13 @@ describe("the records used last", () => {
     expect(recent.get({ collection: "d", id: "c" })).toBeUndefined();
   });
 
-  test("takes four million characters at most, and no long text", () => {
+  test("takes half a million characters at most, and no long text", () => {
     const recent = newRecent(1000);
     recent.keep(version("a", "x".repeat(70_000)));
     expect(held(recent, "a")).toBe("");
     for (let n = 0; n < 100; n++) recent.keep(version(`${n}`, "x".repeat(60_000)));
     expect(recent.get({ collection: "c", id: "0" })).toBeUndefined();
     const kept = Array.from({ length: 100 }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean);
-    expect(kept).toHaveLength(Math.floor((4 * 1024 * 1024) / 60_002));
+    expect(kept).toHaveLength(Math.floor((512 * 1024) / 60_002));
   });
 });
