@@ -35,7 +35,7 @@ export function checkImage(text: string): Record<string, string> {
   const [, , code] = JSON.parse(of("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
   expect(() => new Function(code!)).not.toThrow();
   return Object.fromEntries(
-    of("ENV").flatMap((said) => said.split(" ").map((pair) => pair.split("=") as [string, string])),
+    of("ENV").flatMap((said) => said.split(" ").map((pair) => /^(\w+)=(.*)$/.exec(pair)!.slice(1) as [string, string])),
   );
 }
 
