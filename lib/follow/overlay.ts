@@ -11,8 +11,11 @@ export interface Written {
 
 /** Records as they read with what was written since. */
 export interface Overlay extends Tx {
-  /** How many records were written. */
+  /** How many records were written, or written again, since they were taken last. */
   readonly size: number;
+  /** Takes what was written since the last time; it goes on being read. */
+  take(): readonly Written[];
+  /** All that was written. */
   written(): Written[];
 }
 
@@ -37,19 +40,24 @@ interface Own {
 /** Lays writes over what lies below, further ones over those of another overlay; what lies below stays as it is. */
 export function overlay(below: Reads, written: readonly Written[] = []): Overlay {
   const kept = new Map<Collection, Own>();
+  let fresh = new Set<Written>();
   const write = (one: Written): void => {
     let own = kept.get(one.collection);
     if (!own) kept.set(one.collection, (own = { byId: new Map(), ids: [], covered: "" }));
     const { byId, ids } = own;
+    const before = byId.get(one.id);
     // Mostly ids rise. What is deleted above nothing is gone.
-    if (!byId.has(one.id))
-      ids.splice(ids.length === 0 || ids.at(-1)! < one.id ? ids.length : placeOf(ids, one.id), 0, one.id);
+    if (!before) ids.splice(ids.length === 0 || ids.at(-1)! < one.id ? ids.length : placeOf(ids, one.id), 0, one.id);
+    else fresh.delete(before);
     byId.set(one.id, one);
+    fresh.add(one);
     if (one.json || below !== nothing) return;
     byId.delete(one.id);
+    fresh.delete(one);
     ids.splice(placeOf(ids, one.id), 1);
   };
   written.forEach(write);
+  fresh = new Set();
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection)?.byId;
@@ -92,7 +100,12 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
       write({ collection, id, json: jsonOf(value, `${collection}/${id}`) as Json<never> }),
     delete: (collection, id) => write({ collection, id, json: undefined }),
     get size() {
-      return [...kept.values()].reduce((sum, { ids }) => sum + ids.length, 0);
+      return fresh.size;
+    },
+    take() {
+      const taken = [...fresh];
+      fresh = new Set();
+      return taken;
     },
     written: () => [...kept.values()].flatMap(({ byId }) => [...byId.values()]),
   };

@@ -3,7 +3,7 @@ import { canonicalJson } from "../kit/canonical_json.ts";
 import { turn } from "../kit/turn.ts";
 import { scratch } from "./overlay.ts";
 import type { Collection, Store } from "../store/store.ts";
-import { storeSlice } from "./catch_up.ts";
+import { storeSlices } from "./catch_up.ts";
 import { entryReader } from "./entry_reader.ts";
 import type { Cursor, FollowDeps, Follower } from "./follower.ts";
 import { followAll, FOLLOWERS, problemOf } from "./follow.ts";
@@ -37,7 +37,7 @@ async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Prom
   const { name, collections } = follower;
   const made = scratch();
   const until = { head: kept.entry, read: entryReader(deps) };
-  while (await storeSlice(deps, follower, made, until)) await turn();
+  while (await storeSlices(deps, follower, made, until)) await turn();
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);
   for (const collection of collections) {

@@ -19,7 +19,7 @@ export const follow = [
   {
     ...catchUp,
     name: "two processes may follow one entry",
-    find: 'tx.put("cursors", name, cursor, stored?.revision ?? 0);',
+    find: 'tx.put("cursors", name, cursor, before);',
     replace: 'tx.put("cursors", name, cursor);',
     grave: true,
   },

@@ -5,7 +5,7 @@ import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/fo
 import { growthPage } from "../../../lib/follow/growth_log.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
-import { beginning, storeSlice } from "../../../lib/follow/catch_up.ts";
+import { beginning, storeSlices } from "../../../lib/follow/catch_up.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { waiting } from "../../../lib/follow/waiting.ts";
@@ -305,7 +305,7 @@ describe("a reading", () => {
           // Also where another process's clock goes before.
           const now = new Date(log.clock.now() + random() * 40 * DAY).toISOString();
           if (random() < 0.02) await log.store.transact((tx) => tx.put("cursors", follower.name, beginning(follower)));
-          if (random() < 0.2) await storeSlice(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
+          if (random() < 0.2) await storeSlices(log, follower, log.store, { head, ...(random() < 0.3 && { now }) });
         }
         if (random() < 0.5) return;
         const [goingOn, anew] = [await shown(log.store), await shown({ ...log.store })];
@@ -325,7 +325,7 @@ describe("a reading", () => {
     const log = await handMade({ ...base, list });
     for (let made = 0; made < 300; made++) await log.propose();
     const store = async (head: number) => {
-      while (await storeSlice(log, waiting, base, { head }));
+      while (await storeSlices(log, waiting, base, { head }));
     };
     await store(50);
     expect(await reading(log, waiting)).toMatchObject({ as_of: 300, behind: 0 });
@@ -342,7 +342,7 @@ describe("a reading", () => {
     const log = await handMade();
     for (let made = 0; made < 100; made++) await log.propose();
     const store = async (head: number) => {
-      while (await storeSlice(log, waiting, log.store, { head }));
+      while (await storeSlices(log, waiting, log.store, { head }));
     };
     await store(50);
     await reading(log, waiting);
