@@ -36,10 +36,12 @@ export async function fold<S>(
     const stop = (full: boolean) => ({ cursor: { entry: done, step, state: on.state }, full });
     for (const entry of entries) {
       const until = later(seen?.get(done), entry.timestamp);
-      if (step === "" && !((await follower.elapse?.(on, until)) ?? true)) return stop(true);
+      const elapsed = step !== "" || (follower.elapse?.(on, until) ?? true);
+      if (!(elapsed instanceof Promise ? await elapsed : elapsed)) return stop(true);
       if (!room(MOST_A_STEP)) return stop(true);
       on.position = entry.id;
-      const next = await follower.follow(on, entry, step);
+      const followed = follower.follow(on, entry, step);
+      const next = followed instanceof Promise ? await followed : followed;
       step = next ?? "";
       if (next !== undefined) return stop(true);
       done = entry.id;

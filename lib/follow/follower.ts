@@ -46,11 +46,11 @@ export interface Follower<S = unknown> {
   readonly start: S;
   /**
    * Follows an entry from a step on, `""` at its beginning; resolves with the step to go on with when there is no more
-   * room, and with nothing when it is done with the entry.
+   * room, and with nothing when it is done with the entry: at once, where it has nothing to do with it.
    */
-  follow(on: Following<S>, entry: Entry, step: string): Promise<string | void>;
+  follow(on: Following<S>, entry: Entry, step: string): Promise<string | void> | void;
   /** Does what was due before a moment; false when there was no room for all of it. Called before each entry. */
-  elapse?(on: Following<S>, until: string): Promise<boolean>;
+  elapse?(on: Following<S>, until: string): Promise<boolean> | boolean;
 }
 
 /** The part of a change that stays as it is unless it is erased, and what is final of the rest. */

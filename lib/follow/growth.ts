@@ -14,20 +14,30 @@ export const growth: Follower<State> = {
   collections: ["growth_rows", "growth_rows_kinds"],
   retired: [{ collection: "growth" }, { collection: "growth_kinds" }, { collection: "meta", id: "growth" }],
   start: { rows: { seq: 0, count: 0 } },
-  async follow(on, entry, step) {
-    const told = await toldBy(on, entry);
-    for (let index = Number(step); index < told.length; index++) {
-      if (!on.room(MOST_A_STEP)) return String(index);
-      const place = { position: entry.id, tick: await on.tickAt(entry.id) };
-      const notice = { at: entry.timestamp, ref: entry.change_id || null, ...told[index]! };
-      on.state = { rows: await addRow(on.tx, "growth_rows", on.state.rows, place, notice) };
-    }
+  follow(on, entry, step) {
+    const told = toldBy(on, entry);
+    if (told instanceof Promise || told.length > 0) return tell(on, entry, step, told);
   },
 };
 
+async function tell(
+  on: Following<State>,
+  entry: Entry,
+  step: string,
+  told: Told[] | Promise<Told[]>,
+): Promise<string | void> {
+  const rows = await told;
+  for (let index = Number(step); index < rows.length; index++) {
+    if (!on.room(MOST_A_STEP)) return String(index);
+    const place = { position: entry.id, tick: await on.tickAt(entry.id) };
+    const notice = { at: entry.timestamp, ref: entry.change_id || null, ...rows[index]! };
+    on.state = { rows: await addRow(on.tx, "growth_rows", on.state.rows, place, notice) };
+  }
+}
+
 type Told = Omit<Notice, "at">;
 
-async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
+function toldBy(on: Following<State>, entry: Entry): Told[] | Promise<Told[]> {
   const { event_type, change_id: id, facts } = entry;
   switch (event_type) {
     case "consent_decision":
@@ -49,8 +59,11 @@ async function toldBy(on: Following<State>, entry: Entry): Promise<Told[]> {
       return [{ kind: "operation_failed", title, detail: `The host shows ${facts.host}.` }];
     }
     case "change_drifted": {
-      const { target } = await on.change(id);
-      return [{ kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` }];
+      return on
+        .change(id)
+        .then(({ target }) => [
+          { kind: "drift", title: `The host no longer shows ${id}`, detail: `${target} is ${facts.state}.` },
+        ]);
     }
     case "emergency_reviewed": {
       const found = facts.verdict === "accepted" ? "accepted" : "not accepted";

@@ -34,15 +34,13 @@ export const outcomes: Follower<State> = {
   })),
   start: START,
 
-  async follow(on, entry, step) {
+  follow(on, entry, step) {
     if (entry.facts.manifest_hash !== undefined) on.state = { ...on.state, manifest: entry.facts.manifest_hash };
     switch (entry.event_type) {
       case "kpi_refreshed":
         return judge(on, entry, step);
       case "consent_decision":
-        return entry.facts.status === "denied"
-          ? over(on, await on.change(entry.change_id), null, entry.timestamp)
-          : undefined;
+        return entry.facts.status === "denied" ? denied(on, entry) : undefined;
       case "change_applied":
         return open(on, entry);
       case "change_rolled_back":
@@ -54,20 +52,27 @@ export const outcomes: Follower<State> = {
     }
   },
 
-  async elapse(on, until) {
-    while (on.state.due !== null && on.state.due < until) {
-      if (!on.room(MOST_A_STEP)) return false;
-      const { moment, change_id } = dueOf((await nextDue(on.tx))!);
-      const record = (await on.tx.get("outcomes", change_id))!.value;
-      if (moment === record.judged_from) await judgeFirst(on, record, moment);
-      else {
-        await close(on, record, "time", moment);
-        on.state = { ...on.state, timed_out: on.state.timed_out + 1 };
-      }
-    }
-    return true;
-  },
+  elapse: (on, until) => !isDue(on.state, until) || judgeDue(on, until),
 };
+
+const isDue = ({ due }: State, until: string): boolean => due !== null && due < until;
+
+async function judgeDue(on: Following<State>, until: string): Promise<boolean> {
+  while (isDue(on.state, until)) {
+    if (!on.room(MOST_A_STEP)) return false;
+    const { moment, change_id } = dueOf((await nextDue(on.tx))!);
+    const record = (await on.tx.get("outcomes", change_id))!.value;
+    if (moment === record.judged_from) await judgeFirst(on, record, moment);
+    else {
+      await close(on, record, "time", moment);
+      on.state = { ...on.state, timed_out: on.state.timed_out + 1 };
+    }
+  }
+  return true;
+}
+
+const denied = async (on: Following<State>, { change_id, timestamp }: Entry): Promise<void> =>
+  over(on, await on.change(change_id), null, timestamp);
 
 /** Tells how many outcomes time closed while something ran, and how many verdicts were new; 0 where that cannot be read. */
 export async function judgedMeanwhile(

@@ -1,5 +1,5 @@
 /** Writes laid over what is stored, in memory: what a follower makes of entries before it is stored, or without that. */
-import { type Json, jsonOf } from "../store/json.ts";
+import { Json, json } from "../store/json.ts";
 import type { Collection, ListOptions, Reads, Store, Stored, Tx } from "../store/store.ts";
 
 /** A record as it was written; absent `json`: deleted. */
@@ -59,12 +59,20 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
   written.forEach(write);
   fresh = new Set();
 
+  const get = async (collection: Collection, id: string): Promise<Stored | undefined> => {
+    const own = kept.get(collection)?.byId.get(id);
+    return own ? storedOf(own) : below.get(collection, id);
+  };
+
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection)?.byId;
-    const missing = ids.filter((id) => !own?.has(id));
+    const missing = own ? ids.filter((id) => !own.has(id)) : ids;
     const found = missing.length === 0 ? [] : await below.getMany(collection, missing);
-    const stored = new Map(missing.map((id, index) => [id, found[index]]));
-    return ids.map((id) => (own?.has(id) ? storedOf(own.get(id)!) : stored.get(id)));
+    let next = 0;
+    return ids.map((id) => {
+      const written = own?.get(id);
+      return written ? storedOf(written) : found[next++];
+    });
   };
 
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
@@ -89,15 +97,14 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
   };
 
   return {
-    get: (async (collection: Collection, id: string) => (await getMany(collection, [id]))[0]) as Tx["get"],
+    get: get as Tx["get"],
     getMany: getMany as Tx["getMany"],
     list: list as Tx["list"],
     async texts(collection, which) {
       const rows = await ("limit" in which ? list(collection, which) : getMany(collection, which));
       return rows.flatMap((row) => (row ? { id: row.id, text: JSON.stringify(row.value) } : []));
     },
-    put: (collection, id, value) =>
-      write({ collection, id, json: jsonOf(value, `${collection}/${id}`) as Json<never> }),
+    put: (collection, id, value) => write({ collection, id, json: made(value, `${collection}/${id}`) }),
     delete: (collection, id) => write({ collection, id, json: undefined }),
     get size() {
       return fresh.size;
@@ -141,5 +148,7 @@ function pageOf({ byId, ids }: Own, { after, limit, reverse = false, prefix = ""
   }
   return rows;
 }
+
+const made = (value: unknown, name: string) => (value instanceof Json ? value : json(value, name)) as Json<never>;
 
 const storedOf = ({ id, json }: Written): Stored | undefined => json && { id, revision: 0, value: json.value };

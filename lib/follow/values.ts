@@ -31,9 +31,9 @@ export const values: Follower<null> = {
   name: "values",
   collections: ["values", "values_applied", "values_order"],
   start: null,
-  async follow(on, { id, event_type, timestamp, change_id }) {
-    if (event_type === "change_applied") await applied(on, { change_id, entry: id, applied_at: timestamp });
-    if (event_type === "change_rolled_back") await rolledBack(on, change_id);
+  follow(on, { id, event_type, timestamp, change_id }) {
+    if (event_type === "change_applied") return applied(on, { change_id, entry: id, applied_at: timestamp });
+    if (event_type === "change_rolled_back") return rolledBack(on, change_id);
   },
 };
 

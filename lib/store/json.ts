@@ -19,11 +19,11 @@ export class Json<T = unknown> {
 /**
  * A value with its text, for what is stored and answered too. The value is frozen, with all in it. Errors: `TypeError` for
  * what JSON would drop or turn into something else (a function, a bigint, NaN, a Date, an `undefined` in an array) and for a
- * cycle; the place is named. A member that is `undefined` is left out.
+ * cycle; the place is named, in the value of this name. A member that is `undefined` is left out.
  */
-export function json<T>(value: T): Json<T> {
+export function json<T>(value: T, name = "value"): Json<T> {
   const walk: Walk = { freeze: true, exact: true };
-  refuse("value", visit(value, walk, 0));
+  refuse(name, visit(value, walk, 0));
   return new Json(JSON.stringify(value), walk.exact ? value : undefined);
 }
 

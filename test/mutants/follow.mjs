@@ -45,8 +45,8 @@ export const follow = [
   {
     ...fold,
     name: "what is fed after the close counts for an outcome that was due before",
-    find: 'if (step === "" && !((await follower.elapse?.(on, until)) ?? true)) return stop(true);',
-    replace: "void until;",
+    find: "(follower.elapse?.(on, until) ?? true);",
+    replace: "(void until, true);",
   },
   {
     ...fold,

@@ -13,7 +13,7 @@ export const values = [
   {
     ...follower,
     name: "a value that was rolled back stays that of its target",
-    find: 'if (event_type === "change_rolled_back") await rolledBack(on, change_id);',
+    find: 'if (event_type === "change_rolled_back") return rolledBack(on, change_id);',
     replace: "",
     grave: true,
   },
