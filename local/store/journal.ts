@@ -46,6 +46,8 @@ export interface JournalParts {
   onFailed(error: StoreUnavailable): void;
 }
 
+/** So many commits wait for no others. */
+const TOGETHER = 48;
 /** So many zeros are written ahead at a time. */
 const AHEAD = Buffer.alloc(256 * 1024);
 
@@ -135,10 +137,18 @@ export function newJournal(parts: JournalParts): Journal {
     await files.truncate(active.fd, active.bytes).catch(() => undefined);
   };
 
+  /** What the turns of the event loop bring one after another shares the sync, which costs as much as a decision or two. */
+  const comeTogether = async (): Promise<void> => {
+    let known: number;
+    do {
+      known = gathering.commits;
+      await nextTurn();
+    } while (gathering.commits > known && gathering.commits < TOGETHER);
+  };
+
   const run = async (): Promise<void> => {
     while (gathering.commits > 0) {
-      // What else this turn of the event loop brings shares the sync.
-      await nextTurn();
+      await comeTogether();
       writing = gathering;
       gathering = newBatch(sequences);
       let placed: readonly Placed[];
