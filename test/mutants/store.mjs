@@ -240,6 +240,13 @@ export const store = [
     tests: MEMORY,
   },
   {
+    file: "local/store/journal.ts",
+    name: "a sync waits for one turn of the event loop only",
+    find: "} while (gathering.commits > known && gathering.commits < TOGETHER);",
+    replace: "} while (known < 0 && known < TOGETHER);",
+    tests: ["test/local/store/journal.test.ts"],
+  },
+  {
     ...serial,
     name: "all decisions that came at once are made in one turn of the event loop",
     find: "    if (++carried % IN_A_TURN === 0) await nextTurn?.();\n",

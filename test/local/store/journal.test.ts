@@ -135,6 +135,17 @@ test.each([
     expect((await again.get("things", String(length)))?.value === character.repeat(length), `${length}`).toBe(true);
 });
 
+test("what turns of the event loop bring one after another shares a sync, up to a bound", async () => {
+  const store = await opened(state);
+  const puts = Array.from({ length: 96 }, (_, n) => store.transact((tx) => tx.put("things", `t${n}`, n)));
+  await Promise.all(puts);
+  const [, first] = await lines();
+  const { n: together } = JSON.parse(first!) as { n: number };
+  // A turn brings eight.
+  expect(together).toBeGreaterThanOrEqual(48);
+  expect(together).toBeLessThanOrEqual(56);
+});
+
 test("what shares a write is one line: a sequence bare, and of each record the last version only", async () => {
   const disk = heldSyncs(nodeFiles);
   const store = await opened(state, { files: disk.files });
