@@ -141,21 +141,23 @@ export function lineWriter(): LineWriter {
   let length = 0;
   let start = 0;
   let close = "";
-  let between = "";
+  let isFirst = true;
 
+  const makeRoom = (characters: number): void => {
+    const needed = length + characters * 3;
+    if (needed <= buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
+    buffer.copy(larger, 0, 0, length);
+    buffer = larger;
+  };
   const append = (text: string): void => {
-    const needed = length + text.length * 3;
-    if (needed > buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
-      buffer.copy(larger, 0, 0, length);
-      buffer = larger;
-    }
+    makeRoom(text.length);
     length += buffer.write(text, length);
   };
-  const open = (text: string, before: string): void => {
+  const open = (text: string): void => {
     append(`${close}${text}`);
     close = "]";
-    between = before;
+    isFirst = true;
   };
 
   return {
@@ -167,14 +169,19 @@ export function lineWriter(): LineWriter {
       close = "";
       append(headText(line));
     },
-    sequence: (name, first) => open(`,"${name}":[${first}`, ",\t"),
-    operations: () => open(`,"${OPERATIONS}":[`, "\t"),
+    sequence(name, first) {
+      open(`,"${name}":[${first}`);
+      isFirst = false;
+    },
+    operations: () => open(`,"${OPERATIONS}":[`),
     add(text) {
-      append(between);
+      makeRoom(text.length + 1);
+      if (!isFirst) buffer[length++] = COMMA;
+      isFirst = false;
+      buffer[length++] = TAB;
       const at = length;
-      append(text);
-      append("\t");
-      between = ",\t";
+      length += buffer.write(text, length);
+      buffer[length++] = TAB;
       return at;
     },
     end() {

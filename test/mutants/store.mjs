@@ -23,8 +23,8 @@ export const store = [
   {
     ...format,
     name: "the end of a long text in three-byte characters is cut off",
-    find: "length + text.length * 3",
-    replace: "length + text.length * 2",
+    find: "length + characters * 3;",
+    replace: "length + characters * 2;",
     grave: true,
   },
   {
@@ -238,6 +238,20 @@ export const store = [
     find: "      durable = keep([]);\n",
     replace: "      durable = keep(await writes().catch(() => []));\n",
     tests: MEMORY,
+  },
+  {
+    file: "local/store/recent.ts",
+    name: "a record that has grown long is read as it was before",
+    find: "if (length > LONGEST) return forget(version);",
+    replace: "if (length > LONGEST) return;",
+    tests: ["test/local/store/parts.test.ts"],
+  },
+  {
+    file: "local/store/recent.ts",
+    name: "of a deleted record an earlier generation stays in memory",
+    find: "for (const { versions } of [young, old])",
+    replace: "for (const { versions } of [young])",
+    tests: ["test/local/store/parts.test.ts"],
   },
   {
     file: "local/store/journal.ts",

@@ -2,7 +2,7 @@
 import { type Json, jsonOf } from "../json.ts";
 import { type ListOptions, MOST_BYTES, MOST_WRITES, RevisionConflict, type Tx } from "../store.ts";
 import { checkKey } from "./record_key.ts";
-import { type Awaitable, type Key, nameOf, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
+import { type Awaitable, inner, type Key, onceThere, readsOf, type Row, type Version, type View } from "./view.ts";
 
 /** A transaction under way. */
 export interface WriteSet {
@@ -33,7 +33,7 @@ interface Edit {
 
 /** Begins a transaction over a view. Revisions are not read when something is put: the put is held against them at the end. */
 export function writeSet(view: View): WriteSet {
-  const slots = new Map<string, Slot>();
+  const slots = new Map<string, Map<string, Slot>>();
   const touched: Slot[] = [];
   let refusal: unknown;
   let ended = false;
@@ -48,9 +48,9 @@ export function writeSet(view: View): WriteSet {
   };
 
   const slotOf = ({ collection, id }: Key): Slot => {
-    const name = nameOf({ collection, id });
-    let slot = slots.get(name);
-    if (!slot) slots.set(name, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
+    const known = inner(slots, collection);
+    let slot = known.get(id);
+    if (!slot) known.set(id, (slot = { collection, id, read: false, before: undefined, edits: undefined }));
     return slot;
   };
 

@@ -5,7 +5,7 @@ import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/catalog.ts";
 import { idsOf, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
-import { newRecent } from "../../../local/store/recent.ts";
+import { newRecent, type Recent } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { newTail } from "../../../local/store/tail.ts";
 import { seeded } from "./model.ts";
@@ -204,25 +204,46 @@ describe("the records used last", () => {
   const held = (recent: ReturnType<typeof newRecent>, ids: string) =>
     [...ids].filter((id) => recent.get({ collection: "c", id })).join("");
 
-  test("what was kept longest ago goes first", () => {
-    const recent = newRecent(3);
+  test("what is used stays, and what was used longest ago goes first", () => {
+    const recent = newRecent(4);
     for (const id of "abc") recent.keep(version(id));
     recent.keep(version("a", "anew"));
+    expect(held(recent, "c")).toBe("c");
     recent.keep(version("d"));
-    expect(held(recent, "abcd")).toBe("acd");
-    expect(recent.get({ collection: "c", id: "a" })?.json?.value).toBe("anew");
+    expect(held(recent, "b")).toBe("");
+    expect(held(recent, "cd")).toBe("cd");
+    recent.keep(version("a", "once more"));
+    expect(recent.get({ collection: "c", id: "a" })?.json?.value).toBe("once more");
     recent.forget({ collection: "c", id: "a" });
-    expect(held(recent, "abcd")).toBe("cd");
+    expect(held(recent, "a")).toBe("");
     expect(recent.get({ collection: "d", id: "c" })).toBeUndefined();
   });
 
-  test("takes half a million characters at most, and no long text", () => {
+  test("a version is never given after a later one", () => {
+    const recent = newRecent(8);
+    for (let round = 0; round < 50; round++) {
+      const id = "abcdefg"[(round * 5) % 7]!;
+      recent.keep(version(id, round));
+      expect(recent.get({ collection: "c", id })?.json?.value).toBe(round);
+      if (round % 11 === 0) recent.keep(version(id, "x".repeat(70_000)));
+      if (round % 11 === 0 || round % 7 === 0) recent.forget({ collection: "c", id });
+      if (round % 11 === 0 || round % 7 === 0) expect(held(recent, id)).toBe("");
+    }
+  });
+
+  test("takes half a million characters and so many records at most, and no long text", () => {
     const recent = newRecent(1000);
+    recent.keep(version("a"));
     recent.keep(version("a", "x".repeat(70_000)));
     expect(held(recent, "a")).toBe("");
+    const kept = (most: Recent, count: number) =>
+      Array.from({ length: count }, (_, n) => most.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
     for (let n = 0; n < 100; n++) recent.keep(version(`${n}`, "x".repeat(60_000)));
-    expect(recent.get({ collection: "c", id: "0" })).toBeUndefined();
-    const kept = Array.from({ length: 100 }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean);
-    expect(kept).toHaveLength(Math.floor((512 * 1024) / 60_002));
+    expect(kept(recent, 90)).toBe(0);
+    expect(kept(recent, 100)).toBeGreaterThan(2);
+    const few = newRecent(100);
+    for (let n = 0; n < 1000; n++) few.keep(version(`${n}`));
+    expect(kept(few, 900)).toBe(0);
+    expect(kept(few, 1000)).toBeGreaterThanOrEqual(50);
   });
 });
