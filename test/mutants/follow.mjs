@@ -25,6 +25,12 @@ export const follow = [
   },
   {
     ...catchUp,
+    name: "a slice waits until the one before it is stored",
+    find: "slices.length < AT_ONCE && !refused;",
+    replace: "slices.length < 1 && AT_ONCE > 0 && !refused;",
+  },
+  {
+    ...catchUp,
     name: "a follower goes on behind the end of a log that was set back",
     find: "const anew = !stored || stored.value.entry > until.head || ",
     replace: "const anew = !stored || ",

@@ -5,10 +5,11 @@ import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/fo
 import { growthPage } from "../../../lib/follow/growth_log.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
-import { beginning, storeSlices } from "../../../lib/follow/catch_up.ts";
+import { beginning, catchUp, storeSlices } from "../../../lib/follow/catch_up.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { waiting } from "../../../lib/follow/waiting.ts";
+import { turn } from "../../../lib/kit/turn.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
@@ -225,6 +226,30 @@ describe("a slice", () => {
       expect(await followed(log.store)).toEqual(await followed(whole.store));
     },
   );
+
+  test("is folded over those before it while they are being stored, a few at a time", async () => {
+    const log = await handMade();
+    await live(log, 6, 300);
+    let waiting = 0;
+    let most = 0;
+    const slow: Store = {
+      ...log.store,
+      async transact(decide) {
+        most = Math.max(most, ++waiting);
+        for (let turns = 0; turns < 20; turns++) await turn();
+        return log.store.transact(decide).finally(() => waiting--);
+      },
+    };
+    const process = followDeps(slow, log.clock);
+    await catchUp(process, outcomes);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(8);
+    await followAll(process);
+    const whole = await handMade();
+    await live(whole, 6, 300);
+    await followAll(whole);
+    expect(await followed(log.store)).toEqual(await followed(whole.store));
+  });
 
   test("of one of two processes at once counts: both follow, and what is stored is what one would have stored", async () => {
     const log = await handMade();
