@@ -200,6 +200,14 @@ export const verified = [
   },
   {
     ...outline,
+    file: "lib/audit/outline_piece.ts",
+    name: "what an entry is about is not found where the stretch above is about something else",
+    find: "place = first - 1;",
+    replace: "return -1;",
+    tests: ["test/lib/audit/outline_piece.test.ts"],
+  },
+  {
+    ...outline,
     name: "what a transaction saw counts as durable where it failed",
     find: "seen = durable;\n    },",
     replace: "durable = seen;\n    },",

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import type { AuditEntry } from "../../../lib/audit/entry.ts";
+import { outlineFrom } from "../../../lib/audit/outline.ts";
+import type { Sought } from "../../../lib/audit/outline_piece.ts";
+import { numbers } from "../../support/numbers.ts";
+
+const ENTRIES = 9000;
+
+test("an outline finds what entries are about, wherever they lie", () => {
+  const below = numbers(7);
+  // Of 40 marks each is many subjects', and each stretch lacks some.
+  const subject = (): number => ((below(40) << 20) | (below(3) << 1) | (below(50) === 0 ? 1 : 0)) >>> 0;
+  const about = Array.from({ length: ENTRIES }, (_, id) => [
+    id % 1000 < 700 ? 2 : subject(),
+    below(2) === 0 ? 0 : subject(),
+  ]);
+  const outline = outlineFrom({ length: 0, head: "0" }, ({ detail }) => about[Number(detail)]!);
+  for (let id = 1; id < ENTRIES; id++) {
+    const entry = { id, detail: String(id), previous_hash: String(id - 1), current_hash: String(id) };
+    expect(outline.append(entry as AuditEntry)).toBe(true);
+  }
+  const told = ({ which, mask, bits }: Sought, from: number, to: number): number[] =>
+    [...about.keys()].filter((id) => id > to && id <= from && ((about[id]![which]! ^ bits) & mask) === 0).reverse();
+  for (let round = 0; round < 300; round++) {
+    const which = below(2) as 0 | 1;
+    const bits = (about[below(ENTRIES)]![which]! & ~1) >>> 0;
+    const sought: Sought = bits === 0 ? { which: 0, mask: 1, bits: 1 } : { which, mask: ~1 >>> 0, bits };
+    const ends = [below(ENTRIES), below(ENTRIES)].sort((a, b) => a - b) as [number, number];
+    expect([...outline.find(sought, ends[1], ends[0])]).toEqual(told(sought, ends[1], ends[0]));
+  }
+});
