@@ -1,7 +1,12 @@
 /** How names and targets compare: a look-alike of a different spelling is the same name. */
 
+/** Letters of ASCII with single spaces between them: of these only the case is not as it is compared. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** A person's name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma. */
-export const sameName = (name: string): string =>
+export const sameName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : spelt(name));
+
+const spelt = (name: string): string =>
   name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
 
 /** Whether a name is this one, or one of these. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesAny, matchesPattern } from "../../../../lib/governance/rules/names.ts";
+import { matchesAny, matchesPattern, sameName } from "../../../../lib/governance/rules/names.ts";
 
 test.each([
   ["limits.seats", "limits.seats", true],
@@ -30,4 +30,19 @@ test("without patterns nothing matches", () => {
 test("no pattern takes long, however many stars it has", () => {
   expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*b`)).toBe(false);
   expect(matchesPattern("a".repeat(200), `${"*a".repeat(99)}*`)).toBe(true);
+});
+
+test.each([
+  ["ana@acme.example", "ana@acme.example"],
+  ["Ana Meier", "ana meier"],
+  [" Ana  Meier\n", "ana meier"],
+  ["Ana\u00a0Meier", "ana meier"],
+  ["\uff21na", "ana"],
+  ["\u0130da", "i\u0307da"],
+  ["A\u030angstrom", "\u00e5ngstrom"],
+  ["\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2", "\u03bf\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c3"],
+  ["\u212aim", "kim"],
+  ["", ""],
+])("%j is the name %j", (name, same) => {
+  expect(sameName(name)).toBe(same);
 });
