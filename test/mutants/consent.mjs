@@ -262,8 +262,8 @@ export const consent = [
   {
     name: "a minor change cannot be closed",
     file: "lib/governance/rules/transitions.ts",
-    find: 'step === "revoke" && change.status === "pending_consent"',
-    replace: 'step === "revoke"',
+    find: 'action === "revoke" && change.status === "pending_consent"',
+    replace: 'action === "revoke"',
     tests: WAY_OUT,
   },
   {

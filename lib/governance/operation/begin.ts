@@ -124,7 +124,7 @@ async function refuseHeldBack(
   const { policy } = product.intent;
   const owners = { before: target_owner, now: await ownerTold(transaction, change) };
   const { change_id } = change;
-  refuseMovedTarget(owners, policy, { change_id, allowed: allowedInstead(change, product.intent) });
+  refuseMovedTarget(owners, policy, () => ({ change_id, allowed: allowedInstead(change, product.intent) }));
   if (targetMoved(owners) !== undefined) asked.target_moved = owners;
   if (isEmergency(change, product.intent)) asked.emergency = true;
   else refuseHeld(holdsAt(policy, await lastFreeze(transaction), now));

@@ -37,8 +37,7 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
     const of = (names ?? []).filter((name) => !standing.includes(name) && !approvesOwn(change, name, policy));
     return { rule, count, of, ...(names && of.length < count ? { unreachable: true } : {}) };
   };
-  const { given, needed } = quorumOf(change, intent);
-  const quorum = lack(QUORUM, needed - given, electorsOf(intent));
+  const quorum = lack(QUORUM, consentsNeeded(change, policy) - quorumIn(standing, intent), electorsOf(intent));
   const owned = policy.owners
     .filter(({ targets }) => matchesAny(change.target, targets))
     .map(({ targets, approvers, required }): Missing => {
@@ -51,10 +50,13 @@ export function missingOrdinary(change: Change, intent: Electorate): Missing[] {
 }
 
 /** How many consents of the tier's quorum there are, and how many it asks for. An owner's counts where approvers name them. */
-export function quorumOf(change: Change, intent: Electorate): { given: number; needed: number } {
-  const given = standingNames(change, intent).filter((name) => mayDecide(name, intent)).length;
-  return { given, needed: consentsNeeded(change, intent.policy) };
-}
+export const quorumOf = (change: Change, intent: Electorate): { given: number; needed: number } => ({
+  given: quorumIn(standingNames(change, intent), intent),
+  needed: consentsNeeded(change, intent.policy),
+});
+
+const quorumIn = (standing: readonly string[], intent: Electorate): number =>
+  standing.filter((name) => mayDecide(name, intent)).length;
 
 const standingNames = (change: Change, intent: Electorate): string[] => [
   ...new Set(

@@ -43,12 +43,12 @@ export const requiredApprovers = (tier: Tier, policy: Policy): number =>
   tier === "minor" ? 0 : policy.required_approvers[tier];
 
 /** 403 `forbidden_target`. */
-export function refuseForbiddenTarget(target: string, policy: Policy, details: object = {}): void {
+export function refuseForbiddenTarget(target: string, policy: Policy, details?: () => object): void {
   if (!matchesAny(target, policy.forbidden_targets)) return;
   throw new AppError(
     "forbidden_target",
     `${target} is under the intent's forbidden_targets; it cannot be changed through this service`,
-    { ...details },
+    { ...details?.() },
   );
 }
 

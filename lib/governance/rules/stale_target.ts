@@ -16,9 +16,9 @@ export function targetMoved({ before, now }: TargetOwners): string | undefined {
 }
 
 /** 409 `target_moved` where the intent says that such a consent does not carry. */
-export function refuseMovedTarget(owners: TargetOwners, policy: Policy, details: object = {}): void {
+export function refuseMovedTarget(owners: TargetOwners, policy: Policy, details?: () => object): void {
   const moved = targetMoved(owners);
   if (moved === undefined || policy.on_stale === "report") return;
   const message = `${moved}; revoke this change, and propose it again`;
-  throw new AppError("target_moved", message, { target_owner: owners, ...details });
+  throw new AppError("target_moved", message, { target_owner: owners, ...details?.() });
 }

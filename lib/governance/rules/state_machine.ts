@@ -73,8 +73,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
   transition(change, operation, intent);
   if (operation === "rollback") return;
   const { change_id } = change;
-  const allowed = allowedInstead(change, intent);
-  refuseForbiddenTarget(change.target, intent.policy, { change_id, allowed });
+  refuseForbiddenTarget(change.target, intent.policy, () => ({ change_id, allowed: allowedInstead(change, intent) }));
   const missing = missingConsents(change, intent);
   if (missing.length === 0) return;
   const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
@@ -82,7 +81,7 @@ export function requireOperable(change: Change, operation: Operation, intent: In
     ? `, which nobody is left to give; ${wayOut(change, intent)}`
     : "";
   const message = `consents are missing under today's intent: ${lacks}${instead}`;
-  throw new AppError("consent_incomplete", message, { change_id, missing, allowed });
+  throw new AppError("consent_incomplete", message, { change_id, missing, allowed: allowedInstead(change, intent) });
 }
 
 /** What may be asked of a change whose apply is refused. */

@@ -35,20 +35,20 @@ export const MOVING = STATUSES.filter((status) => !isFinal(status)) as [Status, 
 const isAction = (step: Step): step is Action => step !== "expire" && step !== "lapse";
 
 /** What may be asked of a change: what its status allows, and further consents while an approved one lacks some. */
-export function allowedActions(change: Change, intent: Intent): Action[] {
-  const may = (step: Step): boolean => {
-    if (step === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
-    if (step === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
-    return isFrom(step, change.status);
-  };
-  return (Object.keys(TABLE) as Step[]).filter(isAction).filter(may);
+export const allowedActions = (change: Change, intent: Intent): Action[] =>
+  (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
+
+function isAllowed(change: Change, action: Action, intent: Intent): boolean {
+  if (action === "approve" && change.status === "approved") return missingConsents(change, intent).length > 0;
+  if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
+  return isFrom(action, change.status);
 }
 
 /** The status that a step leads to; 400 `illegal_transition` where the change may not take it. */
 export function transition(change: Change, step: Step, intent: Intent): Status {
   const { change_id, status } = change;
+  if (isAction(step) ? isAllowed(change, step, intent) : isFrom(step, status)) return TABLE[step].to;
   const allowed = allowedActions(change, intent);
-  if (isAction(step) ? allowed.includes(step) : isFrom(step, status)) return TABLE[step].to;
   const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
     change_id,
