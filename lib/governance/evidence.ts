@@ -20,6 +20,9 @@ const STRETCH = 4096;
 /** The log as a decision may rely on it. */
 export type Evidence = ReturnType<typeof evidenceOf>;
 
+/** Gives the next of some entries each time that it is asked, the newest first; undefined behind the last. */
+export type Walk = () => Promise<AuditEntry | undefined>;
+
 /** Errors of all its members: `NotRead`, for the transaction to be begun anew when the log was read. */
 export function evidenceOf(
   reads: Pick<Reads, "getMany" | "list">,
@@ -53,24 +56,28 @@ export function evidenceOf(
   const isOne = (id: unknown): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
 
-  /** The ids from the end down to one under which a subject may be found. */
-  async function* found(sought: Sought, from: number): AsyncGenerator<number> {
+  /** Makes sure that the log is held from an entry on. */
+  const requireHeld = async (from: number): Promise<void> => {
     await requireRead(reads, log, from);
-    const held = () => {
-      // Somebody who reads beside this may have let go of it again.
-      if (!outline.reaches(head)) throw new NotRead(from);
-    };
-    held();
-    for (const id of outline.find(sought, head.length, from - 1)) {
-      yield id;
-      held();
-    }
-  }
+    // Somebody who reads beside this may have let go of it again.
+    if (!outline.reaches(head)) throw new NotRead(from);
+  };
 
-  /** The entries under which a subject may be found, newest first, as far as the log was read. */
-  async function* newest(sought: Sought): AsyncGenerator<AuditEntry> {
-    for await (const id of found(sought, outline.after + 1)) yield (await entries([id]))[0]!;
-  }
+  /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
+  const newest = (sought: Sought, isAbout: (entry: AuditEntry) => boolean): Walk => {
+    const from = outline.after + 1;
+    const ids = outline.find(sought, head.length, from - 1);
+    return async () => {
+      for (;;) {
+        await requireHeld(from);
+        const { done, value: id } = ids.next();
+        if (done) return undefined;
+        const [entry] = await get([id]);
+        if (isAbout(entry!)) return entry;
+      }
+    };
+  };
+  const newestOf = (type: EventType): Walk => newest(named(type), ({ event_type }) => event_type === type);
 
   return {
     entries,
@@ -84,42 +91,42 @@ export function evidenceOf(
     },
     /** All entries about a change from an id on, the lowest first. */
     async about(changeId: string, from: number): Promise<AuditEntry[]> {
-      const ids = [];
-      for await (const id of found(named(changeId), from)) ids.push(id);
-      const told = await entries(ids.reverse());
-      return told.filter(({ change_id }) => change_id === changeId);
+      await requireHeld(from);
+      const ids = [...outline.find(named(changeId), head.length, from - 1)].reverse();
+      return (await get(ids)).filter(({ change_id }) => change_id === changeId);
     },
-    /** The newest entries of a type that is about no change, newest first, as far as the log was read; it may be left early. */
-    async *newest(type: EventType): AsyncGenerator<AuditEntry> {
-      for await (const entry of newest(named(type))) if (entry.event_type === type) yield entry;
-    },
+    /** The entries of a type that is about no change, as far as the log was read. */
+    newest: newestOf,
     /** The last entry of one of these types, of those that are about no change, as far as the log was read. */
     async lastOf(...types: readonly EventType[]): Promise<AuditEntry | undefined> {
       let last: AuditEntry | undefined;
-      for (const type of types)
-        for await (const entry of this.newest(type)) {
-          if (!last || entry.id > last.id) last = entry;
-          break;
-        }
+      for (const type of types) {
+        const entry = await newestOf(type)();
+        if (entry && (!last || entry.id > last.id)) last = entry;
+      }
       return last;
     },
-    /** What entries tell of a target, newest first, as far as the log was read and they say it; it may be left early. */
-    async *onTarget(of: OfTarget, place: Place): AsyncGenerator<AuditEntry> {
+    /** What entries tell of a target, as far as the log was read and they say it. */
+    onTarget(of: OfTarget, place: Place): Walk {
       const key = targetKey(place);
-      for await (const entry of newest(onTarget(of, place))) {
-        const { target } = detailIn(entry.detail);
-        if (target !== undefined && targetKey({ target, tenant_id: entry.tenant }) === key) yield entry;
-      }
+      return newest(onTarget(of, place), ({ detail, tenant }) => {
+        const { target } = detailIn(detail);
+        return target !== undefined && targetKey({ target, tenant_id: tenant }) === key;
+      });
     },
-    /** The minor changes since a moment, newest first; it may be left early. */
-    async *minorSince(moment: string): AsyncGenerator<AuditEntry> {
-      for await (const entry of newest(minor)) {
-        if (entry.timestamp < moment) return;
-        if (entry.event_type === "change_proposed") yield entry;
-      }
-      if (outline.after <= outline.lowest) return;
-      const [lowest] = outline.after < head.length ? await entries([outline.after + 1]) : [];
-      if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));
+    /** The minor changes since a moment. */
+    minorSince(moment: string): Walk {
+      const next = newest(minor, () => true);
+      return async () => {
+        for (let entry; (entry = await next());) {
+          if (entry.timestamp < moment) return undefined;
+          if (entry.event_type === "change_proposed") return entry;
+        }
+        if (outline.after <= outline.lowest) return undefined;
+        const [lowest] = outline.after < head.length ? await entries([outline.after + 1]) : [];
+        if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));
+        return undefined;
+      };
     },
   };
 }

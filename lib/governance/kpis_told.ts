@@ -14,8 +14,10 @@ export async function kpisTold({
   const { values: kept = {} } = (await tx.get("kpi", "latest"))?.value ?? {};
   const told = new Map<string, number>();
   let feeds = 0;
-  for await (const { detail } of evidence.newest("kpi_refreshed")) {
-    for (const [kpi, value] of Object.entries(detailIn(detail).values ?? {})) if (!told.has(kpi)) told.set(kpi, value);
+  const next = evidence.newest("kpi_refreshed");
+  for (let feed; (feed = await next());) {
+    for (const [kpi, value] of Object.entries(detailIn(feed.detail).values ?? {}))
+      if (!told.has(kpi)) told.set(kpi, value);
     if (Object.keys(kept).every((kpi) => told.has(kpi)) || ++feeds === MOST_FEEDS) break;
   }
   for (const [kpi, last] of Object.entries(kept))

@@ -17,7 +17,9 @@ type Telling = Pick<Transaction, "evidence" | "outlined"> & { tx: Pick<Reads, "g
  */
 export async function ownerTold(telling: Telling, place: Place): Promise<string | null> {
   const ended = new Set<string>();
-  for await (const { event_type, change_id, detail } of telling.evidence.onTarget("held", place)) {
+  const next = telling.evidence.onTarget("held", place);
+  for (let entry; (entry = await next());) {
+    const { event_type, change_id, detail } = entry;
     if (event_type === "change_applied" && !ended.has(change_id)) return change_id;
     const { target_holds } = detailIn(detail);
     if (target_holds !== undefined) return target_holds;
@@ -80,7 +82,9 @@ export async function liveTold(telling: Telling, place: Place): Promise<string[]
   }
   // One is enough to decide by: what else the view may hide need not be looked for each time that a proposal is refused.
   if (live.length > 0) return live;
-  for await (const { id, change_id, detail } of evidence.onTarget("proposed", place)) {
+  const next = evidence.onTarget("proposed", place);
+  for (let entry; (entry = await next());) {
+    const { id, change_id, detail } = entry;
     if (isLive(foldOf(await evidence.about(change_id, id))?.change.status)) live.push(change_id);
     if (live.length === LISTED || detailIn(detail).alone) break;
   }

@@ -46,6 +46,13 @@ export const verified = [
   },
   {
     ...evidence,
+    name: "what is let go of beside a decision is taken for missing",
+    find: "if (!outline.reaches(head)) throw new NotRead(from);",
+    replace: "",
+    tests: ["test/lib/audit/read_log.test.ts"],
+  },
+  {
+    ...evidence,
     name: "the day's minor changes are those of which the rest of the log was read by chance",
     find: "if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));",
     replace: "",
