@@ -3,10 +3,11 @@ import type { AuditEntry } from "./entry.ts";
 
 /** Entries a piece. */
 export const PIECE = 4096;
-/** Entries a stretch of a piece; each has marks of its own. */
+/** Entries a stretch of a piece. */
 const STRETCH = 256;
-/** 32-bit words of marks a stretch: 4096 bits. */
-const MARKS = 128;
+/** 2^15 marks a piece, and 2^11 a stretch: 8 bits an entry each. */
+const OF_PIECE = 15;
+const OF_STRETCH = 11;
 /** Of an entry's hash as many 32-bit words are held. */
 const WORDS = 3;
 
@@ -28,52 +29,68 @@ export interface Piece {
   /** Two an entry. */
   subjects: [Uint32Array, Uint32Array];
   hashes: Uint32Array;
-  /** The subjects that there are in each stretch, by their upper 12 bits. */
+  /** Two a subject that there is in the piece, and two in its stretch: what lacks one is not there. */
   marks: Uint32Array;
+  stretches: Uint32Array;
 }
 
 export const emptyPiece = (): Piece => ({
   subjects: [new Uint32Array(PIECE), new Uint32Array(PIECE)],
   hashes: new Uint32Array(PIECE * WORDS),
-  marks: new Uint32Array((PIECE / STRETCH) * MARKS),
+  marks: new Uint32Array(2 ** OF_PIECE / 32),
+  stretches: new Uint32Array(((PIECE / STRETCH) * 2 ** OF_STRETCH) / 32),
 });
 
 /** Takes in an entry at its place. */
-export function writeTo(
-  { subjects, hashes, marks }: Piece,
-  place: number,
-  hash: string,
-  about: readonly number[],
-): void {
+export function writeTo(piece: Piece, place: number, hash: string, about: readonly number[]): void {
+  const { subjects, hashes } = piece;
   subjects.forEach((held, index) => {
     const subject = about[index] ?? 0;
     held[place] = subject;
-    if (subject !== 0) mark(marks, place, subject);
-    if (subject & 1) mark(marks, place, 1);
+    if (subject !== 0) mark(piece, place, subject);
+    if (subject & 1) mark(piece, place, 1);
   });
   wordsOf(hash).forEach((word, index) => (hashes[place * WORDS + index] = word));
 }
 
-const wordOf = (place: number, subject: number): number => Math.floor(place / STRETCH) * MARKS + (subject >>> 25);
-const bitOf = (subject: number): number => 1 << (subject >>> 20);
+function mark({ marks, stretches }: Piece, place: number, subject: number): void {
+  set(marks, upper(subject, OF_PIECE));
+  set(marks, lower(subject, OF_PIECE));
+  const start = startOf(place);
+  set(stretches, start + upper(subject, OF_STRETCH));
+  set(stretches, start + lower(subject, OF_STRETCH));
+}
 
-const mark = (marks: Uint32Array, place: number, subject: number): void => {
-  marks[wordOf(place, subject)]! |= bitOf(subject);
+const isInPiece = ({ marks }: Piece, subject: number): boolean =>
+  isSet(marks, upper(subject, OF_PIECE)) && isSet(marks, lower(subject, OF_PIECE));
+
+const isInStretch = ({ stretches }: Piece, place: number, subject: number): boolean =>
+  isSet(stretches, startOf(place) + upper(subject, OF_STRETCH)) &&
+  isSet(stretches, startOf(place) + lower(subject, OF_STRETCH));
+
+/** Where the marks of a place's stretch begin. */
+const startOf = (place: number): number => ((place / STRETCH) | 0) << OF_STRETCH;
+
+/** So many of a subject's bits from above, and as many of those that follow. */
+const upper = (subject: number, bits: number): number => subject >>> (32 - bits);
+const lower = (subject: number, bits: number): number => (subject << bits) >>> (32 - bits);
+
+const set = (marks: Uint32Array, at: number): void => {
+  marks[at >>> 5]! |= 1 << at;
 };
-
-const isMarked = (marks: Uint32Array, place: number, subject: number): boolean =>
-  (marks[wordOf(place, subject)]! & bitOf(subject)) !== 0;
+const isSet = (marks: Uint32Array, at: number): boolean => (marks[at >>> 5]! & (1 << at)) !== 0;
 
 /** Whether the entry that was taken in at a place has this hash. */
 export const isHeld = ({ hashes }: Piece, place: number, hash: string): boolean =>
   wordsOf(hash).every((word, index) => hashes[place * WORDS + index] === word);
 
 /** The next place of what is sought, from one place down to another; -1 where there is none. */
-export function placeIn({ subjects, marks }: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
-  const held = subjects[which];
+export function placeIn(piece: Piece, { which, mask, bits }: Sought, from: number, to: number): number {
+  if (!isInPiece(piece, bits)) return -1;
+  const held = piece.subjects[which];
   for (let place = from; place >= to;) {
     const first = place - (place % STRETCH);
-    if (isMarked(marks, place, bits))
+    if (isInStretch(piece, place, bits))
       for (const last = Math.max(first, to); place >= last; place--)
         if (((held[place]! ^ bits) & mask) === 0) return place;
     place = first - 1;
