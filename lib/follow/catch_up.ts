@@ -15,7 +15,7 @@ const ENTRIES = 500;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
 /** So many slices are under way at a time: they share a sync, or a round trip. */
-const AT_ONCE = 8;
+const AT_ONCE = 3;
 /** So many at a time are put elsewhere: each goes, comes, and may displace another. */
 const MOVED = WRITES / 4;
 
@@ -84,7 +84,8 @@ export async function storeSlices(
       slice.catch(() => (refused = true));
       slices.push(slice);
       if (!full) return false;
-      await turn();
+      // One slice a turn of the event loop, whoever's it is: what else waits is not held up by all followers together.
+      await deps.mutex("follow one slice", turn);
     }
     return true;
   } finally {
