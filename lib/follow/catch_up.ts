@@ -1,10 +1,10 @@
 /**
- * Stores what a follower makes of the log, in slices: each is one transaction, fenced by the revision of the follower's
- * cursor and by nothing else, so that it stands in no governed write's way and two processes cannot follow the same entry.
+ * Stores what a follower makes of the log, in slices: each is one transaction, fenced by the follower's cursor and by
+ * nothing else, so that it stands in no governed write's way and two processes cannot follow the same entry.
  */
 import { readHead } from "../audit/chain.ts";
 import { certainNow } from "../governance/certain_time.ts";
-import { type Collection, MOST_WRITES, RevisionConflict, type Store, type Stored, type Tx } from "../store/store.ts";
+import { type Collection, MOST_WRITES, type Store, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { fold } from "./fold.ts";
@@ -42,7 +42,7 @@ export async function catchUp(
       while (await stretch());
       return true;
     } catch (error) {
-      if (error instanceof RevisionConflict) return false;
+      if (error instanceof CursorMoved) return false;
       throw error;
     }
   });
@@ -62,33 +62,35 @@ export async function storeSlices(
   const stored = await into.get("cursors", follower.name);
   // A log that is shorter than what was followed is another one.
   const anew = !stored || stored.value.entry > until.head || stored.value.version !== follower.version;
-  let from = anew ? beginning(follower) : stored.value;
-  if (from.clearing) return proceed() && clear(into, follower, from, stored);
+  const from = anew ? beginning(follower) : stored.value;
+  if (from.clearing) return proceed() && clear(into, follower, from, stored?.value);
   const tx = overlay(into);
   const slices: Promise<void>[] = [];
   let refused = false;
   try {
-    for (let { revision } = stored!; slices.length < AT_ONCE && !refused; revision++) {
+    for (let over = from; slices.length < AT_ONCE && !refused;) {
       if (!proceed()) return false;
       const { cursor, full } = await fold(
         deps,
         follower,
-        from,
+        over,
         tx,
         { ...until, entries: ENTRIES, writes: WRITES },
         read,
       );
-      if (cursor.entry === from.entry && cursor.step === from.step && tx.size === 0) return false;
-      from = { ...from, ...cursor };
-      const slice = keep(into, follower, from, revision, tx.take());
+      if (cursor.entry === over.entry && cursor.step === over.step && tx.size === 0) return false;
+      const next = { ...over, ...cursor };
+      const slice = keep(into, follower, { over, next }, tx.take());
       slice.catch(() => (refused = true));
       slices.push(slice);
+      over = next;
       if (!full) return false;
       // One slice a turn of the event loop, whoever's it is: what else waits is not held up by all followers together.
       await deps.mutex("follow one slice", turn);
     }
     return true;
   } finally {
+    await Promise.allSettled(slices);
     for (const slice of slices) await slice;
   }
 }
@@ -102,38 +104,51 @@ export const beginning = ({ start, version }: Follower): Cursor => ({
   clearing: { place: 0, after: "" },
 });
 
-/** Stores records with the cursor, unless another process has moved that meanwhile. `before`: its revision, 0 where there is none. */
-const keep = (
-  into: Store,
-  follower: Follower,
-  cursor: Cursor,
-  before: number,
-  records: readonly Written[],
-): Promise<void> =>
-  fenced(into, follower, cursor, before, (tx) => {
+/** Stores records with the cursor that follows one. */
+const keep = (into: Store, follower: Follower, step: CursorStep, records: readonly Written[]): Promise<void> =>
+  fenced(into, follower, step, (tx) => {
     for (const { collection, id, json } of records)
       if (json) tx.put(collection, id, json);
       else tx.delete(collection, id);
   });
 
+/** From one cursor, which is undefined before the first, to the next. */
+interface CursorStep {
+  over: Cursor | undefined;
+  next: Cursor;
+}
+
+/**
+ * Writes with the cursor, unless another process, or a rebuild, has moved that meanwhile. Its revision would not tell: it says
+ * how often the cursor was moved, and not by whom.
+ */
 const fenced = (
   into: Store,
   { name }: Follower,
-  cursor: Cursor,
-  before: number,
+  { over, next }: CursorStep,
   write: (tx: Tx) => void | Promise<void>,
 ): Promise<void> =>
-  into.transact((tx) => {
-    tx.put("cursors", name, cursor, before);
+  into.transact(async (tx) => {
+    const now = await tx.get("cursors", name);
+    if (JSON.stringify(now?.value) !== JSON.stringify(over)) throw new CursorMoved(name);
+    tx.put("cursors", name, next);
     return write(tx);
   });
+
+/** Somebody else moved a follower's cursor. */
+export class CursorMoved extends Error {
+  override readonly name = "CursorMoved";
+  constructor(follower: string) {
+    super(`the cursor of ${follower} was moved meanwhile`);
+  }
+}
 
 /** Deletes some of what a follower had, and of what older versions had in its place. */
 async function clear(
   into: Store,
   follower: Follower,
   { clearing, ...from }: Cursor,
-  stored: Stored | undefined,
+  over: Cursor | undefined,
 ): Promise<boolean> {
   const own = follower.collections.map((collection): Retired => ({ collection }));
   const places = [...own, ...(follower.retired ?? [])];
@@ -143,10 +158,10 @@ async function clear(
   const collection = name as Collection;
   const limit = move ? MOVED : WRITES;
   const page = id === undefined ? await into.list(collection, { after, limit }) : [{ id, value: undefined }];
-  const next = page.length < limit ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
-  const cursor: Cursor = next.place < places.length ? { ...from, clearing: next } : from;
+  const further = page.length < limit ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
+  const next: Cursor = further.place < places.length ? { ...from, clearing: further } : from;
   const gone = page.filter(({ value }) => where(value));
-  await fenced(into, follower, cursor, stored?.revision ?? 0, async (tx) => {
+  await fenced(into, follower, { over, next }, async (tx) => {
     for (const { id, value } of gone) {
       await move?.(tx, value);
       tx.delete(collection, id);

@@ -56,11 +56,12 @@ export function evidenceOf(
   const isOne = (id: unknown): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 1 && id <= head.length;
 
-  /** Makes sure that the log is held from an entry on. */
-  const requireHeld = async (from: number): Promise<void> => {
+  /** Looks in what is held of the log from an entry on. */
+  const held = async <T>(from: number, look: () => T): Promise<T> => {
     await requireRead(reads, log, from);
-    // Somebody who reads beside this may have let go of it again.
+    // Somebody who reads beside this may have let go of it again: nothing may come between this and the look.
     if (!outline.reaches(head)) throw new NotRead(from);
+    return look();
   };
 
   /** The entries under which a subject may be found and that are about it, newest first, as far as the log was read. */
@@ -69,8 +70,7 @@ export function evidenceOf(
     const ids = outline.find(sought, head.length, from - 1);
     return async () => {
       for (;;) {
-        await requireHeld(from);
-        const { done, value: id } = ids.next();
+        const { done, value: id } = await held(from, () => ids.next());
         if (done) return undefined;
         const [entry] = await get([id]);
         if (isAbout(entry!)) return entry;
@@ -91,8 +91,7 @@ export function evidenceOf(
     },
     /** All entries about a change from an id on, the lowest first. */
     async about(changeId: string, from: number): Promise<AuditEntry[]> {
-      await requireHeld(from);
-      const ids = [...outline.find(named(changeId), head.length, from - 1)].reverse();
+      const ids = await held(from, () => [...outline.find(named(changeId), head.length, from - 1)].reverse());
       return (await get(ids)).filter(({ change_id }) => change_id === changeId);
     },
     /** The entries of a type that is about no change, as far as the log was read. */
@@ -116,15 +115,17 @@ export function evidenceOf(
     },
     /** The minor changes since a moment. */
     minorSince(moment: string): Walk {
+      // Somebody who reads beside this may read further back: what the walk ends before counts.
+      const { after } = outline;
       const next = newest(minor, () => true);
       return async () => {
         for (let entry; (entry = await next());) {
           if (entry.timestamp < moment) return undefined;
           if (entry.event_type === "change_proposed") return entry;
         }
-        if (outline.after <= outline.lowest) return undefined;
-        const [lowest] = outline.after < head.length ? await entries([outline.after + 1]) : [];
-        if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));
+        if (after <= outline.lowest) return undefined;
+        const [lowest] = after < head.length ? await entries([after + 1]) : [];
+        if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));
         return undefined;
       };
     },

@@ -19,8 +19,15 @@ export const follow = [
   {
     ...catchUp,
     name: "two processes may follow one entry",
-    find: 'tx.put("cursors", name, cursor, before);',
-    replace: 'tx.put("cursors", name, cursor);',
+    find: "if (JSON.stringify(now?.value) !== JSON.stringify(over)) throw",
+    replace: "if (now === undefined && over !== undefined) throw",
+    grave: true,
+  },
+  {
+    ...catchUp,
+    name: "a slice is stored where the one before it was refused",
+    find: "if (JSON.stringify(now?.value) !== JSON.stringify(over)) throw",
+    replace: "if ((now?.value.entry ?? 0) < (over?.entry ?? 0)) throw",
     grave: true,
   },
   {

@@ -54,7 +54,7 @@ export const verified = [
   {
     ...evidence,
     name: "the day's minor changes are those of which the rest of the log was read by chance",
-    find: "if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, outline.after + 1 - STRETCH));",
+    find: "if (!lowest || lowest.timestamp >= moment) throw new NotRead(Math.max(1, after + 1 - STRETCH));",
     replace: "",
     tests: ["test/lib/governance/outline.test.ts"],
   },

@@ -251,6 +251,43 @@ describe("a slice", () => {
     expect(await followed(log.store)).toEqual(await followed(whole.store));
   });
 
+  test("is refused with the one before it, where another process saw a shorter log and was faster", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 10; made++) await log.propose();
+    await followAll(log);
+    for (let made = 0; made < 20; made++) await log.propose();
+    const { length } = (await readHead(log.store))!;
+    for (let made = 0; made < 120; made++) await log.propose();
+    const held = gate();
+    const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
+    const going = catchUp(followDeps(slow, log.clock), waiting);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    await storeSlices(followDeps(log.store, log.clock), waiting, log.store, { head: length });
+    held.open();
+    expect(await going, "alone").toBe(false);
+    expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
+  test("that was begun before a rebuild is not stored over what that begins with", async () => {
+    const log = await handMade();
+    for (let made = 0; made < 150; made++) await log.propose();
+    await followAll(log);
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, { ...beginning(waiting), clearing: undefined! }));
+    const held = gate();
+    let stored = 0;
+    const wait = (): Promise<unknown> => (++stored === 1 ? Promise.resolve() : held.opened);
+    const slow: Store = { ...log.store, transact: (decide) => wait().then(() => log.store.transact(decide)) };
+    const going = catchUp(followDeps(slow, log.clock), waiting);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(stored).toBeGreaterThan(2);
+    await log.store.transact((tx) => tx.put("cursors", waiting.name, beginning(waiting)));
+    held.open();
+    expect(await going, "alone").toBe(false);
+    expect((await log.store.get("cursors", waiting.name))!.value).toEqual(beginning(waiting));
+    await followAll(log);
+    expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+  });
+
   test("of one of two processes at once counts: both follow, and what is stored is what one would have stored", async () => {
     const log = await handMade();
     await live(log, 6, 300);

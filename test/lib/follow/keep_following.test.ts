@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { FOLLOWERS, keepFollowing, standingOf } from "../../../lib/follow/follow.ts";
 import { createCommitSignal } from "../../../lib/kit/commit_signal.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
+import { CursorMoved } from "../../../lib/follow/catch_up.ts";
+import type { Store } from "../../../lib/store/store.ts";
 import { pulse } from "../pulse/pulse_service.ts";
 
 /** A time that no test lives to see: what is followed was woken by a commit. */
@@ -74,8 +75,7 @@ test("a process than which another was faster leaves the work to it for a while"
   let overtaken = FOLLOWERS.length;
   const store: Store = {
     ...deps.store,
-    transact: (decide) =>
-      overtaken-- > 0 ? Promise.reject(new RevisionConflict("cursors", "tally", 1, 2)) : deps.store.transact(decide),
+    transact: (decide) => (overtaken-- > 0 ? Promise.reject(new CursorMoved("tally")) : deps.store.transact(decide)),
   };
   const following = keepFollowing({ ...deps, store }, { pause: NEVER, yielding: 0, poll: 0 });
   await caughtUp();
