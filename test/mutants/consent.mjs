@@ -38,13 +38,6 @@ export const consent = [
     tests: ["test/handlers/inbox.test.ts"],
   },
   {
-    name: "an ordinary consent approves for the emergency's sake",
-    file: machine,
-    find: "const missing = missingOrdinary(after, intent);",
-    replace: "const missing = missingConsents(after, intent);",
-    tests: ["test/lib/governance/rules/consent_model.test.ts"],
-  },
-  {
     ...breakGlass,
     name: "an emergency that nobody reviews passes a freeze",
     find: "emergency.given >= emergency.needed && change.review !== undefined",
