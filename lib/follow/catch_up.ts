@@ -15,7 +15,7 @@ const ENTRIES = 500;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
 /** So many slices are under way at a time: they share a sync, or a round trip. */
-const AT_ONCE = 3;
+const AT_ONCE = 2;
 /** So many at a time are put elsewhere: each goes, comes, and may displace another. */
 const MOVED = WRITES / 4;
 
