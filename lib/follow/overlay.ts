@@ -66,13 +66,11 @@ export function overlay(below: Reads, written: readonly Written[] = []): Overlay
 
   const getMany = async (collection: Collection, ids: readonly string[]): Promise<(Stored | undefined)[]> => {
     const own = kept.get(collection)?.byId;
-    const missing = own ? ids.filter((id) => !own.has(id)) : ids;
+    const written = ids.map((id) => own?.get(id));
+    const missing = ids.filter((_, index) => !written[index]);
     const found = missing.length === 0 ? [] : await below.getMany(collection, missing);
     let next = 0;
-    return ids.map((id) => {
-      const written = own?.get(id);
-      return written ? storedOf(written) : found[next++];
-    });
+    return written.map((one) => (one ? storedOf(one) : found[next++]));
   };
 
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Row[]> => {
