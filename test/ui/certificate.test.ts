@@ -25,15 +25,17 @@ describe.skipIf(!browser)("the certificate of a change", () => {
     await visit(page, service.url, `changes/${id}`);
     const keep = button(page, "Keep a certificate of this change");
 
+    let stale = true;
+    const refusal = { error: "the content is not what was proposed", code: "approval_stale" };
     await page.route("**/certificate", (route) =>
-      route.fulfill({ status: 409, json: { error: "the content is not what was proposed", code: "approval_stale" } }),
+      stale ? route.fulfill({ status: 409, json: refusal }) : route.continue(),
     );
     const downloads: string[] = [];
     page.on("download", (download) => downloads.push(download.suggestedFilename()));
     await keep.click();
     await page.getByText("The content is not what was proposed.").waitFor();
     expect(downloads).toEqual([]);
-    await page.unroute("**/certificate");
+    stale = false;
 
     const [download] = await Promise.all([page.waitForEvent("download"), keep.click()]);
     await page.getByText(`Saved ${id}.certificate, as the change stands now.`).waitFor();
