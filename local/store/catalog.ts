@@ -37,6 +37,11 @@ export interface Catalog {
   put(collection: string, id: string, place: number): void;
   /** Takes a record out, if it is there; its last revision is under the floor from now on. */
   bury(collection: string, id: string, revision: number): void;
+  /**
+   * Shows the places of all records as they are kept, to be changed where a record was moved; other work gets its turn in
+   * between. Some are shown twice, and what is put meanwhile perhaps not.
+   */
+  sweep(visit: (places: number[] | Float64Array) => void): Promise<void>;
   /** Takes out all that lies in a file; false when a sequence has something there, of which nothing can be taken out. */
   forget(file: number): boolean;
 }
@@ -68,6 +73,15 @@ export function newCatalog(sequences: readonly string[], released: (file: number
       floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       const before = collections.get(collection)?.delete(id);
       if (before !== undefined) released(fileOf(before));
+    },
+    async sweep(visit) {
+      for (const places of collections.values()) {
+        let from: string | undefined;
+        do {
+          from = places.sweep(from, visit);
+          await nextTurn();
+        } while (from !== undefined);
+      }
     },
     forget(file) {
       for (const [name, places] of collections)

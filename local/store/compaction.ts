@@ -1,8 +1,16 @@
 /** Rewrites a sealed segment with only what still counts (Bitcask's merge). */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Catalog, fileOf, placeOf } from "./catalog.ts";
+import { type Catalog, fileOf, offsetOf, placeOf } from "./catalog.ts";
 import { asideOf, type Files, writeAll } from "./files.ts";
-import { eachOperation, lineWriter, type Operation, operationText, StoreDamaged } from "./journal_format.ts";
+import {
+  eachText,
+  isDeletion,
+  lineWriter,
+  type Operation,
+  operationText,
+  readKey,
+  StoreDamaged,
+} from "./journal_format.ts";
 import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is compacted, and what decides what counts. */
@@ -23,6 +31,18 @@ export interface Compaction {
   remains(collection: string, id: string): boolean;
 }
 
+/** A segment without what no longer counts, and where its records have moved. */
+export interface Compacted {
+  segment: Segment;
+  moves: Moves;
+}
+
+/** The offsets at which the records of a file that were live lay, rising, and those at which they lie now. */
+interface Moves {
+  from: Uint32Array;
+  to: Uint32Array;
+}
+
 /**
  * Writes the compacted content of a segment aside; gives `undefined` when stopped before its end. A record counts while it
  * is the latest, a deletion while its record is not live and an older segment may still have it. The last commit is kept
@@ -33,57 +53,87 @@ export async function writeCompacted(
   { files, catalog, sequences, stopped }: CompactionParts,
   segment: Segment,
   { file, writtenAt, remains }: Compaction,
-): Promise<Segment | undefined> {
+): Promise<Compacted | undefined> {
   const header = { ...segment.header, format: JOURNAL_FORMAT, written_at: writtenAt, compacted: true } as const;
   const compacted = await createSegment(files, segment.path, file, header);
   const floors = new Map<string, number>();
   const line = lineWriter();
-  /** Of each sequence the number of the first, and the texts. */
-  let runs = new Map<string, { first: number; texts: string[] }>();
-  let operations: string[] = [];
+  const from = await liveIn(catalog, segment.file);
+  const moves: Moves = { from, to: new Uint32Array(from.length) };
+  /** Of the live records the next that has not been come by. */
+  let rank = 0;
+  /** Of each sequence the number of the first, and the records. */
+  let runs = new Map<string, { first: number; records: Kept[] }>();
+  let operations: Kept[] = [];
+  /** The bytes of what is kept, until they are written. */
+  let bytes = Buffer.allocUnsafe(SLICE * 2);
   let gathered = 0;
   let reached = header.after;
 
-  const counts = ({ collection, id, deleted, revision }: Operation, place: number): boolean => {
-    if (sequences.includes(collection)) return true;
-    const latest = catalog.place(collection, id);
-    if (!deleted) return latest === place;
-    if (id !== "" && latest === undefined && remains(collection, id)) return true;
+  /** Whether a deletion counts. One that does not tells how high revisions went. */
+  const counts = ({ collection, id, revision }: Operation): boolean => {
+    if (id !== "" && catalog.place(collection, id) === undefined && remains(collection, id)) return true;
     floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
     return false;
+  };
+
+  const gather = (buffer: Buffer, start: number, end: number, live: number): Kept => {
+    const needed = gathered + end - start;
+    if (needed > bytes.length) bytes = Buffer.concat([bytes], needed * 2);
+    const kept = { start: gathered, end: needed, live };
+    buffer.copy(bytes, gathered, start, end);
+    gathered = needed;
+    return kept;
+  };
+
+  const gatherRecord = (collection: string, first: number, record: Kept): void => {
+    const run = runs.get(collection);
+    if (run) run.records.push(record);
+    else runs.set(collection, { first, records: [record] });
+    compacted.puts++;
   };
 
   const visit = (buffer: Buffer, start: number, end: number, offset: number): boolean => {
     if (stopped()) return false;
     // Checked, so that a fresh checksum is never put on what does not match its own.
     const head = batchAt(segment.path, buffer, start, end, offset);
-    eachOperation(buffer, head.body, end, (operation) => {
-      if (!counts(operation, placeOf(segment.file, offset + operation.start - start))) return;
-      const { collection, id } = operation;
-      const text = buffer.toString("utf8", operation.start, operation.end);
-      gathered += text.length;
-      if (!sequences.includes(collection)) return void operations.push(text);
-      const run = runs.get(collection) ?? { first: Number(id), texts: [] };
-      runs.set(collection, run);
-      run.texts.push(isEarlier(segment) ? valueOf(text) : text);
+    eachText(buffer, head.body, end, (begin, close, sequence, number) => {
+      const live = from[rank] === offset + begin - start ? rank++ : -1;
+      if (sequence !== undefined) return gatherRecord(sequence, number, gather(buffer, begin, close, live));
+      if (isEarlier(segment)) {
+        const { collection, id } = readKey(buffer, begin, close);
+        if (sequences.includes(collection)) {
+          const value = gather(buffer, valueStart(buffer, begin, close), close - 1, live);
+          return gatherRecord(collection, Number(id), value);
+        }
+      }
+      if (live === -1 && !(isDeletion(buffer, close) && counts(readKey(buffer, begin, close)))) return;
+      operations.push(gather(buffer, begin, close, live));
+      if (live === -1) compacted.deletions++;
+      else compacted.puts++;
     });
     reached = head.sequence;
     return true;
+  };
+
+  const add = ({ start, end, live }: Kept): void => {
+    const at = line.addBytes(bytes, start, end);
+    if (live !== -1) moves.to[live] = compacted.bytes + at;
   };
 
   const flush = async (): Promise<void> => {
     const last = reached === segment.last && compacted.last < reached;
     if (gathered >= SLICE || last) {
       line.begin({ sequence: reached, previous: compacted.last });
-      for (const [name, { first, texts }] of runs) {
+      for (const [name, { first, records }] of runs) {
         line.sequence(name, first);
-        for (const text of texts) line.add(text);
+        records.forEach(add);
       }
+      line.operations();
+      operations.forEach(add);
       if (last)
         for (const [collection, revision] of floors)
-          operations.push(operationText({ collection, id: "", revision, json: undefined }));
-      line.operations();
-      for (const text of operations) line.add(text);
+          line.add(operationText({ collection, id: "", revision, json: undefined }));
       line.end();
       await writeAll(files, compacted.fd, line.bytes, compacted.bytes);
       compacted.bytes += line.bytes.length;
@@ -99,13 +149,56 @@ export async function writeCompacted(
   try {
     const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE, between: flush });
     if (end < segment.bytes) return await discard(files, compacted);
+    if (rank < from.length) throw new StoreDamaged(segment.path, from[rank]!, "a record should begin here");
     compacted.reserved = compacted.bytes;
     await files.sync(compacted.fd);
-    return compacted;
+    return { segment: compacted, moves };
   } catch (error) {
     await discard(files, compacted).catch(() => undefined);
     throw error;
   }
+}
+
+/** Moves what lay in the file `from` to the segment that took its place, in the catalog. */
+export async function moveRecords(catalog: Catalog, { segment, moves }: Compacted, from: number): Promise<void> {
+  const [first, end] = [placeOf(from, 0), placeOf(from + 1, 0)];
+  await catalog.sweep((places) => {
+    for (let index = 0; index < places.length; index++) {
+      const place = places[index]!;
+      if (place < first || place >= end) continue;
+      places[index] = placeOf(segment.file, moves.to[rankOf(moves.from, place - first)]!);
+      segment.live++;
+    }
+  });
+}
+
+/** What counts: where it lies among the bytes that were gathered, and its rank among the live records; -1 for a deletion. */
+interface Kept {
+  start: number;
+  end: number;
+  live: number;
+}
+
+/** The offsets of the live records in a file, rising. */
+async function liveIn(catalog: Catalog, file: number): Promise<Uint32Array> {
+  const offsets: number[] = [];
+  await catalog.sweep((places) => {
+    for (const place of places) if (fileOf(place) === file) offsets.push(offsetOf(place));
+  });
+  return Uint32Array.from(offsets)
+    .sort()
+    .filter((offset, index, all) => offset !== all[index - 1]);
+}
+
+/** Where an offset stands among others, rising, of which it is one. */
+function rankOf(offsets: Uint32Array, offset: number): number {
+  let low = 0;
+  for (let high = offsets.length; low < high;) {
+    const middle = (low + high) >>> 1;
+    if (offsets[middle]! < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 async function discard(files: Files, { fd, path }: Segment): Promise<undefined> {
@@ -113,33 +206,10 @@ async function discard(files: Files, { fd, path }: Segment): Promise<undefined> 
   await files.remove(asideOf(path));
 }
 
-/** The value within the text of an operation. */
-const valueOf = (text: string): string => {
+/** Where the value begins in an operation, which ends before `end`. */
+function valueStart(buffer: Buffer, start: number, end: number): number {
+  const text = buffer.toString("utf8", start, end);
   const [collection, id] = JSON.parse(text) as [string, string];
   const key = JSON.stringify([collection, id]).length;
-  return text.slice(text.indexOf(",", key) + 1, -1);
-};
-
-/** Counts an operation that is read in a segment. */
-export function countIn(segment: Segment, { id, deleted }: Pick<Operation, "id" | "deleted">): void {
-  if (!deleted) segment.puts++;
-  else if (id !== "") segment.deletions++;
-}
-
-/** Finds the records that lay in a file, `from`, in the one that took its place, and moves them there in the catalog. */
-export async function relocate(files: Files, catalog: Catalog, segment: Segment, from: number): Promise<void> {
-  const visit = (buffer: Buffer, start: number, end: number, offset: number): void => {
-    const head = batchAt(segment.path, buffer, start, end, offset);
-    eachOperation(buffer, head.body, end, (operation) => {
-      countIn(segment, operation);
-      const { collection, id, deleted } = operation;
-      const latest = deleted ? undefined : catalog.place(collection, id);
-      if (latest === undefined || fileOf(latest) !== from) return;
-      catalog.put(collection, id, placeOf(segment.file, offset + operation.start - start));
-      segment.live++;
-    });
-    segment.last = head.sequence;
-  };
-  const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
-  if (end < segment.bytes) throw new StoreDamaged(segment.path, end, "its last line has no end");
+  return end - Buffer.byteLength(text.slice(text.indexOf(",", key) + 1));
 }

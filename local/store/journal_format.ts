@@ -76,6 +76,8 @@ export interface Operation {
 const TAB = 9;
 const QUOTE = 34;
 const COMMA = 44;
+const ZERO = 48;
+const NINE = 57;
 const BACKSLASH = 92;
 const START = '{"n":';
 const PREVIOUS = ',"prev":';
@@ -97,10 +99,22 @@ export const headText = ({ sequence, previous }: Omit<Line, "body">): string =>
 
 /** Visits each operation of a line, in order; the line ends before `end`. */
 export function eachOperation(buffer: Buffer, body: number, end: number, visit: (operation: Operation) => void): void {
+  eachText(buffer, body, end, (start, close, name, number) => {
+    if (name === undefined) visit(readKey(buffer, start, close));
+    else visit({ collection: name, id: sequenceId(number), revision: 1, deleted: false, start, end: close });
+  });
+}
+
+/** Sees where an operation lies in the buffer, or a record of the sequence `name`, bare, with its number. */
+export type TextVisitor = (start: number, end: number, name: string | undefined, number: number) => void;
+
+/** As `eachOperation`, without reading what it is about. */
+export function eachText(buffer: Buffer, body: number, end: number, visit: TextVisitor): void {
   for (let at = body; ;) {
     const nameEnd = buffer.indexOf(QUOTE, at + 2);
     if (!follows(buffer, nameEnd, '":[')) return;
-    const name = buffer.toString("utf8", at + 2, nameEnd);
+    const member = buffer.toString("utf8", at + 2, nameEnd);
+    const name = member === OPERATIONS ? undefined : member;
     const first = digits(buffer, nameEnd + 3);
     at = first.end;
     for (let number = first.value; ; number++) {
@@ -109,8 +123,7 @@ export function eachOperation(buffer: Buffer, body: number, end: number, visit: 
       const start = at + 1;
       const close = buffer.indexOf(TAB, start);
       if (close === -1 || close >= end) throw new SyntaxError("an operation has no end");
-      if (name === OPERATIONS) visit(readKey(buffer, start, close));
-      else visit({ collection: name, id: sequenceId(number), revision: 1, deleted: false, start, end: close });
+      visit(start, close, name, number);
       at = close + 1;
     }
     // The bracket that closes it.
@@ -129,6 +142,8 @@ export interface LineWriter {
   operations(): void;
   /** Adds a record of the sequence or an operation; gives where it lies among the bytes. */
   add(text: string): number;
+  /** As `add`, of one that is bytes already: those of `from` between `begin` and `end`. */
+  addBytes(from: Buffer, begin: number, end: number): number;
   end(): void;
   clear(): void;
 }
@@ -143,8 +158,8 @@ export function lineWriter(): LineWriter {
   let close = "";
   let isFirst = true;
 
-  const makeRoom = (characters: number): void => {
-    const needed = length + characters * 3;
+  const makeRoom = (characters: number, bytesEach = 3): void => {
+    const needed = length + characters * bytesEach;
     if (needed <= buffer.length) return;
     const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, needed));
     buffer.copy(larger, 0, 0, length);
@@ -158,6 +173,14 @@ export function lineWriter(): LineWriter {
     append(`${close}${text}`);
     close = "]";
     isFirst = true;
+  };
+
+  /** Where the next record or operation begins. */
+  const behindTab = (): number => {
+    if (!isFirst) buffer[length++] = COMMA;
+    isFirst = false;
+    buffer[length++] = TAB;
+    return length;
   };
 
   return {
@@ -176,11 +199,15 @@ export function lineWriter(): LineWriter {
     operations: () => open(`,"${OPERATIONS}":[`),
     add(text) {
       makeRoom(text.length + 1);
-      if (!isFirst) buffer[length++] = COMMA;
-      isFirst = false;
-      buffer[length++] = TAB;
-      const at = length;
+      const at = behindTab();
       length += buffer.write(text, length);
+      buffer[length++] = TAB;
+      return at;
+    },
+    addBytes(from, begin, end) {
+      makeRoom(end - begin + 3, 1);
+      const at = behindTab();
+      length += from.copy(buffer, length, begin, end);
       buffer[length++] = TAB;
       return at;
     },
@@ -216,6 +243,13 @@ export function readKey(buffer: Buffer, start: number, end: number): Operation {
     start,
     end,
   };
+}
+
+/** Whether an operation that ends before `end` is a deletion: no other ends with a number right behind the id. */
+export function isDeletion(buffer: Buffer, end: number): boolean {
+  let at = end - 2;
+  while (buffer[at]! >= ZERO && buffer[at]! <= NINE) at--;
+  return buffer[at] === COMMA && buffer[at - 1] === QUOTE;
 }
 
 /** Where the string that begins at `start` ends, or -1 when it has an escape. */

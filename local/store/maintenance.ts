@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Log } from "../../lib/kit/platform.ts";
 import { type Catalog, writeCatalog } from "./catalog.ts";
-import { relocate, writeCompacted } from "./compaction.ts";
+import { moveRecords, writeCompacted } from "./compaction.ts";
 import { asideOf, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import { newRemains, type Remains } from "./remains.ts";
@@ -75,17 +75,18 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const compactOne = async (segment: Segment, remains: Remains["hold"]): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
     const to = { file: parts.nextFile(), writtenAt, remains };
-    const compacted = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
-    if (!compacted) return;
+    const written = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
+    if (!written) return;
+    const { segment: compacted } = written;
     segments.set(compacted.file, compacted);
     await files.rename(asideOf(segment.path), segment.path);
     sealed[sealed.indexOf(segment)] = compacted;
     unread.delete(segment);
-    untold = MOST_UNTOLD;
+    untold++;
     await files.syncFolder(dirname(segment.path));
     // Until all of it has moved, what lay in the file before is read there. It is not stopped in the middle: the catalog file
     // would lack the rest.
-    await relocate(files, catalog, compacted, segment.file);
+    await moveRecords(catalog, written, segment.file);
     segments.delete(segment.file);
     await files.close(segment.fd);
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });

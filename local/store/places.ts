@@ -14,6 +14,11 @@ export interface Places {
   run(after: string | undefined): Run | undefined;
   /** Takes such a run in, behind all that is there. */
   append(run: Run): void;
+  /**
+   * Shows places as they are kept, some thousands, those behind `from` on, or the first: they may be written to. Gives where to
+   * go on; `undefined` at the end. What comes and goes between two calls makes it show some twice, and pass over none that stays.
+   */
+  sweep(from: string | undefined, visit: (places: number[] | Float64Array) => void): string | undefined;
 }
 
 /** Some ids in order, as one text, and their places: a million are few objects for the collector of garbage. */
@@ -40,6 +45,7 @@ interface Block extends Run {
 }
 
 const MOST_IDS = 64;
+const SWEPT_BLOCKS = 128;
 
 const idAt = ({ text, ends }: Run, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
@@ -177,6 +183,12 @@ export function sortedPlaces(): Places {
       size += places.length;
       last = text.slice(ends.at(-2) ?? 0);
     },
+    sweep(from, visit) {
+      const at = from === undefined ? 0 : Math.max(0, blockOf(from));
+      const end = at + SWEPT_BLOCKS;
+      for (const { places } of blocks.slice(at, end)) visit(places);
+      return blocks[end]?.first;
+    },
   };
 }
 
@@ -250,6 +262,12 @@ export function sequencePlaces(): Places {
     },
     append({ places }) {
       for (const place of places) push(place);
+    },
+    sweep(from, visit) {
+      const chunk = from === undefined ? 0 : Math.floor((Number(from) - 1) / CHUNK);
+      const next = (chunk + 1) * CHUNK;
+      if (size > chunk * CHUNK) visit(chunks[chunk]!.subarray(0, size - chunk * CHUNK));
+      return next < size ? sequenceId(next + 1) : undefined;
     },
   };
 }

@@ -1,9 +1,8 @@
 /** Reads the files of a journal in order and enters what they say into a catalog. */
-import { type Catalog, type Covered, type KeptCatalog, placeOf } from "./catalog.ts";
-import { countIn, relocate } from "./compaction.ts";
+import { type Catalog, type Covered, fileOf, type KeptCatalog, placeOf } from "./catalog.ts";
 import type { Files } from "./files.ts";
-import { eachOperation, isIntact, readHead, StoreDamaged } from "./journal_format.ts";
-import { openSegment, scanLines, type Segment } from "./segment.ts";
+import { eachOperation, isIntact, type Operation, readHead, StoreDamaged } from "./journal_format.ts";
+import { batchAt, openSegment, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** The journal's last file as it was found. */
 export interface LastSegment {
@@ -134,4 +133,28 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
       return { segment, since: after, end };
     },
   };
+}
+
+/** Counts an operation that is read in a segment. */
+function countIn(segment: Segment, { id, deleted }: Pick<Operation, "id" | "deleted">): void {
+  if (!deleted) segment.puts++;
+  else if (id !== "") segment.deletions++;
+}
+
+/** Finds the records that lay in a file, `from`, in the one that took its place, and moves them there in the catalog. */
+async function relocate(files: Files, catalog: Catalog, segment: Segment, from: number): Promise<void> {
+  const visit = (buffer: Buffer, start: number, end: number, offset: number): void => {
+    const head = batchAt(segment.path, buffer, start, end, offset);
+    eachOperation(buffer, head.body, end, (operation) => {
+      countIn(segment, operation);
+      const { collection, id, deleted } = operation;
+      const latest = deleted ? undefined : catalog.place(collection, id);
+      if (latest === undefined || fileOf(latest) !== from) return;
+      catalog.put(collection, id, placeOf(segment.file, offset + operation.start - start));
+      segment.live++;
+    });
+    segment.last = head.sequence;
+  };
+  const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE });
+  if (end < segment.bytes) throw new StoreDamaged(segment.path, end, "its last line has no end");
 }

@@ -93,20 +93,20 @@ export const recovery = [
   {
     ...compaction,
     name: "compaction takes out what is still needed",
-    find: "if (!deleted) return latest === place;",
-    replace: "if (!deleted) return latest !== place;",
+    find: "from[rank] === offset + begin - start ? rank++ : -1;",
+    replace: "from[rank] === offset + begin - start ? -(++rank / rank) : -1;",
   },
   {
     ...compaction,
     name: "compaction forgets deletions of what an older file still has",
-    find: 'if (id !== "" && latest === undefined && remains(collection, id)) return true;',
+    find: 'if (id !== "" && catalog.place(collection, id) === undefined && remains(collection, id)) return true;',
     replace: "",
   },
   {
     ...compaction,
     name: "compaction keeps deletions for ever",
-    find: 'if (id !== "" && latest === undefined && remains(collection, id)) return true;',
-    replace: 'if (id !== "" && latest === undefined) return true;',
+    find: "catalog.place(collection, id) === undefined && remains(collection, id)) return true;",
+    replace: "catalog.place(collection, id) === undefined) return true;",
   },
   {
     ...maintenance,
@@ -123,8 +123,34 @@ export const recovery = [
   {
     ...compaction,
     name: "compaction takes out audit entries",
-    find: "if (sequences.includes(collection)) return true;",
-    replace: "",
+    find: "if (sequence !== undefined) return gatherRecord",
+    replace: "if (sequence !== undefined && live !== -1) return gatherRecord",
+  },
+  {
+    ...compaction,
+    name: "a record that was moved is looked for in the wrong batch",
+    find: "moves.to[live] = compacted.bytes + at;",
+    replace: "moves.to[live] = at;",
+  },
+  {
+    ...compaction,
+    name: "a record that a compaction did not come by is left behind",
+    find: "if (rank < from.length) throw",
+    replace: "if (rank > from.length) throw",
+  },
+  {
+    name: "a deletion is taken for a record that was superseded",
+    file: "local/store/journal_format.ts",
+    find: "return buffer[at] === COMMA && buffer[at - 1] === QUOTE;",
+    replace: "return false;",
+    tests: SEGMENTS,
+  },
+  {
+    name: "places that lie behind many are passed over",
+    file: "local/store/places.ts",
+    find: "return blocks[end]?.first;",
+    replace: "return blocks[end + 1]?.first;",
+    tests: ["test/local/store/parts.test.ts"],
   },
   {
     name: "compaction puts a new checksum on a damaged line",

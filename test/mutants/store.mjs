@@ -23,8 +23,8 @@ export const store = [
   {
     ...format,
     name: "the end of a long text in three-byte characters is cut off",
-    find: "length + characters * 3;",
-    replace: "length + characters * 2;",
+    find: "bytesEach = 3)",
+    replace: "bytesEach = 2)",
     grave: true,
   },
   {

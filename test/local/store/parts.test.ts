@@ -4,7 +4,7 @@ import { sequenceId } from "../../../lib/store/collections.ts";
 import type { Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { fileOf, newCatalog, offsetOf, placeOf } from "../../../local/store/catalog.ts";
-import { idsOf, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
+import { idsOf, type Places, sequencePlaces, sortedPlaces } from "../../../local/store/places.ts";
 import { newRecent, type Recent } from "../../../local/store/recent.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 import { newTail } from "../../../local/store/tail.ts";
@@ -42,6 +42,15 @@ describe("a sequence of places", () => {
     expect(places.size).toBe(3);
     for (const id of [sequenceId(5), "4", "x"]) expect(() => places.set(id, 1), id).toThrow(/does not follow/);
     expect(() => places.delete(sequenceId(3))).toThrow(/nothing is deleted/);
+  });
+
+  test("shows all of them to be changed, and none beyond", () => {
+    const places = filled(40_000);
+    expect(swept(places)).toEqual(Array.from({ length: 40_000 }, (_, index) => (index + 1) * 10));
+    places.sweep(sequenceId(16_385), (some) => void (some[0] = 7));
+    expect(places.get(sequenceId(16_385))).toBe(7);
+    expect(swept(filled(16_384))).toHaveLength(16_384);
+    expect(swept(filled(0))).toEqual([]);
   });
 
   test("pages from any text, both ways", () => {
@@ -108,6 +117,54 @@ describe("places by id", () => {
     expect([places.size, places.page({ limit: 9 }), places.get(all[0]![0])]).toEqual([0, [], undefined]);
   });
 });
+
+describe("places that are gone through", () => {
+  const idOf = (n: number): string => `id-${String(n).padStart(6, "0")}`;
+  const filled = (count: number, step = 1) => {
+    const places = sortedPlaces();
+    for (let n = 0; n < count; n += step) places.set(idOf(n), n);
+    return places;
+  };
+
+  test("are shown once each while nothing comes or goes, and can be changed", () => {
+    expect(swept(filled(30_000))).toEqual(Array.from({ length: 30_000 }, (_, n) => n));
+    const places = filled(30_000);
+    let from: string | undefined;
+    do from = places.sweep(from, (some) => some.forEach((place, index) => void (some[index] = place + 0.5)));
+    while (from !== undefined);
+    for (const n of [0, 8191, 8192, 29_999]) expect(places.get(idOf(n))).toBe(n + 0.5);
+    expect(swept(sortedPlaces())).toEqual([]);
+  });
+
+  test("are passed over only where they went, whatever comes and goes between two looks", () => {
+    const random = seeded(5);
+    const upTo = (count: number): number => Math.floor(random() * count);
+    const places = filled(60_000, 2);
+    const stay = new Set<number>();
+    for (let n = 0; n < 60_000; n += 2) stay.add(n);
+    const shown = new Set<number>();
+    let from: string | undefined;
+    do {
+      from = places.sweep(from, (some) => some.forEach((place) => shown.add(place)));
+      for (let count = upTo(4000), first = upTo(60_000); count > 0; count--) {
+        const n = (first + count) % 60_000;
+        if (n % 2) places.set(idOf(n), n);
+        else if (places.delete(idOf(n)) !== undefined) stay.delete(n);
+      }
+    } while (from !== undefined);
+    expect([...stay].filter((place) => !shown.has(place))).toEqual([]);
+    expect(stay.size).toBeGreaterThan(1000);
+  });
+});
+
+/** All places, as they are shown piece by piece. */
+function swept(places: Pick<Places, "sweep">): number[] {
+  const shown: number[] = [];
+  let from: string | undefined;
+  do from = places.sweep(from, (some) => void shown.push(...some));
+  while (from !== undefined);
+  return shown;
+}
 
 test("a new record begins above what was deleted in its collection, also before that is durable", () => {
   const catalog = newCatalog([], () => undefined);

@@ -1,11 +1,11 @@
 /** Sealed journal files: the catalog file that tells of them, and their compaction. */
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
-import { newCatalog } from "../../../local/store/catalog.ts";
+import { newCatalog, placeOf } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
 import { openSegment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
@@ -290,7 +290,23 @@ describe("compaction", () => {
     const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
     const entries = kept.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
     expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
-    await Promise.all([segment, compacted!].map(({ fd }) => nodeFiles.close(fd)));
+    await Promise.all([segment, compacted!.segment].map(({ fd }) => nodeFiles.close(fd)));
+  });
+
+  test("leaves everything as it is where the catalog names a record that does not begin there", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 20);
+    await store.close();
+    const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
+    const catalog = newCatalog(["audit"], () => undefined);
+    catalog.put("things", "r1", placeOf(1, segment.begins + 10));
+    const parts = { files: nodeFiles, catalog, sequences: ["audit"], stopped: () => false };
+    const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
+    await expect(writeCompacted(parts, segment, to)).rejects.toThrow(
+      `byte ${segment.begins + 10}: a record should begin here`,
+    );
+    expect(await readdir(folder)).not.toContain(basename(`${segmentPath(1)}.tmp`));
+    await nodeFiles.close(segment.fd);
   });
 
   test("that is done again finds nothing more to take out", async () => {
