@@ -3,7 +3,7 @@ import { readHead } from "../audit/chain.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import type { FollowDeps } from "./follower.ts";
 import { growth } from "./growth.ts";
-import { addRow, type GrowthRow, kindKey, type Notice, type RowSource, SOURCES } from "./growth_row.ts";
+import { addRow, type GrowthRow, kindKey, type Notice, OUTCOME_KIND, type RowSource, SOURCES } from "./growth_row.ts";
 import { outcomes } from "./outcomes.ts";
 import { reading } from "./reading.ts";
 import { type Ring, ringKey, seqAt } from "./ring.ts";
@@ -48,7 +48,8 @@ async function rowsBefore(
   kind: string | undefined,
 ): Promise<GrowthRow[]> {
   const newestFirst = { limit, reverse: true };
-  if (kind === undefined)
+  if (source === "outcome_rows" && kind !== undefined && kind !== OUTCOME_KIND) return [];
+  if (source === "outcome_rows" || kind === undefined)
     return (await reads.list(source, { ...newestFirst, after: ringKey(before) })).map(({ value }) => value);
   const prefix = `${kind}\n`;
   const after = kindKey(kind, before);

@@ -9,7 +9,6 @@ declare module "../store/store.ts" {
     growth_rows: GrowthRow;
     growth_rows_kinds: true;
     outcome_rows: GrowthRow;
-    outcome_rows_kinds: true;
     notices: GrowthRow;
     notices_kinds: true;
   }
@@ -52,6 +51,9 @@ export type RowSource = (typeof SOURCES)[number];
 
 const FIRST: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_rows: 100_000, notices: 900_000 };
 
+/** The kind of all rows that are made of outcomes; rows of the other sources are found by theirs in `<source>_kinds`. */
+export const OUTCOME_KIND = "outcome";
+
 /** The place of a row among those of its kind; they are told apart by a line break, which no kind has. */
 export const kindKey = (kind: string, seq: number): string => `${kind}\n${ringKey(seq)}`;
 
@@ -68,9 +70,10 @@ export async function addRow(
   notice: Notice,
 ): Promise<Required<Ring>> {
   const row = (seq: number): GrowthRow => ({ ref: null, ...notice, seq, tick });
+  const bounds = { most: ROWS_KEPT, least: seqAt(position) + FIRST[source] };
+  if (source === "outcome_rows") return push(tx, source, ring, row, bounds);
   const after = await push(tx, source, ring, row, {
-    most: ROWS_KEPT,
-    least: seqAt(position) + FIRST[source],
+    ...bounds,
     gone: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
   });
   tx.put(`${source}_kinds`, kindKey(notice.kind, after.seq), true);

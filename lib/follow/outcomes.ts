@@ -15,23 +15,24 @@ import { forget } from "./outcomes/verdict_memory.ts";
 
 export const outcomes: Follower<State> = {
   name: "outcomes",
-  version: 6,
+  version: 7,
   collections: [
     "outcomes",
     "outcomes_due",
     "outcomes_by_kpi",
     "calibration",
     "outcome_rows",
-    "outcome_rows_kinds",
     "outcome_memories",
     "closing_days",
     "on_record",
     "closed",
     "kpi_days",
   ],
-  retired: ["closings", "gaps", "retrospectives_due", "verdicts", "outcomes_open"].map((collection) => ({
-    collection,
-  })),
+  retired: ["closings", "gaps", "retrospectives_due", "verdicts", "outcomes_open", "outcome_rows_kinds"].map(
+    (collection) => ({
+      collection,
+    }),
+  ),
   start: START,
 
   follow(on, entry, step) {

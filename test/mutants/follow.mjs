@@ -9,6 +9,13 @@ const judging = { file: "lib/follow/outcomes/judging.ts" };
 
 export const follow = [
   {
+    file: "lib/follow/growth_log.ts",
+    name: "rows of outcomes are found under any kind",
+    find: 'if (source === "outcome_rows" && kind !== undefined && kind !== OUTCOME_KIND) return [];',
+    replace: "",
+    tests: ["test/lib/follow/growth_log.test.ts"],
+  },
+  {
     file: "local/start.ts",
     name: "the program follows its log in cycles only",
     find: "    follow: true,\n",

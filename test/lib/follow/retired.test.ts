@@ -27,6 +27,7 @@ test("what older versions kept in a follower's place goes, what was never derive
     "model_drafts",
     "closings",
     "gaps",
+    "outcome_rows_kinds",
   ];
   for (const collection of [...gone, "verdicts", "retrospectives_due", "aging", "outcomes", "tally_days", "kpi_days"])
     for (let made = 0; made < 130; made += 40)
