@@ -84,14 +84,27 @@ export function newCatalog(sequences: readonly string[], released: (file: number
       }
     },
     forget(file) {
-      for (const [name, places] of collections)
-        for (const [id, place] of places.page({ limit: Infinity }))
-          if (fileOf(place) !== file) continue;
-          else if (sequences.includes(name)) return false;
-          else places.delete(id);
+      for (const [name, places] of collections) {
+        // Of most nothing lies there, and an id is made of each record that is looked at by it.
+        if (!holds(places, file)) continue;
+        if (sequences.includes(name)) return false;
+        for (const [id, place] of places.page({ limit: Infinity })) if (fileOf(place) === file) places.delete(id);
+      }
       return true;
     },
   };
+}
+
+/** Whether any of these records lies in a file. */
+function holds(places: Places, file: number): boolean {
+  let found = false;
+  let from: string | undefined;
+  do
+    from = places.sweep(from, (some) => {
+      for (const place of some) found ||= fileOf(place) === file;
+    });
+  while (from !== undefined && !found);
+  return found;
 }
 
 const CATALOG_FORMAT = "countersign-catalog/1";

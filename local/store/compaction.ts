@@ -54,11 +54,11 @@ export async function writeCompacted(
   segment: Segment,
   { file, writtenAt, remains }: Compaction,
 ): Promise<Compacted | undefined> {
+  const from = await liveIn(catalog, segment);
   const header = { ...segment.header, format: JOURNAL_FORMAT, written_at: writtenAt, compacted: true } as const;
   const compacted = await createSegment(files, segment.path, file, header);
   const floors = new Map<string, number>();
   const line = lineWriter();
-  const from = await liveIn(catalog, segment.file);
   const moves: Moves = { from, to: new Uint32Array(from.length) };
   /** Of the live records the next that has not been come by. */
   let rank = 0;
@@ -159,14 +159,17 @@ export async function writeCompacted(
   }
 }
 
-/** Moves what lay in the file `from` to the segment that took its place, in the catalog. */
+/** Moves what lay in the file `from` to the segment that took its place, in the catalog. Errors: `StoreDamaged`. */
 export async function moveRecords(catalog: Catalog, { segment, moves }: Compacted, from: number): Promise<void> {
   const [first, end] = [placeOf(from, 0), placeOf(from + 1, 0)];
   await catalog.sweep((places) => {
     for (let index = 0; index < places.length; index++) {
       const place = places[index]!;
       if (place < first || place >= end) continue;
-      places[index] = placeOf(segment.file, moves.to[rankOf(moves.from, place - first)]!);
+      const rank = rankOf(moves.from, place - first);
+      if (moves.from[rank] !== place - first)
+        throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${place - first} of it before`);
+      places[index] = placeOf(segment.file, moves.to[rank]!);
       segment.live++;
     }
   });
@@ -179,18 +182,21 @@ interface Kept {
   live: number;
 }
 
-/** The offsets of the live records in a file, rising. */
-async function liveIn(catalog: Catalog, file: number): Promise<Uint32Array> {
+/** The offsets of the live records in a segment, rising. */
+async function liveIn(catalog: Catalog, segment: Segment): Promise<Uint32Array> {
   const offsets: number[] = [];
   await catalog.sweep((places) => {
-    for (const place of places) if (fileOf(place) === file) offsets.push(offsetOf(place));
+    for (const place of places) if (fileOf(place) === segment.file) offsets.push(offsetOf(place));
   });
-  return Uint32Array.from(offsets)
+  const rising = Uint32Array.from(offsets)
     .sort()
     .filter((offset, index, all) => offset !== all[index - 1]);
+  if (rising.length < segment.live)
+    throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${rising.length} are known`);
+  return rising;
 }
 
-/** Where an offset stands among others, rising, of which it is one. */
+/** Where an offset stands among others, rising. */
 function rankOf(offsets: Uint32Array, offset: number): number {
   let low = 0;
   for (let high = offsets.length; low < high;) {

@@ -132,7 +132,7 @@ async function compose(
       if (version.json) {
         segment.puts++;
         segment.live++;
-      } else segment.deletions++;
+      } else if (version.id !== "") segment.deletions++;
       durable.enter(version, placeOf(segment.file, offset));
       accepted.settle(version);
     },

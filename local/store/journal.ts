@@ -278,8 +278,10 @@ function newBatch(sequences: readonly string[]): Batch {
         changed.delete(name);
       }
       if (changed.size > 0) line.operations();
-      for (const [collection, revision] of floors)
-        line.add(operationText({ collection, id: "", revision, json: undefined }));
+      for (const [collection, revision] of floors) {
+        const floor = { collection, id: "", revision, json: undefined };
+        placed.push([floor, line.add(operationText(floor))]);
+      }
       for (const byId of changed.values())
         for (const version of byId.values()) placed.push([version, line.add(operationText(version))]);
       line.end();

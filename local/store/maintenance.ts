@@ -42,13 +42,13 @@ export interface MaintenanceParts {
   nextFile(): number;
 }
 
-/** A start reads so many segments, of which the catalog file does not tell, in about half a second. */
-const MOST_UNTOLD = 4;
+/** A start reads so many segments, of which the catalog file does not tell as they are, in about half a second. */
+const MOST_UNTOLD = 3;
 
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, sequences, segments, sealed, unread } = parts;
-  let untold = parts.covered ? 0 : MOST_UNTOLD;
+  let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
   let stopping = false;
   let failure: unknown;
   let work: Promise<unknown> = Promise.resolve();
@@ -92,7 +92,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
-  const pass = async (worthwhile: (superseded: number, all: number) => boolean): Promise<void> => {
+  const pass = async (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
     for (const segment of [...unread]) if (!stopping) await check(segment);
     const remains = newRemains({ files, catalog, stopped });
     /** Older ones in which something is superseded, and of which `remains` does not know yet. */
@@ -110,15 +110,15 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       newest = Math.max(newest, sealed[index]!.file);
       if (!isClean(sealed[index]!)) unknown.push(sealed[index]!);
     }
-    if (!stopping && untold >= MOST_UNTOLD) await told();
+    if (!stopping && untold > mostUntold) await told();
   };
 
-  const enqueue = (worthwhile: (superseded: number, all: number) => boolean): Promise<void> => {
+  const enqueue = (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
     const done = work.then(async () => {
       if (stopping) return;
       if (failure !== undefined) throw failure;
       try {
-        await pass(worthwhile);
+        await pass(worthwhile, mostUntold);
       } catch (error) {
         // A segment may be half moved to its new file: both are still read, and neither is worked on again.
         failure = error;
@@ -131,7 +131,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   };
 
   const wake = (): void =>
-    void enqueue((superseded, all) => superseded > 0 && superseded >= all / 2).catch(() => undefined);
+    void enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD).catch(() => undefined);
 
   return {
     wake,
@@ -140,7 +140,8 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       untold++;
       wake();
     },
-    compact: () => enqueue((superseded) => superseded > 0),
+    // The ids of what is gone stand in the catalog file too.
+    compact: () => enqueue((superseded) => superseded > 0, 0),
     async stop() {
       stopping = true;
       await work;

@@ -89,7 +89,9 @@ export function newReplay({ files, catalog, segments, kept, nextFile }: ReplayPa
       segments.delete(number);
       segments.set((segment.file = nextFile()), segment);
       await relocate(files, catalog, segment, number);
-      if (!catalog.forget(number)) throw new StoreDamaged(segment.path, 0, "records that were in it are missing");
+      const isGone = segment.live < (kept!.live.get(number) ?? 0);
+      if (isGone && !catalog.forget(number))
+        throw new StoreDamaged(segment.path, 0, "records that were in it are missing");
     }
     last = segment.last;
   };

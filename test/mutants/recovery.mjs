@@ -139,6 +139,25 @@ export const recovery = [
     replace: "if (rank > from.length) throw",
   },
   {
+    ...compaction,
+    name: "a compaction that knows of fewer records than are live drops the others",
+    find: "if (rising.length < segment.live)",
+    replace: "if (rising.length < 0)",
+  },
+  {
+    ...maintenance,
+    name: "the ids of what is gone stay in the catalog file",
+    find: "enqueue((superseded) => superseded > 0, 0)",
+    replace: "enqueue((superseded) => superseded > 0, MOST_UNTOLD)",
+  },
+  {
+    name: "the highest revision of what was deleted and put again at once is known to the journal only",
+    file: "local/store/journal.ts",
+    find: "placed.push([floor, line.add(operationText(floor))]);",
+    replace: "line.add(operationText(floor));",
+    tests: SEGMENTS,
+  },
+  {
     name: "a deletion is taken for a record that was superseded",
     file: "local/store/journal_format.ts",
     find: "return buffer[at] === COMMA && buffer[at - 1] === QUOTE;",
@@ -168,8 +187,8 @@ export const recovery = [
   {
     ...maintenance,
     name: "superseded records are never taken out by themselves",
-    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2)",
-    replace: "enqueue(() => false)",
+    find: "enqueue((superseded, all) => superseded > 0 && superseded >= all / 2, MOST_UNTOLD)",
+    replace: "enqueue(() => false, MOST_UNTOLD)",
   },
   {
     ...replay,
@@ -180,8 +199,8 @@ export const recovery = [
   {
     ...replay,
     name: "what a compaction took out is still in the catalog after a start",
-    find: "if (!catalog.forget(number)) throw",
-    replace: "if (number < 0) throw",
+    find: "if (isGone && !catalog.forget(number))",
+    replace: "if (isGone && number < 0)",
   },
   {
     ...catalogFile,

@@ -97,6 +97,24 @@ describe("the catalog file", () => {
     expect(await contentOf(again, COLLECTIONS)).toEqual(live(contents[60]!));
   });
 
+  test.each([true, false])(
+    "and the journal tell the same highest revision of what was deleted and put again at once, it being there: %s",
+    async (isThere) => {
+      const store = await opened(state);
+      for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("things", "again", n));
+      await Promise.all([
+        store.transact((tx) => tx.delete("things", "again")),
+        store.transact((tx) => tx.put("things", "again", "anew")),
+      ]);
+      await store.expunge!();
+      await store.close();
+      if (!isThere) await rm(`${state}.journal.catalog`);
+      const started = await opened(state);
+      await started.transact((tx) => tx.put("things", "new", 1));
+      expect((await started.get("things", "new"))!.revision).toBe(6);
+    },
+  );
+
   test("is written when it is some segments behind, and at the close", async () => {
     const catalog = `${state}.journal.catalog`;
     const told = async (): Promise<number> =>
@@ -309,6 +327,23 @@ describe("compaction", () => {
     await nodeFiles.close(segment.fd);
   });
 
+  test("that was asked for leaves the ids of what is gone nowhere, the catalog file included", async () => {
+    const store = await opened(state, { segmentBytes: 100_000 });
+    await store.transact((tx) => tx.put("things", "id-of-somebody", "their value"));
+    await store.compact();
+    await store.expunge!();
+    await store.close();
+    const again = await opened(state, { segmentBytes: 100_000 });
+    expect(await readFile(`${state}.journal.catalog`, "utf8")).toContain("id-of-somebody");
+    await again.transact((tx) => tx.delete("things", "id-of-somebody"));
+    await again.expunge!();
+    await again.expunge!();
+    for (const name of await readdir(folder, { recursive: true })) {
+      const content = name.endsWith("lock") ? "" : await readFile(join(folder, name), "latin1");
+      expect(content, name).not.toContain("id-of-somebody");
+    }
+  });
+
   test("that is done again finds nothing more to take out", async () => {
     const store = await opened(state, SMALL);
     await run(store, 1, 60);
@@ -316,6 +351,23 @@ describe("compaction", () => {
     const before = await sealedBytes();
     await store.compact();
     expect(await sealedBytes()).toEqual(before);
+  });
+
+  test("takes nothing for complete of which less is known than is live", async () => {
+    const store = await opened(state, SMALL);
+    await run(store, 1, 20);
+    await store.close();
+    const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
+    segment.live = 1;
+    const parts = {
+      files: nodeFiles,
+      catalog: newCatalog(["audit"], () => undefined),
+      sequences: ["audit"],
+      stopped: () => false,
+    };
+    const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
+    await expect(writeCompacted(parts, segment, to)).rejects.toThrow("1 records are live in it, and 0 are known");
+    await nodeFiles.close(segment.fd);
   });
 
   test("never puts a new checksum on a damaged line", async () => {
