@@ -13,7 +13,7 @@ export interface HttpLimits {
   headersTimeout: number;
   requestTimeout: number;
   checkInterval: number;
-  /** A connection without traffic: between two requests, and within one. */
+  /** A connection without traffic: between two requests, and within one whose answer is not being worked out. */
   keepAliveTimeout: number;
   idleTimeout: number;
   maxHeaderSize: number;
@@ -90,6 +90,10 @@ export async function serveHttp(
     requireHostHeader: false, // Node would refuse without a body
   });
   server.timeout = limits.idleTimeout;
+  // A long log takes minutes to check. Whoever waits for that says nothing meanwhile.
+  server.on("timeout", (socket) => {
+    if (!requests.on(socket).some(({ req, headersSent }) => req.complete && !headersSent)) socket.destroy();
+  });
   server.on("request", (req, res) => void respond(req, res));
   server.on("clientError", (error, socket) => refuseConnection(error, socket, requests.on(socket), newId()));
 

@@ -146,6 +146,30 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     expect(parseRaw(await sendRaw(url, `${get}x: `))).toMatchObject(refusal(408, "request_timeout"));
   });
 
+  test("an answer that takes longer than a connection may be silent is given all the same", async () => {
+    const limit = 40;
+    const slow = async (request: Request) => {
+      const text = await request.text();
+      await new Promise((then) => setTimeout(then, limit * 4));
+      return new Response(`slow ${text}`);
+    };
+    const { url } = await serve(slow, { idleTimeout: limit });
+    const response = await fetch(url, { method: "POST", body: "x" });
+    expect([response.status, await response.text()]).toEqual([200, "slow x"]);
+  });
+
+  test("an answer that is not read, and a connection that says nothing, are given up", async () => {
+    const server = await serve(() => new Response("x".repeat(64 * 1024 * 1024)), { idleTimeout: 100 });
+    const { port } = new URL(server.url);
+    const unread = net.connect(Number(port), "127.0.0.1");
+    unread.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const silent = net.connect(Number(port), "127.0.0.1").resume();
+    await once(silent, "close");
+    // It waits for what is in flight, as long as it takes.
+    await server.stop();
+    unread.destroy();
+  });
+
   test("a body that stops arriving", async () => {
     const { url } = await serve(echo, { headersTimeout: 40, requestTimeout: 60, checkInterval: 10 });
     const answer = await sendRaw(url, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nab");

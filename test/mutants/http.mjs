@@ -13,6 +13,20 @@ const endpoint = { file: "lib/http/endpoint.ts", tests: HTTP };
 
 export const http = [
   {
+    file: "local/node_http.ts",
+    name: "whoever waits for a long answer is cut off",
+    find: "req.complete && !headersSent",
+    replace: "req.complete && headersSent",
+    tests: ["test/local/node_http.test.ts"],
+  },
+  {
+    file: "local/node_http.ts",
+    name: "a connection that says nothing is kept for ever",
+    find: "!headersSent)) socket.destroy();",
+    replace: "!headersSent)) void socket;",
+    tests: ["test/local/node_http.test.ts"],
+  },
+  {
     file: "lib/http/shared_reads.ts",
     name: "a read is answered by what was looked at before it was asked",
     find: "asked.delete(key);",
