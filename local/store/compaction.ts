@@ -11,6 +11,7 @@ import {
   readKey,
   StoreDamaged,
 } from "./journal_format.ts";
+import { lowest } from "./places.ts";
 import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** What is compacted, and what decides what counts. */
@@ -166,9 +167,10 @@ export async function moveRecords(catalog: Catalog, { segment, moves }: Compacte
     for (let index = 0; index < places.length; index++) {
       const place = places[index]!;
       if (place < first || place >= end) continue;
-      const rank = rankOf(moves.from, place - first);
-      if (moves.from[rank] !== place - first)
-        throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${place - first} of it before`);
+      const offset = place - first;
+      const rank = lowest(moves.from.length, (at) => moves.from[at]! >= offset);
+      if (moves.from[rank] !== offset)
+        throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${offset} of it before`);
       places[index] = placeOf(segment.file, moves.to[rank]!);
       segment.live++;
     }
@@ -194,17 +196,6 @@ async function liveIn(catalog: Catalog, segment: Segment): Promise<Uint32Array> 
   if (rising.length < segment.live)
     throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${rising.length} are known`);
   return rising;
-}
-
-/** Where an offset stands among others, rising. */
-function rankOf(offsets: Uint32Array, offset: number): number {
-  let low = 0;
-  for (let high = offsets.length; low < high;) {
-    const middle = (low + high) >>> 1;
-    if (offsets[middle]! < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 async function discard(files: Files, { fd, path }: Segment): Promise<undefined> {

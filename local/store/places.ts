@@ -50,7 +50,7 @@ const SWEPT_BLOCKS = 128;
 const idAt = ({ text, ends }: Run, index: number): string => text.slice(ends[index - 1] ?? 0, ends[index]);
 
 /** The lowest number from 0 to `count` that `reached` says yes to, as it does to all above it. */
-function lowest(count: number, reached: (index: number) => boolean): number {
+export function lowest(count: number, reached: (index: number) => boolean): number {
   let low = 0;
   let high = count;
   while (low < high) {
