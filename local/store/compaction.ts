@@ -11,6 +11,7 @@ import {
   readKey,
   StoreDamaged,
 } from "./journal_format.ts";
+import { type Offsets, offsetsWithin } from "./offsets.ts";
 import { lowest } from "./places.ts";
 import { batchAt, createSegment, JOURNAL_FORMAT, isEarlier, scanLines, type Segment, SLICE } from "./segment.ts";
 
@@ -40,8 +41,8 @@ export interface Compacted {
 
 /** The offsets at which the records of a file that were live lay, rising, and those at which they lie now. */
 interface Moves {
-  from: Uint32Array;
-  to: Uint32Array;
+  from: number[];
+  to: number[];
 }
 
 /**
@@ -55,14 +56,12 @@ export async function writeCompacted(
   segment: Segment,
   { file, writtenAt, remains }: Compaction,
 ): Promise<Compacted | undefined> {
-  const from = await liveIn(catalog, segment);
+  const live = await liveIn(catalog, segment);
   const header = { ...segment.header, format: JOURNAL_FORMAT, written_at: writtenAt, compacted: true } as const;
   const compacted = await createSegment(files, segment.path, file, header);
   const floors = new Map<string, number>();
   const line = lineWriter();
-  const moves: Moves = { from, to: new Uint32Array(from.length) };
-  /** Of the live records the next that has not been come by. */
-  let rank = 0;
+  const moves: Moves = { from: [], to: [] };
   /** Of each sequence the number of the first, and the records. */
   let runs = new Map<string, { first: number; records: Kept[] }>();
   let operations: Kept[] = [];
@@ -78,10 +77,10 @@ export async function writeCompacted(
     return false;
   };
 
-  const gather = (buffer: Buffer, start: number, end: number, live: number): Kept => {
+  const gather = (buffer: Buffer, start: number, end: number, rank: number): Kept => {
     const needed = gathered + end - start;
     if (needed > bytes.length) bytes = Buffer.concat([bytes], needed * 2);
-    const kept = { start: gathered, end: needed, live };
+    const kept = { start: gathered, end: needed, rank };
     buffer.copy(bytes, gathered, start, end);
     gathered = needed;
     return kept;
@@ -99,27 +98,28 @@ export async function writeCompacted(
     // Checked, so that a fresh checksum is never put on what does not match its own.
     const head = batchAt(segment.path, buffer, start, end, offset);
     eachText(buffer, head.body, end, (begin, close, sequence, number) => {
-      const live = from[rank] === offset + begin - start ? rank++ : -1;
-      if (sequence !== undefined) return gatherRecord(sequence, number, gather(buffer, begin, close, live));
+      const at = offset + begin - start;
+      const rank = live.delete(at) ? moves.from.push(at) - 1 : -1;
+      if (sequence !== undefined) return gatherRecord(sequence, number, gather(buffer, begin, close, rank));
       if (isEarlier(segment)) {
         const { collection, id } = readKey(buffer, begin, close);
         if (sequences.includes(collection)) {
-          const value = gather(buffer, valueStart(buffer, begin, close), close - 1, live);
+          const value = gather(buffer, valueStart(buffer, begin, close), close - 1, rank);
           return gatherRecord(collection, Number(id), value);
         }
       }
-      if (live === -1 && !(isDeletion(buffer, close) && counts(readKey(buffer, begin, close)))) return;
-      operations.push(gather(buffer, begin, close, live));
-      if (live === -1) compacted.deletions++;
+      if (rank === -1 && !(isDeletion(buffer, close) && counts(readKey(buffer, begin, close)))) return;
+      operations.push(gather(buffer, begin, close, rank));
+      if (rank === -1) compacted.deletions++;
       else compacted.puts++;
     });
     reached = head.sequence;
     return true;
   };
 
-  const add = ({ start, end, live }: Kept): void => {
+  const add = ({ start, end, rank }: Kept): void => {
     const at = line.addBytes(bytes, start, end);
-    if (live !== -1) moves.to[live] = compacted.bytes + at;
+    if (rank !== -1) moves.to[rank] = compacted.bytes + at;
   };
 
   const flush = async (): Promise<void> => {
@@ -150,7 +150,7 @@ export async function writeCompacted(
   try {
     const end = await scanLines(files, segment, segment.begins, visit, { piece: SLICE, between: flush });
     if (end < segment.bytes) return await discard(files, compacted);
-    if (rank < from.length) throw new StoreDamaged(segment.path, from[rank]!, "a record should begin here");
+    if (live.size > 0) throw new StoreDamaged(segment.path, live.first(), "a record should begin here");
     compacted.reserved = compacted.bytes;
     await files.sync(compacted.fd);
     return { segment: compacted, moves };
@@ -181,21 +181,18 @@ export async function moveRecords(catalog: Catalog, { segment, moves }: Compacte
 interface Kept {
   start: number;
   end: number;
-  live: number;
+  rank: number;
 }
 
-/** The offsets of the live records in a segment, rising. */
-async function liveIn(catalog: Catalog, segment: Segment): Promise<Uint32Array> {
-  const offsets: number[] = [];
+/** The offsets of the live records in a segment. Errors: `StoreDamaged` where the catalog knows of fewer. */
+async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
+  const live = offsetsWithin(segment.bytes);
   await catalog.sweep((places) => {
-    for (const place of places) if (fileOf(place) === segment.file) offsets.push(offsetOf(place));
+    for (const place of places) if (fileOf(place) === segment.file) live.add(offsetOf(place));
   });
-  const rising = Uint32Array.from(offsets)
-    .sort()
-    .filter((offset, index, all) => offset !== all[index - 1]);
-  if (rising.length < segment.live)
-    throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${rising.length} are known`);
-  return rising;
+  if (live.size < segment.live)
+    throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${live.size} are known`);
+  return live;
 }
 
 async function discard(files: Files, { fd, path }: Segment): Promise<undefined> {

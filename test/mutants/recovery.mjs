@@ -93,8 +93,8 @@ export const recovery = [
   {
     ...compaction,
     name: "compaction takes out what is still needed",
-    find: "from[rank] === offset + begin - start ? rank++ : -1;",
-    replace: "from[rank] === offset + begin - start ? -(++rank / rank) : -1;",
+    find: "live.delete(at) ? moves.from.push(at) - 1 : -1;",
+    replace: "live.delete(at) ? -1 : moves.from.push(at) - 1;",
   },
   {
     ...compaction,
@@ -124,25 +124,25 @@ export const recovery = [
     ...compaction,
     name: "compaction takes out audit entries",
     find: "if (sequence !== undefined) return gatherRecord",
-    replace: "if (sequence !== undefined && live !== -1) return gatherRecord",
+    replace: "if (sequence !== undefined && rank !== -1) return gatherRecord",
   },
   {
     ...compaction,
     name: "a record that was moved is looked for in the wrong batch",
-    find: "moves.to[live] = compacted.bytes + at;",
-    replace: "moves.to[live] = at;",
+    find: "moves.to[rank] = compacted.bytes + at;",
+    replace: "moves.to[rank] = at;",
   },
   {
     ...compaction,
     name: "a record that a compaction did not come by is left behind",
-    find: "if (rank < from.length) throw",
-    replace: "if (rank > from.length) throw",
+    find: "if (live.size > 0) throw",
+    replace: "if (live.size < 0) throw",
   },
   {
     ...compaction,
     name: "a compaction that knows of fewer records than are live drops the others",
-    find: "if (rising.length < segment.live)",
-    replace: "if (rising.length < 0)",
+    find: "if (live.size < segment.live)",
+    replace: "if (live.size < 0)",
   },
   {
     ...maintenance,
