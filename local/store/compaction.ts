@@ -190,6 +190,7 @@ async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
   await catalog.sweep((places) => {
     for (const place of places) if (fileOf(place) === segment.file) live.add(offsetOf(place));
   });
+  if (live.beyond !== undefined) throw new StoreDamaged(segment.path, live.beyond, "a record should begin here");
   if (live.size < segment.live)
     throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${live.size} are known`);
   return live;

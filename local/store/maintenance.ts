@@ -68,8 +68,10 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   };
 
   const told = async (): Promise<void> => {
+    const before = untold;
     if (sealed.length > 0) await writeCatalog(files, paths, catalog, sealed);
-    untold = 0;
+    // Others may have been sealed meanwhile.
+    untold -= before;
   };
 
   const compactOne = async (segment: Segment, remains: Remains["hold"]): Promise<void> => {

@@ -3,6 +3,8 @@
 /** Offsets in a file. */
 export interface Offsets {
   readonly size: number;
+  /** One that was to be added and lies beyond the file's end. */
+  readonly beyond: number | undefined;
   add(offset: number): void;
   /** Whether it was there. */
   delete(offset: number): boolean;
@@ -12,16 +14,21 @@ export interface Offsets {
 
 /** None yet, in a file of so many bytes: a bit for each of them, so that a hundred thousand need not be sorted at once. */
 export function offsetsWithin(bytes: number): Offsets {
-  const bits = new Uint8Array((bytes >> 3) + 1);
+  const bits = new Uint8Array(Math.ceil(bytes / 8));
   let size = 0;
+  let beyond: number | undefined;
   const has = (offset: number): boolean => (bits[offset >> 3]! & (1 << (offset & 7))) !== 0;
   const flip = (offset: number): void => void (bits[offset >> 3]! ^= 1 << (offset & 7));
   return {
     get size() {
       return size;
     },
+    get beyond() {
+      return beyond;
+    },
     add(offset) {
-      if (has(offset)) return;
+      if (offset >= bytes) beyond = offset;
+      if (offset >= bytes || has(offset)) return;
       flip(offset);
       size++;
     },

@@ -7,7 +7,7 @@ import { StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
 import { newCatalog, placeOf } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
-import { openSegment } from "../../../local/store/segment.ts";
+import { openSegment, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
 import { judged, systemError } from "./faults.ts";
@@ -311,18 +311,21 @@ describe("compaction", () => {
     await Promise.all([segment, compacted!.segment].map(({ fd }) => nodeFiles.close(fd)));
   });
 
-  test("leaves everything as it is where the catalog names a record that does not begin there", async () => {
+  test.each([
+    ["does not begin there", ({ begins }: Segment) => begins + 10],
+    ["would lie beyond its end", ({ bytes }: Segment) => bytes + 100],
+  ])("leaves everything as it is where the catalog names a record that %s", async (_, offsetIn) => {
     const store = await opened(state, SMALL);
     await run(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     const catalog = newCatalog(["audit"], () => undefined);
-    catalog.put("things", "r1", placeOf(1, segment.begins + 10));
+    const offset = offsetIn(segment);
+    catalog.put("things", "r1", placeOf(1, offset));
     const parts = { files: nodeFiles, catalog, sequences: ["audit"], stopped: () => false };
     const to = { file: 2, writtenAt: "2026-01-02", remains: () => false };
-    await expect(writeCompacted(parts, segment, to)).rejects.toThrow(
-      `byte ${segment.begins + 10}: a record should begin here`,
-    );
+    const damage = `byte ${offset}: a record should begin here`;
+    await expect(writeCompacted(parts, segment, to)).rejects.toThrow(damage);
     expect(await readdir(folder)).not.toContain(basename(`${segmentPath(1)}.tmp`));
     await nodeFiles.close(segment.fd);
   });
