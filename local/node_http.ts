@@ -1,6 +1,6 @@
 /** Serves a fetch handler over HTTP with bounded headers, times and bodies, and stops without cutting answers off. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest } from "srvx/node";
 import type { Deps } from "../lib/deps.ts";
 import { refuseConnection, refuseRequest, type Refusal } from "./http_refusal.ts";
@@ -92,8 +92,19 @@ export async function serveHttp(
   server.timeout = limits.idleTimeout;
   // A long log takes minutes to check. Whoever waits for that says nothing meanwhile.
   server.on("timeout", (socket) => {
-    if (!requests.on(socket).some(({ req, headersSent }) => req.complete && !headersSent)) socket.destroy();
+    const isAwaited = requests.on(socket).some(({ req, headersSent }) => req.complete && !headersSent);
+    if (isAwaited) socket.setTimeout(limits.idleTimeout);
+    else socket.destroy();
   });
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  // To Node a connection is idle, too, whose last answer has not all been sent. One that was never answered is not.
+  server.closeIdleConnections = () => {
+    for (const socket of open) if (socket.bytesWritten > 0 && requests.on(socket).length === 0) socket.destroy();
+  };
   server.on("request", (req, res) => void respond(req, res));
   server.on("clientError", (error, socket) => refuseConnection(error, socket, requests.on(socket), newId()));
 

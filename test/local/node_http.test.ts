@@ -146,35 +146,42 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     expect(parseRaw(await sendRaw(url, `${get}x: `))).toMatchObject(refusal(408, "request_timeout"));
   });
 
-  test("an answer that takes longer than a connection may be silent is given all the same", async () => {
-    const limit = 40;
-    const slow = async (request: Request) => {
-      const text = await request.text();
-      await new Promise((then) => setTimeout(then, limit * 4));
-      return new Response(`slow ${text}`);
-    };
-    const { url } = await serve(slow, { idleTimeout: limit });
-    const response = await fetch(url, { method: "POST", body: "x" });
-    expect([response.status, await response.text()]).toEqual([200, "slow x"]);
-  });
-
-  test("an answer that is not read, and a connection that says nothing, are given up", async () => {
-    const server = await serve(() => new Response("x".repeat(64 * 1024 * 1024)), { idleTimeout: 100 });
-    const { port } = new URL(server.url);
-    const unread = net.connect(Number(port), "127.0.0.1");
-    unread.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    const silent = net.connect(Number(port), "127.0.0.1").resume();
-    await once(silent, "close");
-    // It waits for what is in flight, as long as it takes.
-    await server.stop();
-    unread.destroy();
-  });
-
   test("a body that stops arriving", async () => {
     const { url } = await serve(echo, { headersTimeout: 40, requestTimeout: 60, checkInterval: 10 });
     const answer = await sendRaw(url, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nab");
     expect(parseRaw(answer)).toMatchObject(refusal(408, "request_timeout"));
     expect(logged).toEqual([]);
+  });
+});
+
+describe("a connection that is silent", () => {
+  test("is kept while its answer is being worked out, and still bounded after that", async () => {
+    const idleTimeout = 500;
+    const slow = async (request: Request) => {
+      const text = await request.text();
+      await new Promise((then) => setTimeout(then, idleTimeout * 2.5));
+      return new Response(text === "never" ? new ReadableStream({}) : `slow ${text}`);
+    };
+    const { url } = await serve(slow, { idleTimeout });
+    const ask = (body: string) => fetch(url, { method: "POST", body });
+    const [response] = await Promise.all([ask("x"), expect(ask("never")).rejects.toThrow()]);
+    expect([response.status, await response.text()]).toEqual([200, "slow x"]);
+  });
+
+  test("is given up where nothing is asked, or an answer is not read", async () => {
+    let asked!: () => void;
+    const inHandler = new Promise<void>((resolve) => (asked = resolve));
+    const answer = () => (asked(), new Response("x".repeat(64 * 1024 * 1024)));
+    const server = await serve(answer, { idleTimeout: 500 });
+    const { port } = new URL(server.url);
+    const unread = net.connect(Number(port), "127.0.0.1");
+    unread.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await inHandler;
+    const silent = net.connect(Number(port), "127.0.0.1").resume();
+    await once(silent, "close");
+    // It waits for what is in flight, as long as it takes.
+    await server.stop();
+    unread.destroy();
   });
 });
 
@@ -328,6 +335,18 @@ describe("stopping", () => {
     const response = await slow;
     expect([response.headers.get("connection"), await response.text()]).toEqual(["close", "done"]);
     await closed;
+  });
+
+  test("waits until a long answer that is queued as a whole is read to its end", async () => {
+    const size = 16 << 20;
+    const server = await serve(() => new FastResponse("x".repeat(size)));
+    const [response] = (await once(http.get(server.url), "response")) as [http.IncomingMessage];
+    const stopped = server.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    let read = 0;
+    for await (const piece of response) read += (piece as Buffer).length;
+    expect(read).toBe(size);
+    await stopped;
   });
 
   test("waits until a long answer is read to its end", async () => {

@@ -21,9 +21,23 @@ export const http = [
   },
   {
     file: "local/node_http.ts",
+    name: "a connection whose answer took long is never looked at again",
+    find: "if (isAwaited) socket.setTimeout(limits.idleTimeout);",
+    replace: "if (isAwaited) return;",
+    tests: ["test/local/node_http.test.ts"],
+  },
+  {
+    file: "local/node_http.ts",
+    name: "a stop cuts off what is queued",
+    find: "requests.on(socket).length === 0) socket.destroy();",
+    replace: "requests.on(socket).every((one) => one.writableEnded)) socket.destroy();",
+    tests: ["test/local/node_http.test.ts"],
+  },
+  {
+    file: "local/node_http.ts",
     name: "a connection that says nothing is kept for ever",
-    find: "!headersSent)) socket.destroy();",
-    replace: "!headersSent)) void socket;",
+    find: "    else socket.destroy();",
+    replace: "",
     tests: ["test/local/node_http.test.ts"],
   },
   {
