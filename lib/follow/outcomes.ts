@@ -29,9 +29,7 @@ export const outcomes: Follower<State> = {
     "kpi_days",
   ],
   retired: ["closings", "gaps", "retrospectives_due", "verdicts", "outcomes_open", "outcome_rows_kinds"].map(
-    (collection) => ({
-      collection,
-    }),
+    (collection) => ({ collection }),
   ),
   start: START,
 

@@ -162,12 +162,11 @@ export async function writeCompacted(
 
 /** Moves what lay in the file `from` to the segment that took its place, in the catalog. Errors: `StoreDamaged`. */
 export async function moveRecords(catalog: Catalog, { segment, moves }: Compacted, from: number): Promise<void> {
-  const [first, end] = [placeOf(from, 0), placeOf(from + 1, 0)];
   await catalog.sweep((places) => {
     for (let index = 0; index < places.length; index++) {
       const place = places[index]!;
-      if (place < first || place >= end) continue;
-      const offset = place - first;
+      if (fileOf(place) !== from) continue;
+      const offset = offsetOf(place);
       const rank = lowest(moves.from.length, (at) => moves.from[at]! >= offset);
       if (moves.from[rank] !== offset)
         throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${offset} of it before`);
@@ -188,9 +187,13 @@ interface Kept {
 async function liveIn(catalog: Catalog, segment: Segment): Promise<Offsets> {
   const live = offsetsWithin(segment.bytes);
   await catalog.sweep((places) => {
-    for (const place of places) if (fileOf(place) === segment.file) live.add(offsetOf(place));
+    for (const place of places) {
+      if (fileOf(place) !== segment.file) continue;
+      const offset = offsetOf(place);
+      if (offset >= segment.bytes) throw new StoreDamaged(segment.path, offset, "a record should begin here");
+      live.add(offset);
+    }
   });
-  if (live.beyond !== undefined) throw new StoreDamaged(segment.path, live.beyond, "a record should begin here");
   if (live.size < segment.live)
     throw new StoreDamaged(segment.path, 0, `${segment.live} records are live in it, and ${live.size} are known`);
   return live;

@@ -3,8 +3,7 @@
 /** Offsets in a file. */
 export interface Offsets {
   readonly size: number;
-  /** One that was to be added and lies beyond the file's end. */
-  readonly beyond: number | undefined;
+  /** One that lies in the file. */
   add(offset: number): void;
   /** Whether it was there. */
   delete(offset: number): boolean;
@@ -16,19 +15,14 @@ export interface Offsets {
 export function offsetsWithin(bytes: number): Offsets {
   const bits = new Uint8Array(Math.ceil(bytes / 8));
   let size = 0;
-  let beyond: number | undefined;
   const has = (offset: number): boolean => (bits[offset >> 3]! & (1 << (offset & 7))) !== 0;
   const flip = (offset: number): void => void (bits[offset >> 3]! ^= 1 << (offset & 7));
   return {
     get size() {
       return size;
     },
-    get beyond() {
-      return beyond;
-    },
     add(offset) {
-      if (offset >= bytes) beyond = offset;
-      if (offset >= bytes || has(offset)) return;
+      if (has(offset)) return;
       flip(offset);
       size++;
     },
