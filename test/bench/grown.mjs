@@ -26,14 +26,17 @@ async function fill({ port }, changes, live) {
   }
 }
 
-/** Ratios of a long log to a short one in the same run; times in seconds, memory in MiB. */
-export async function grown({ changes, live, rounds, requests }) {
+/**
+ * Figures by name, each as soon as it is measured: ratios of a long log to a short one in the same run, times in seconds,
+ * memory in MiB.
+ */
+export async function* grown({ changes, live, rounds, requests }) {
   const folder = await temporaryFolder();
   const filled = await startService(folder);
   await fill(filled, changes, live);
   await stop(filled);
   const long = await startService(folder);
-  const memory = await memoryOf(long);
+  yield { start: long.tookMs / 1000, memory: await memoryOf(long) };
   const short = await startService(await temporaryFolder());
   await fill(short, SHORT_LOG, SHORT_LOG);
 
@@ -46,13 +49,13 @@ export async function grown({ changes, live, rounds, requests }) {
     return median(ratios);
   };
   // Proposals first: a service that was just started has none of its newest entries in memory yet.
-  const proposals = await ratio({ request: () => followUp, expected: 201, count: requests });
+  yield { proposals: await ratio({ request: () => followUp, expected: 201, count: requests }) };
   const readPages = () => ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
-  const checking = await readPages();
+  yield { checking: await readPages() };
   // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its end.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
   for (const server of [long, short]) await caughtUp(server);
-  const reads = await readPages();
+  yield { reads: await readPages() };
 
   const log = join(folder, "audit.jsonl");
   const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);
@@ -62,7 +65,6 @@ export async function grown({ changes, live, rounds, requests }) {
   // 2: nothing that was kept elsewhere is held against it.
   const { code, stdout } = await run.catch((error) => error);
   if (code !== 2) throw new Error(`countersign-verify ended with ${code}: ${stdout}`);
-  const verified = (performance.now() - began) / 1000;
+  yield { verified: (performance.now() - began) / 1000 };
   await Promise.all([stop(long), stop(short)]);
-  return { start: long.tookMs / 1000, memory, reads, checking, proposals, verified };
 }

@@ -65,16 +65,20 @@ try {
     atLeast: false,
     beside: `${proposal.toFixed(2)} ms a proposal, ${sync.toFixed(2)} ms a write and fdatasync`,
   });
-  const log = await grown(plan);
   console.log(`with ${plan.changes} changes, ${plan.live} of them live`);
-  row("proposals, long log", log.proposals, { beside: "of the rate with 1,000 changes" });
-  row("audit pages, long log", log.reads, { beside: "of the rate with 1,000 changes" });
-  row("audit pages, just started", log.checking, {
-    beside: "the same, while the log may still be checked and followed",
-  });
-  row("start, s", log.start, { atLeast: false });
-  row("memory, MiB", log.memory, { atLeast: false, beside: "resident after the start" });
-  row("verify, s", log.verified, { atLeast: false, beside: "countersign-verify of the export" });
+  const told = {
+    start: ["start, s", { atLeast: false }],
+    memory: ["memory, MiB", { atLeast: false, beside: "resident after the start" }],
+    proposals: ["proposals, long log", { beside: "of the rate with 1,000 changes" }],
+    checking: ["audit pages, just started", { beside: "the same, while the log may still be checked and followed" }],
+    reads: ["audit pages, long log", { beside: "of the rate with 1,000 changes" }],
+    verified: ["verify, s", { atLeast: false, beside: "countersign-verify of the export" }],
+  };
+  for await (const figures of grown(plan))
+    for (const [name, value] of Object.entries(figures)) {
+      const [title, ...how] = told[name];
+      row(title, value, ...how);
+    }
   row("cold import, ms", await coldImport(plan), {
     atLeast: false,
     beside: "product/approve on Lambda, over an empty module",
