@@ -134,6 +134,31 @@ test("a record that is missing, and one the log does not know", async () => {
   ]);
 });
 
+test("a record under another name does not stand for the one that is missing", async () => {
+  const api = await core();
+  const gone = await api.bring("applied");
+  const { value } = (await api.deps.store.get("changes", gone))!;
+  await api.deps.store.transact((tx) => {
+    tx.delete("changes", gone);
+    tx.put("changes", "chg_forged", value);
+  });
+  expect((await reconcile(api.deps)).mismatches).toEqual([
+    { change_id: "chg_forged", fields: ["audit"] },
+    { change_id: gone, fields: ["record"] },
+  ]);
+});
+
+test("an entry that no record knows is found wherever it lies among those that are known", async () => {
+  const api = await core();
+  const known: string[] = [];
+  for (let n = 0; n < 6; n++) known.push(await api.bring("denied"));
+  const gone = [known[0]!, known[3]!, known[5]!];
+  await api.deps.store.transact((tx) => gone.forEach((id) => tx.delete("changes", id)));
+  const { mismatches, ...report } = await reconcile(api.deps);
+  expect(report).toEqual({ compared: 3, mismatched: 3, unsettled: 0 });
+  expect(mismatches).toEqual(gone.map((change_id) => ({ change_id, fields: ["record"] })));
+});
+
 /** Appends an entry as the service would, whatever it says. */
 async function append(api: Core, change_id: string, event_type: EventType, detail: object) {
   const { store, sha256, clock } = api.deps;
