@@ -31,9 +31,6 @@ async function bundled(entries, names, { plugins, ...options }) {
     minify: true,
     // One character of another script makes the engine hold, and parse, the whole file at two bytes a character.
     charset: "ascii",
-    // In a module the engine parses an arrow function in full at once, and any other when it is called: a seventh of a cold
-    // import, for one kB of transport.
-    supported: { arrow: false },
     metafile: true,
     format: "esm",
     mainFields: ["module", "main"],

@@ -1,7 +1,6 @@
 /** Holds stored changes against the log. Records are read before the entries that they name, and after those that name them. */
 import { entryKey } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
-import type { NumberSet } from "../kit/number_set.ts";
 import type { RecordOf, Stored } from "../store/store.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { foldOf } from "./history.ts";
@@ -25,15 +24,8 @@ export type Misfits = Map<string, readonly string[]>;
 export const withFields = (known: readonly string[] = [], more: readonly string[]): readonly string[] =>
   known.includes("record") ? known : [...new Set([...known, ...more])];
 
-/**
- * Which of these records are not the fold of the entries that they name, or are shown by views as something else. `told` is
- * given the entries of each that is their fold.
- */
-export async function judgeRecords(
-  deps: Judging,
-  page: readonly Stored<RecordOf<"changes">>[],
-  told?: Pick<NumberSet, "add">,
-): Promise<Misfits> {
+/** Which of these records are not the fold of the entries that they name, or are shown by views as something else. */
+export async function judgeRecords(deps: Judging, page: readonly Stored<RecordOf<"changes">>[]): Promise<Misfits> {
   const misfits: Misfits = new Map();
   const records = page.map((kept): Kept => ({ ...kept, value: asRead<StoredRecord>(kept) }));
   const whole = records.filter(({ value }) => isWhole(value));
@@ -46,7 +38,6 @@ export async function judgeRecords(
     const own = whole.includes(record) ? stored.splice(0, value.audit.length).map((entry) => entry?.value) : undefined;
     const fields = own ? judge(deps, record, own) : ["record"];
     if (fields.length > 0) misfits.set(id, fields);
-    else if (told) for (const entry of value.audit) told.add(entry);
   }
   const sound = whole.filter(({ id }) => !misfits.has(id));
   for (const [id, fields] of await judgeViews(deps, sound)) misfits.set(id, fields);

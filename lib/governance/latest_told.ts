@@ -40,8 +40,6 @@ export function latestTold(store: Store) {
 
   return {
     take,
-    /** Entries up to this one are about changes. */
-    passTo: (id: number): void => void (length = Math.max(length, id)),
     readOn,
     /** What the log tells up to its entry `length`. */
     told: () => ({ length, freeze: frozen && freezeIn(frozen), kpis }),

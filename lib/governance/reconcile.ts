@@ -1,7 +1,6 @@
 /** Holds the stored changes against what the log says of them: a record edited beside the log shows here. */
 import { readHead } from "../audit/chain.ts";
 import { entriesAfter } from "../audit/page.ts";
-import { numberSet } from "../kit/number_set.ts";
 import { turn } from "../kit/turn.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { judgeEntries, judgeRecords, withFields } from "./judge.ts";
@@ -76,27 +75,20 @@ async function pass(deps: Reconciling): Promise<StateReport> {
       if (!known) report.mismatched++;
     }
   };
-  // What a sound record tells of is not looked at again: the second look is for entries that none knows.
-  const told = numberSet();
   for (let after = "", more = true; more; await turn()) {
     const page = await store.list("changes", { after, limit: CHANGES_A_SLICE, uncached: true });
     report.compared += page.length;
-    note(await judgeRecords(deps, page, told));
+    note(await judgeRecords(deps, page));
     after = page.at(-1)?.id ?? after;
     more = page.length === CHANGES_A_SLICE;
   }
   const latest = latestTold(store);
   const end = (await readHead(store))?.length ?? 0;
   for (let after = 0; after < end; after += SLICE, await turn()) {
-    const ids = Array.from({ length: Math.min(SLICE, end - after) }, (_, index) => after + index + 1);
-    const untold = ids.filter((id) => !told.has(id));
-    if (untold.length === 0) continue;
-    const entries = await entriesAfter(store, untold[0]! - 1, untold.at(-1)! - untold[0]! + 1);
+    const entries = await entriesAfter(store, after, Math.min(SLICE, end - after));
     latest.take(entries);
-    const unknown = entries.filter(({ id }) => !told.has(id));
-    note(await judgeEntries(deps, unknown));
+    note(await judgeEntries(deps, entries));
   }
-  latest.passTo(end);
   const misfits = await latest.misfits();
   if (misfits.length > 0) note([["", misfits]]);
   return report;

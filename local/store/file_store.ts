@@ -152,7 +152,7 @@ async function compose(
     return journal.append(writes);
   };
   const sole = soleWhole({
-    found: durable.versions([MARK_KEY])[0],
+    found: durable.version(MARK_KEY.collection, MARK_KEY.id),
     keep,
     clock: { now },
     atOneMoment: true,

@@ -11,6 +11,7 @@ import type { Hot } from "./state_file.ts";
 
 /** The durable records: those of the state file from memory, everything else from the journal's files. */
 export interface Durable extends SyncView {
+  version(collection: string, id: string): Version | undefined;
   /** Enters a version that has become durable at a place. */
   enter(version: Version, place: number): void;
 }
@@ -26,34 +27,21 @@ export function newDurable(
   const tails = new Map(sequences.map((name) => [name, newTail(catalog.size(name), most)]));
   const recent = newRecent(most);
 
-  /** A record of the state file, or one that is in memory. */
-  const inMemory = (collection: string, id: string): Version | undefined =>
-    hot.get(collection)?.get(id) ?? tails.get(collection)?.get(id) ?? recent.get({ collection, id });
-  const placeOf = (collection: string, id: string): number | undefined =>
-    hot.get(collection) ? undefined : catalog.place(collection, id);
-
-  /** Those that are not in memory are read together: they often lie near each other. */
-  const versions: Durable["versions"] = (keys) => {
-    const found = keys.map(({ collection, id }) => inMemory(collection, id));
-    const cold = new Map<string, { page: [id: string, place: number][]; indexes: number[] }>();
-    for (const [index, { collection, id }] of keys.entries()) {
-      const place = found[index] ? undefined : placeOf(collection, id);
-      if (place === undefined) continue;
-      if (!cold.has(collection)) cold.set(collection, { page: [], indexes: [] });
-      const { page, indexes } = cold.get(collection)!;
-      page.push([id, place]);
-      indexes.push(index);
-    }
-    for (const [collection, { page, indexes }] of cold)
-      for (const [at, read] of reader.readAll(collection, page).entries()) {
-        recent.keep(read);
-        found[indexes[at]!] = read;
-      }
-    return found;
+  const version: Durable["version"] = (collection, id) => {
+    const held = hot.get(collection);
+    if (held) return held.get(id);
+    const used = tails.get(collection)?.get(id) ?? recent.get({ collection, id });
+    if (used) return used;
+    const place = catalog.place(collection, id);
+    if (place === undefined) return undefined;
+    const read = reader.read(collection, id, place);
+    recent.keep(read);
+    return read;
   };
 
   return {
-    versions,
+    version,
+    versions: (keys) => keys.map(({ collection, id }) => version(collection, id)),
     list(collection, options) {
       const held = hot.get(collection);
       if (held) return held.page(options).map(([, version]) => version);
@@ -85,7 +73,7 @@ export interface Accepted extends SyncView {
 
 /** Nothing accepted yet. `sequences`: collections that are only appended to. */
 export function newAccepted(
-  durable: Pick<Durable, "versions" | "list">,
+  durable: Pick<Durable, "version" | "list">,
   catalog: Pick<Catalog, "size" | "floor">,
   sequences: readonly string[],
 ): Accepted {
@@ -115,15 +103,11 @@ export function newAccepted(
   };
 
   return {
-    versions(keys) {
-      const taken = keys.map(({ collection, id }) => accepted.get(collection)?.get(id));
-      const durably = durable.versions(keys.filter((_, index) => !taken[index]));
-      let next = 0;
-      return taken.map((one, index) => {
-        const version = one ?? durably[next++];
-        return version?.json ? version : absent(keys[index]!);
-      });
-    },
+    versions: (keys) =>
+      keys.map((key) => {
+        const version = accepted.get(key.collection)?.get(key.id) ?? durable.version(key.collection, key.id);
+        return version?.json ? version : absent(key);
+      }),
     list(collection, options) {
       return listOver(accepted.get(collection), options, (below) => durable.list(collection, below));
     },

@@ -200,19 +200,6 @@ export const stateMachine = [
     replace: "false",
   },
   {
-    ...reconcile,
-    name: "a record that does not hold stands for its entries",
-    file: "lib/governance/judge.ts",
-    find: "else if (told) for (const entry of value.audit) told.add(entry);",
-    replace: "if (told) for (const entry of value.audit) told.add(entry);",
-  },
-  {
-    ...reconcile,
-    name: "of a stretch of entries only those after the first that no record knows are looked at",
-    find: "entriesAfter(store, untold[0]! - 1, untold.at(-1)! - untold[0]! + 1)",
-    replace: "entriesAfter(store, untold[0]! - 1, 1)",
-  },
-  {
     ...record,
     name: "a record may tell otherwise than the log what its apply was about",
     find: "if (applied !== undefined ? !same(told.applied, applied) : told.applied?.kpis)",

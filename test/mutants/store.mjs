@@ -136,27 +136,6 @@ export const store = [
   },
   {
     ...records,
-    tests: SEGMENTS,
-    name: "records that are read together are given in another order",
-    find: "found[indexes[at]!] = read;",
-    replace: "found[indexes.at(-1 - at)!] = read;",
-  },
-  {
-    ...records,
-    tests: SEGMENTS,
-    name: "each of many records is read alone",
-    find: "of reader.readAll(collection, page).entries()",
-    replace: "of page.map(([id, place]) => reader.read(collection, id, place)).entries()",
-  },
-  {
-    ...records,
-    tests: ["test/local/store/parts.test.ts"],
-    name: "of what is asked for together, what is not durable yet shifts the rest",
-    find: "const version = one ?? durably[next++];",
-    replace: "const version = one ?? durably[index] ?? durably[next++];",
-  },
-  {
-    ...records,
     name: "an earlier version hides a later one until it is durable",
     find: "if (known?.get(version.id) === version) known.delete(version.id);",
     replace: "known?.delete(version.id);",

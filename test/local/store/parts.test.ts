@@ -168,7 +168,7 @@ function swept(places: Pick<Places, "sweep">): number[] {
 
 test("a new record begins above what was deleted in its collection, also before that is durable", () => {
   const catalog = newCatalog([], () => undefined);
-  const accepted = newAccepted({ versions: (keys) => keys.map(() => undefined), list: () => [] }, catalog, []);
+  const accepted = newAccepted({ version: () => undefined, list: () => [] }, catalog, []);
   const revision = (): number | undefined => accepted.versions([{ collection: "things", id: "new" }])[0]?.revision;
   expect(revision()).toBeUndefined();
   catalog.bury("things", "gone", 4);
@@ -187,7 +187,7 @@ test("what is accepted shows the latest version of a record until that one is du
     json: json(value),
   });
   const accepted = newAccepted(
-    { versions: (keys) => keys.map(() => version(1, "durable")), list: () => [] },
+    { version: () => version(1, "durable"), list: () => [] },
     newCatalog([], () => undefined),
     [],
   );
@@ -198,34 +198,6 @@ test("what is accepted shows the latest version of a record until that one is du
   expect(value()).toBe(3);
   accepted.settle(versions[1]!);
   expect(value()).toBe("durable");
-});
-
-test("of what is asked for together each is what was accepted last, or what is durable", () => {
-  const version = (id: string, value: unknown): Version => ({
-    collection: "things",
-    id,
-    revision: 1,
-    json: json(value),
-  });
-  const accepted = newAccepted(
-    {
-      versions: (keys) => keys.map(({ id }) => (id === "none" ? undefined : version(id, `${id}, durable`))),
-      list: () => [],
-    },
-    newCatalog([], () => undefined),
-    [],
-  );
-  accepted.add([version("b", "b, accepted"), version("d", "d, accepted")]);
-  const ids = ["a", "b", "none", "c", "d", "e"];
-  const found = accepted.versions(ids.map((id) => ({ collection: "things", id })));
-  expect(found.map((one) => one?.json?.value)).toEqual([
-    "a, durable",
-    "b, accepted",
-    undefined,
-    "c, durable",
-    "d, accepted",
-    "e, durable",
-  ]);
 });
 
 test("a place names a file and an offset up to four gigabytes", () => {

@@ -424,30 +424,3 @@ test("a list that is not to come from memory shows what was done to the files", 
   expect(await texts(true)).toEqual(['{"id":"tampered"}', '"tampered"']);
   expect((await texts(false))[0]).toBe('{"id":"original"}');
 });
-
-test("records that are asked for together come in the order asked for, and what lies close together is read at once", async () => {
-  let reads = 0;
-  const read: Files["read"] = (...args) => {
-    reads++;
-    return nodeFiles.read(...args);
-  };
-  const store = await opened(state, { files: { ...nodeFiles, read }, segmentBytes: 100_000 });
-  // Some are longer than what is read of one whose length is not known.
-  const value = (n: number): string => `${n} `.repeat(n % 50 === 7 ? 2000 : 20);
-  for (let from = 1; from <= 400; from += 20)
-    await store.transact((tx) => {
-      for (let n = from; n < from + 20; n++) {
-        tx.put("things", `t${n}`, value(n));
-        tx.put("audit", sequenceId(n), value(n));
-      }
-    });
-  const numbers = Array.from({ length: 400 }, (_, index) => ((index * 171) % 400) + 1);
-  const asked = [...numbers.slice(0, 350), 999, 1, 1];
-  for (const [collection, idOf] of [["things", (n: number) => `t${n}`] as const, ["audit", sequenceId] as const]) {
-    reads = 0;
-    const found = await store.getMany(collection, asked.map(idOf));
-    expect(found.map((stored) => stored?.value)).toEqual(asked.map((n) => (n === 999 ? undefined : value(n))));
-    expect(found.map((stored) => stored?.id)).toEqual(asked.map((n) => (n === 999 ? undefined : idOf(n))));
-    expect(reads).toBeLessThan(60);
-  }
-});
