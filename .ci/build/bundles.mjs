@@ -1,10 +1,15 @@
 /** Bundles for hosts that load one file: each by itself, with every package it needs inside. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import * as esbuild from "esbuild";
 import { ALL_ENDPOINTS } from "./handler_files.mjs";
 import { root } from "./root.mjs";
 import { UNDESCRIBED } from "./undescribed.mjs";
 
-/** Bundles those of `entries`, texts by their name, that are wanted. Resolves with esbuild's metafile. */
+/**
+ * Bundles those of `entries`, texts by their name, that are wanted; `finish` makes of a bundle's text what is written. Resolves
+ * with esbuild's metafile.
+ */
 export async function bundles(entries, wanted, { plugins = [], ...options }) {
   const names = Object.keys(entries).filter(wanted);
   // MCP tells agents what its tools take and answer.
@@ -23,8 +28,8 @@ export async function bundles(entries, wanted, { plugins = [], ...options }) {
   };
 }
 
-async function bundled(entries, names, { plugins, ...options }) {
-  const { metafile } = await esbuild.build({
+async function bundled(entries, names, { plugins, finish = (text) => text, ...options }) {
+  const { metafile, outputFiles } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: names.map((name) => ({ in: `entry:${name}`, out: name })),
     bundle: true,
@@ -32,6 +37,7 @@ async function bundled(entries, names, { plugins, ...options }) {
     // One character of another script makes the engine hold, and parse, the whole file at two bytes a character.
     charset: "ascii",
     metafile: true,
+    write: false,
     format: "esm",
     mainFields: ["module", "main"],
     legalComments: "none",
@@ -39,6 +45,10 @@ async function bundled(entries, names, { plugins, ...options }) {
     plugins: [...plugins, textsAsFiles(entries)],
     ...options,
   });
+  for (const { path, text } of outputFiles) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, finish(text));
+  }
   return metafile;
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { bundles } from "./bundles.mjs";
 import { consoleFilesInPlace } from "./console_files.mjs";
+import { withFunctions } from "./functions.mjs";
 import { ALL_ENDPOINTS, DESCRIBING, handlerFiles } from "./handler_files.mjs";
 import { root } from "./root.mjs";
 
@@ -28,7 +29,8 @@ export async function buildLambda(outdir = join(root, "dist/lambda"), wanted = (
     outExtension: { ".js": ".mjs" },
     platform: "node",
     target: "node22",
-    plugins: [LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
+    finish: withFunctions,
+    plugins: [HASHES_OF_NODE, LATE_BUILTINS, CONSOLE_IN_FEW_FILES],
   });
 }
 
@@ -90,6 +92,20 @@ const LATE_BUILTINS = {
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "builtin" }));
     onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule("${path}");`,
+    }));
+  },
+};
+
+/** SHA-256 in script is for platforms that have none at hand. */
+const HASHES_OF_NODE = {
+  name: "hashes of Node",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@noble\/hashes\/(?:sha2|hmac)\.js$/ }, ({ path }) => ({ path, namespace: "hashes" }));
+    onLoad({ filter: /.*/, namespace: "hashes" }, () => ({
+      contents: `
+        const crypto = () => process.getBuiltinModule("node:crypto");
+        export const sha256 = (bytes) => new Uint8Array(crypto().createHash("sha256").update(bytes).digest());
+        export const hmac = (_, key, text) => new Uint8Array(crypto().createHmac("sha256", key).update(text).digest());`,
     }));
   },
 };
