@@ -82,14 +82,14 @@ export async function life({ warmUp, rounds, requests, seconds }) {
     if (round < 0) for (const kept of [rows, written]) kept.clear();
   }
 
-  await longestPause(service);
-  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
-    const ids = [];
-    await load({ port: service.port, ...proposing(requests, ids) });
-    // Left open, ten minutes of proposals would measure millions of open changes.
-    await load({ port: service.port, ...step(ids, "/api/product/deny", { approver: "bo" }) });
-  }
-  const pause = await longestPause(service);
+  const pause = await longestPause(service, async () => {
+    for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
+      const ids = [];
+      await load({ port: service.port, ...proposing(requests, ids) });
+      // Left open, ten minutes of proposals would measure millions of open changes.
+      await load({ port: service.port, ...step(ids, "/api/product/deny", { approver: "bo" }) });
+    }
+  });
   await Promise.all([stop(service), stop(reference)]);
   return {
     steps: [...rows].map(([name, pairs]) => ({

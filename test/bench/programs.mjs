@@ -14,6 +14,7 @@ const INTENT = fileURLToPath(new URL("../../dist/local/example/product_intent.js
 const PACKAGE = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
 /** Options of Node, as `npm start` has them. */
 const FLAGS = PACKAGE.scripts.start.split(" ").filter((word) => word.startsWith("--v8"));
+const PROBE = new URL("pause_probe.mjs", import.meta.url).href;
 const REFERENCE = fileURLToPath(new URL("reference.mjs", import.meta.url));
 
 const pinned = availableParallelism() > 1 && pin(process.pid, 1);
@@ -48,6 +49,7 @@ export async function startService(folder, state = join(folder, "state.json")) {
   const began = performance.now();
   const args = [
     ...FLAGS,
+    `--import=${PROBE}`,
     PROGRAM,
     "--port",
     "0",
@@ -58,7 +60,7 @@ export async function startService(folder, state = join(folder, "state.json")) {
     "--product-intent",
     INTENT,
   ];
-  const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] }));
+  const child = started(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] }));
   for await (const line of createInterface({ input: child.stderr })) {
     const { message, url } = JSON.parse(line);
     if (message !== "listening") continue;
@@ -148,8 +150,11 @@ export async function atRest(server) {
   }
 }
 
-/** The longest the service's event loop was held up since this was asked last, in milliseconds. */
-export async function longestPause({ port }) {
-  const text = await (await fetch(`http://127.0.0.1:${port}/api/metrics`)).text();
-  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? NaN) * 1000;
+/** The longest the service's event loop is held up while something is done, in milliseconds. */
+export async function longestPause({ child }, during) {
+  child.send("watch");
+  await during();
+  child.send("tell");
+  const [{ longest }] = await once(child, "message");
+  return longest;
 }
