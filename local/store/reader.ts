@@ -102,9 +102,9 @@ export function newReader(files: Files, segmentOf: (file: number) => Segment, se
           if (end === -1 || end >= got) continue;
           versions[order[at]!] = parse(collection, id, place, shared, place - first, end);
         }
-        // Only the last of a run can be longer than what was read; reading it alone overwrites the shared buffer.
-        const [id, place] = page[order[to - 1]!]!;
-        versions[order[to - 1]!] ??= read(collection, id, place);
+        // The last of a run may be longer than what was read, and one that has lost its end goes on into that; reading them
+        // alone overwrites the shared buffer.
+        for (const index of order.slice(from, to)) versions[index] ??= read(collection, ...page[index]!);
         from = to;
       }
       return versions;

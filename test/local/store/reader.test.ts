@@ -1,0 +1,45 @@
+/** A page is read in few calls, and what is damaged of it is told, wherever it lies. */
+import { expect, test } from "vitest";
+import { placeOf } from "../../../local/store/catalog.ts";
+import type { Files } from "../../../local/store/files.ts";
+import { StoreDamaged } from "../../../local/store/journal_format.ts";
+import { newReader } from "../../../local/store/reader.ts";
+import type { Segment } from "../../../local/store/segment.ts";
+
+const FILE = 1;
+
+/** A reader of a file with these operations, and their places in it. */
+function fileOf(...operations: string[]) {
+  const bytes = Buffer.from(operations.join(""));
+  let calls = 0;
+  const read: Files["read"] = (_, buffer, length, position) => {
+    calls++;
+    return bytes.copy(buffer, 0, position, position + length);
+  };
+  const places = operations.map((_, index) => placeOf(FILE, Buffer.byteLength(operations.slice(0, index).join(""))));
+  const reader = newReader({ read } as Files, () => ({ fd: 3, path: "journal" }) as Segment, []);
+  return { reader, places, calls: () => calls };
+}
+
+const operation = (id: string, value: unknown, end = "\t"): string =>
+  `${JSON.stringify(["notes", id, 1, value])}${end}`;
+const LONG = "x".repeat(9000);
+
+test("what lies together is read in one call, what is too long alone", () => {
+  const { reader, places, calls } = fileOf(operation("a", 1), operation("b", 2), operation("c", LONG));
+  const page = places.map((place, index) => ["abc"[index]!, place] as const);
+  expect(reader.readAll("notes", page).map(({ id, json }) => [id, json!.value])).toEqual([
+    ["a", 1],
+    ["b", 2],
+    ["c", LONG],
+  ]);
+  expect(calls()).toBe(3);
+});
+
+test.each(["", "!"])("one that has %j for its end, before one that is long, is told as damaged", (end) => {
+  const { reader, places } = fileOf(operation("a", 1), operation("b", 2, end), operation("c", LONG));
+  const page = places.map((place, index) => ["abc"[index]!, place] as const);
+  const [a, b, c] = reader.readAll("notes", page);
+  expect([a?.json?.value, c?.json?.value]).toEqual([1, LONG]);
+  expect(() => b?.json?.value ?? "nothing").toThrow(StoreDamaged);
+});
