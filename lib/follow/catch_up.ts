@@ -11,7 +11,9 @@ import { fold } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
 import { turn } from "../kit/turn.ts";
 
-const ENTRIES = 500;
+/** Two such slices are what a reader of the log keeps; a follower that has come so far waits for the others. */
+const ENTRIES = 128;
+const ROUND = 4 * ENTRIES;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
 /** So many slices are under way at a time: they share a sync, or a round trip. */
@@ -19,38 +21,49 @@ const AT_ONCE = 2;
 /** So many at a time are put elsewhere: each goes, comes, and may displace another. */
 const MOVED = WRITES / 4;
 
-/**
- * Follows up to the log's end; `proceed` is asked before each slice. Another process that is faster is left to it: false where
- * one was.
- */
-export async function catchUp(
-  deps: FollowDeps,
-  follower: Follower,
-  proceed: () => boolean = () => true,
-  read: EntryReader = entryReader(deps),
-): Promise<boolean> {
-  const { store } = deps;
-  const stretch = async (): Promise<boolean> => {
-    // What closes for good must not rest on one look at the clock. Before the head is read: an entry that comes later is not before this moment.
-    const certain = await certainNow(deps);
-    const now = certain === -Infinity ? "" : new Date(certain).toISOString();
-    const head = (await readHead(store))?.length ?? 0;
-    return storeSlices(deps, follower, store, { head, now, read, proceed });
-  };
+/** A round of following, which goes to the log's end as it was when it began. */
+export interface Round {
+  /** The log's length. */
+  head: number;
+  /** The moment up to which time has certainly passed there; ISO 8601, `""` for none. */
+  now: string;
+  read: EntryReader;
+  /** Asked before each slice. */
+  proceed(): boolean;
+}
+
+/** Begins a round. */
+export async function beginRound(deps: FollowDeps, proceed: () => boolean = () => true): Promise<Round> {
+  // What closes for good must not rest on one look at the clock. Before the head is read: an entry that comes later is not before this moment.
+  const certain = await certainNow(deps);
+  const now = certain === -Infinity ? "" : new Date(certain).toISOString();
+  const head = await lengthOf(deps);
+  return { head, now, read: entryReader(deps, head), proceed };
+}
+
+/** What came of a round: there is no more to do, or there may be, or another process was faster, to which it is left. */
+export type Followed = "done" | "more" | "overtaken";
+
+/** Follows on towards the log's end, by some hundred entries. */
+export function catchUp(deps: FollowDeps, follower: Follower, round: Round): Promise<Followed> {
   return deps.mutex(`follow ${follower.name}`, async () => {
     try {
-      while (await stretch());
-      return true;
+      for (let gone = 0; gone < ROUND;) {
+        const stretch = await storeSlices(deps, follower, deps.store, round);
+        if (!stretch) return "done";
+        gone += stretch.entries;
+      }
+      return "more";
     } catch (error) {
-      if (error instanceof CursorMoved) return false;
+      if (error instanceof CursorMoved) return "overtaken";
       throw error;
     }
   });
 }
 
 /**
- * Follows on from what lies in `into`, by some slices; false when there was nothing left to do, or `proceed` said no. One slice
- * is folded over those before it while they are being stored: so they share what a store does to keep them, and each is
+ * Follows on from what lies in `into`, by some slices; undefined when there was nothing left to do, or `proceed` said no. One
+ * slice is folded over those before it while they are being stored: so they share what a store does to keep them, and each is
  * refused with the one before.
  */
 export async function storeSlices(
@@ -58,18 +71,25 @@ export async function storeSlices(
   follower: Follower,
   into: Store,
   { read, proceed = () => true, ...until }: { head: number; now?: string; read?: EntryReader; proceed?: () => boolean },
-): Promise<boolean> {
+): Promise<{ entries: number } | undefined> {
   const stored = await into.get("cursors", follower.name);
-  // A log that is shorter than what was followed is another one.
-  const anew = !stored || stored.value.entry > until.head || stored.value.version !== follower.version;
+  const isBeyond = stored !== undefined && stored.value.entry > until.head;
+  // A log that is shorter than what was followed is another one; one that has grown meanwhile was followed meanwhile.
+  if (isBeyond && stored.value.entry <= (await lengthOf(deps))) return undefined;
+  const anew = !stored || isBeyond || stored.value.version !== follower.version;
   const from = anew ? beginning(follower) : stored.value;
-  if (from.clearing) return proceed() && clear(into, follower, from, stored?.value);
+  if (from.clearing) {
+    if (!proceed()) return undefined;
+    // Where much is to be cleared, others are not to wait until all is.
+    return { entries: (await clear(into, follower, from, stored?.value)) ? ROUND : 0 };
+  }
   const tx = overlay(into);
   const slices: Promise<void>[] = [];
   let refused = false;
+  let over = from;
   try {
-    for (let over = from; slices.length < AT_ONCE && !refused;) {
-      if (!proceed()) return false;
+    while (slices.length < AT_ONCE && !refused) {
+      if (!proceed()) return undefined;
       const { cursor, full } = await fold(
         deps,
         follower,
@@ -78,22 +98,24 @@ export async function storeSlices(
         { ...until, entries: ENTRIES, writes: WRITES },
         read,
       );
-      if (cursor.entry === over.entry && cursor.step === over.step && tx.size === 0) return false;
+      if (cursor.entry === over.entry && cursor.step === over.step && tx.size === 0) return undefined;
       const next = { ...over, ...cursor };
       const slice = keep(into, follower, { over, next }, tx.take());
       slice.catch(() => (refused = true));
       slices.push(slice);
       over = next;
-      if (!full) return false;
+      if (!full) return undefined;
       // One slice a turn of the event loop, whoever's it is: what else waits is not held up by all followers together.
       await deps.mutex("follow one slice", turn);
     }
-    return true;
+    return { entries: over.entry - from.entry };
   } finally {
     await Promise.allSettled(slices);
     for (const slice of slices) await slice;
   }
 }
+
+const lengthOf = async ({ store }: FollowDeps): Promise<number> => (await readHead(store))?.length ?? 0;
 
 /** Where a follower begins, its records to be cleared away first. */
 export const beginning = ({ start, version }: Follower): Cursor => ({
@@ -143,7 +165,7 @@ export class CursorMoved extends Error {
   }
 }
 
-/** Deletes some of what a follower had, and of what older versions had in its place. */
+/** Deletes some of what a follower had, and of what older versions had in its place; whether there was much of it. */
 async function clear(
   into: Store,
   follower: Follower,
@@ -158,7 +180,8 @@ async function clear(
   const collection = name as Collection;
   const limit = move ? MOVED : WRITES;
   const page = id === undefined ? await into.list(collection, { after, limit }) : [{ id, value: undefined }];
-  const further = page.length < limit ? { place: place + 1, after: "" } : { place, after: page.at(-1)!.id };
+  const isMuch = page.length === limit;
+  const further = isMuch ? { place, after: page.at(-1)!.id } : { place: place + 1, after: "" };
   const next: Cursor = further.place < places.length ? { ...from, clearing: further } : from;
   const gone = page.filter(({ value }) => where(value));
   await fenced(into, follower, { over, next }, async (tx) => {
@@ -169,5 +192,5 @@ async function clear(
     const kept = ring && (await tx.get("meta", ring))?.value;
     if (kept?.count !== undefined) tx.put("meta", ring!, { ...kept, count: kept.count - gone.length });
   });
-  return true;
+  return isMuch;
 }

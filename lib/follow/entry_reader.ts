@@ -13,21 +13,24 @@ export interface Run {
 export type EntryReader = (after: number, limit: number) => Promise<Run>;
 
 const READ = 64;
-/** Followers stand apart when the log grows faster than they follow: each has its run then, and some to spare. */
-const KEPT = 8;
+/** Followers stand apart while they go through some hundred entries: what the first has read is there for the last. */
+const KEPT = 12;
 
 /**
- * A reader over a store, for one catching up or one state of the log: followers share what one of them has read of entries and
- * changes, wherever in it they stand. An entry that is missing is an error, since nothing can be followed beyond it.
+ * A reader of a log of some length: followers share what one of them has read of entries and changes, wherever in it they
+ * stand. An entry that is missing is an error, since nothing can be followed beyond it.
  */
-export function entryReader(deps: SourceDeps): EntryReader {
+export function entryReader(deps: SourceDeps, length: number): EntryReader {
   const recent: { after: number; last: number; run: Promise<Run> }[] = [];
+  let origin: number | undefined;
   return async (after, limit) => {
     if (limit === 0) return { entries: [], source: sourceOf(deps, []) };
     const index = recent.findIndex((known) => known.after <= after && after < known.last);
     const [known] = index === -1 ? [] : recent.splice(index, 1);
-    const last = after + Math.min(limit, READ);
-    const { run, ...at } = known ?? { after, last, run: runAfter(deps, after, last) };
+    // Runs of those who begin elsewhere would lie across each other.
+    const first = Math.max(0, after - modulo(after - (origin ??= after), READ));
+    const last = Math.min(first + READ, length);
+    const { run, ...at } = known ?? { after: first, last, run: runAfter(deps, first, last) };
     recent.unshift({ ...at, run });
     recent.length = Math.min(recent.length, KEPT);
     const { entries, source } = await run.catch((error: unknown) => {
@@ -37,6 +40,8 @@ export function entryReader(deps: SourceDeps): EntryReader {
     return { entries: entries.slice(after - at.after, after - at.after + limit), source };
   };
 }
+
+const modulo = (dividend: number, divisor: number): number => ((dividend % divisor) + divisor) % divisor;
 
 async function runAfter(deps: SourceDeps, after: number, last: number): Promise<Run> {
   const limit = last - after;

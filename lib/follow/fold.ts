@@ -24,7 +24,7 @@ export async function fold<S>(
   from: Cursor<S>,
   tx: Overlay,
   { head, entries: most, writes = Infinity, now = "" }: Bounds,
-  read: EntryReader = entryReader(deps),
+  read: EntryReader = entryReader(deps, head),
 ): Promise<{ cursor: Cursor<S>; full: boolean }> {
   let { entry: done, step, state } = from;
   const end = Math.min(head, done + most);

@@ -1,10 +1,9 @@
 /** Keeps all followers up with the log. One that fails is told of and stops nothing else. */
-import { headOf, readHead } from "../audit/chain.ts";
+import { headOf } from "../audit/chain.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import type { Store } from "../store/store.ts";
-import { beginning, catchUp } from "./catch_up.ts";
+import { beginning, beginRound, catchUp, type Followed, type Round } from "./catch_up.ts";
 import { cursorOf, type FollowDeps, type Follower } from "./follower.ts";
-import { type EntryReader, entryReader } from "./entry_reader.ts";
 import { growth } from "./growth.ts";
 import { memories } from "./memories.ts";
 import { outcomes } from "./outcomes.ts";
@@ -37,21 +36,29 @@ export async function standingOf(
 
 /**
  * Brings all followers up to the log's end, or as far as `proceed` lets them; never rejects. False where another process
- * was faster at one.
+ * was faster at one. They go in rounds, so that none that has much to do keeps the others from what came meanwhile.
  */
-export async function followAll(deps: FollowDeps, proceed?: () => boolean): Promise<boolean> {
-  const read = entryReader(deps);
-  const behind = await thoseBehind(deps).catch(() => FOLLOWERS);
-  const alone = await Promise.all(behind.map((follower) => followOne(deps, follower, proceed, read)));
-  return alone.every(Boolean);
+export async function followAll(deps: FollowDeps, proceed: () => boolean = () => true): Promise<boolean> {
+  for (;;) {
+    const followed = await followRound(deps, proceed);
+    if (followed.includes("overtaken")) return false;
+    if (!followed.includes("more") || !proceed()) return true;
+  }
+}
+
+/** What one has read of the log serves all. */
+async function followRound(deps: FollowDeps, proceed: () => boolean): Promise<readonly Followed[]> {
+  const round = beginRound(deps, proceed);
+  const behind = await round.then((begun) => thoseBehind(deps, begun)).catch(() => FOLLOWERS);
+  return Promise.all(behind.map((follower) => followOne(deps, follower, round)));
 }
 
 /** Those that have entries to follow, or time to see go by, or failed. */
-async function thoseBehind(deps: FollowDeps): Promise<readonly Follower[]> {
-  const [head, cursors] = await Promise.all([readHead(deps.store), cursorsIn(deps.store)]);
+async function thoseBehind(deps: FollowDeps, { head }: Round): Promise<readonly Follower[]> {
+  const cursors = await cursorsIn(deps.store);
   return FOLLOWERS.filter((follower, index) => {
     const { entry, step, clearing, version } = cursors[index]?.value ?? {};
-    const isUp = entry === (head?.length ?? 0) && step === "" && !clearing && version === follower.version;
+    const isUp = entry === head && step === "" && !clearing && version === follower.version;
     return !isUp || follower.elapse !== undefined || problemOf(deps, follower) !== null;
   });
 }
@@ -62,23 +69,18 @@ const cursorsIn = ({ getMany }: Store) =>
     FOLLOWERS.map(({ name }) => name),
   );
 
-async function followOne(
-  deps: FollowDeps,
-  follower: Follower,
-  proceed: (() => boolean) | undefined,
-  read: EntryReader,
-): Promise<boolean> {
+async function followOne(deps: FollowDeps, follower: Follower, round: Promise<Round>): Promise<Followed> {
   let failing = problems.get(deps.store);
   if (!failing) problems.set(deps.store, (failing = new Map()));
   try {
-    const alone = await catchUp(deps, follower, proceed, read);
+    const followed = await catchUp(deps, follower, await round);
     failing.delete(follower.name);
-    return alone;
+    return followed;
   } catch (error) {
     if (!failing.has(follower.name))
       deps.log.warn("a follower of the log failed", { follower: follower.name, error: String(error) });
     failing.set(follower.name, String(error));
-    return true;
+    return "done";
   }
 }
 

@@ -66,7 +66,7 @@ export async function reading<S>(deps: FollowDeps, follower: Follower<S>, tries 
   if (tries === 0) return asStored;
   const kept = known.get(store);
   const last = kept?.last ?? new Map<string, Last>();
-  const read = kept && kept.head === head ? kept.read : entryReader(deps);
+  const read = kept && kept.head === head ? kept.read : entryReader(deps, length);
   known.set(store, { head, read, last });
 
   const since = from.entry;

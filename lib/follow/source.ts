@@ -35,16 +35,24 @@ export function sourceOf({ store, sha256, product }: SourceDeps, entries: readon
   /** The cycle of the entries after one and up to another. */
   let cycle = { after: 0, last: 0, tick: 0 };
 
-  const readAhead = async (changeId: string): Promise<void> => {
-    const about = entries.map(({ change_id }) => change_id);
-    const ids = [...new Set([changeId, ...about])].filter((id) => id !== "" && !changes.has(id));
+  const readThese = async (ids: readonly string[]): Promise<void> => {
     const found = await readRecords(store, ids);
     ids.forEach((id, index) => changes.set(id, found[index]?.change ?? erased(id)));
   };
+  let ahead: Promise<void> | undefined;
+  /** Those of the whole run, for whoever asks meanwhile too. */
+  const readAhead = (): Promise<void> =>
+    (ahead ??= readThese([...new Set(entries.map(({ change_id }) => change_id))].filter((id) => id !== "")).catch(
+      (error: unknown) => {
+        ahead = undefined;
+        throw error;
+      },
+    ));
 
   return {
     async change(changeId) {
-      if (!changes.has(changeId)) await readAhead(changeId);
+      if (!changes.has(changeId)) await readAhead();
+      if (!changes.has(changeId)) await readThese([changeId]);
       return changes.get(changeId)!;
     },
     entriesAbout: async (changeId) => (await readRecord(store, changeId))?.audit ?? [],

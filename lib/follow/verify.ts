@@ -36,7 +36,7 @@ async function verifyOne(deps: FollowDeps, follower: Follower): Promise<string[]
 async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Promise<string[]> {
   const { name, collections } = follower;
   const made = scratch();
-  const until = { head: kept.entry, read: entryReader(deps) };
+  const until = { head: kept.entry, read: entryReader(deps, kept.entry) };
   while (await storeSlices(deps, follower, made, until)) await turn();
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);

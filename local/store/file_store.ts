@@ -60,7 +60,8 @@ export interface FileStore extends Store {
 }
 
 const SEGMENT_BYTES = 32 * 1024 * 1024;
-const CACHED = 1024;
+/** More than the log grows by between two checkpoints: what they are made of is in memory then. */
+const CACHED = 2048;
 const TRIES = 3;
 
 const unrefTimer: Schedule = (run, milliseconds) => {

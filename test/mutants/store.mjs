@@ -21,6 +21,13 @@ const ownership = { file: "local/store/ownership.ts", tests: OWNERSHIP };
 
 export const store = [
   {
+    name: "a record that has lost its end is a hole in its page",
+    file: "local/store/reader.ts",
+    find: "for (const index of order.slice(from, to)) versions[index] ??=",
+    replace: "for (const index of order.slice(to - 1, to)) versions[index] ??=",
+    tests: ["test/local/store/reader.test.ts"],
+  },
+  {
     ...format,
     name: "the end of a long text in three-byte characters is cut off",
     find: "bytesEach = 3)",

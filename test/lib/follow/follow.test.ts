@@ -2,10 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { entryKey, readHead } from "../../../lib/audit/chain.ts";
 import { followAll, FOLLOWERS, problemOf, rebuild } from "../../../lib/follow/follow.ts";
+import type { Entry } from "../../../lib/follow/entries.ts";
+import { entryReader } from "../../../lib/follow/entry_reader.ts";
 import { growthPage } from "../../../lib/follow/growth_log.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { reading, UNSEEN } from "../../../lib/follow/reading.ts";
-import { beginning, catchUp, storeSlices } from "../../../lib/follow/catch_up.ts";
+import { beginning, beginRound, catchUp, storeSlices } from "../../../lib/follow/catch_up.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { waiting } from "../../../lib/follow/waiting.ts";
@@ -90,9 +92,75 @@ test("followers share what one of them read of entries, changes and cycles, wher
   };
   await followAll({ ...log, store: counted });
   const runs = Math.ceil(length / 64);
-  for (const what of ["audit", "changes"]) expect(reads.get(what), what).toBeLessThan(FOLLOWERS.length * runs);
+  for (const what of ["audit", "changes"]) expect(reads.get(what), what).toBe(runs);
   // Two looks find the cycle of a run, for each follower that asks at the same time.
   expect(reads.get("ticks"), "ticks").toBeLessThan(4 * FOLLOWERS.length * runs);
+});
+
+test("a change is read once for all who ask at once, and again where it could not be read", async () => {
+  const log = await handMade();
+  await log.applied();
+  const { length } = (await readHead(log.store))!;
+  let broken = true;
+  let reads = 0;
+  const getMany: Store["getMany"] = async (collection, ids) => {
+    reads++;
+    if (broken && collection === "changes") throw new Error("the store is away");
+    return log.store.getMany(collection, ids);
+  };
+  const read = entryReader({ ...log, store: { ...log.store, getMany } }, length);
+  const { entries, source } = await read(0, length);
+  const [{ change_id }] = entries as [Entry];
+  await expect(source.change(change_id)).rejects.toThrow("the store is away");
+  broken = false;
+  reads = 0;
+  const asked = await Promise.all([source.change(change_id), source.change(change_id)]);
+  for (const change of asked) expect(change).toMatchObject({ change_id, status: "applied" });
+  expect(reads).toBe(1);
+});
+
+test("none runs away from the others, nor lags behind, while the log grows as fast as one follows it", async () => {
+  const base = memoryStore();
+  const log = await handMade(base);
+  let left = 3000;
+  let apart = 0;
+  const grow = async (): Promise<void> => {
+    for (let made = 0; made < 30 && left-- > 0; made++) await log.propose();
+  };
+  const store: Store = {
+    ...base,
+    async transact(decide) {
+      let isSlowest = false;
+      const result = await base.transact((tx) =>
+        decide({
+          ...tx,
+          put(collection, id, value, expected) {
+            isSlowest ||= collection === "cursors" && id === waiting.name;
+            tx.put(collection, id, value, expected);
+          },
+        }),
+      );
+      if (isSlowest) await grow();
+      const at = (await base.list("cursors", { limit: 10 })).map(({ value }) => value.entry);
+      if (at.length === FOLLOWERS.length) apart = Math.max(apart, Math.max(...at) - Math.min(...at));
+      return result;
+    },
+  };
+  await grow();
+  for (const process = followDeps(store, log.clock); left > 0;) await followAll(process);
+  expect(apart).toBeGreaterThan(0);
+  expect(apart).toBeLessThan(1200);
+});
+
+test("a length that was read before the log grew is not that of another log", async () => {
+  const log = await handMade();
+  for (let made = 0; made < 20; made++) await log.propose();
+  const { length } = (await readHead(log.store))!;
+  for (let made = 0; made < 20; made++) await log.propose();
+  await followAll(log);
+  const before = await followed(log.store);
+  expect(await storeSlices(log, waiting, log.store, { head: length })).toBeUndefined();
+  expect(await followed(log.store)).toEqual(before);
 });
 
 test("entries of one run that were written in different cycles are told of by their own", async () => {
@@ -241,7 +309,7 @@ describe("a slice", () => {
       },
     };
     const process = followDeps(slow, log.clock);
-    await catchUp(process, outcomes);
+    await catchUp(process, outcomes, await beginRound(process));
     expect(most).toBe(2);
     await followAll(process);
     const whole = await handMade();
@@ -259,11 +327,12 @@ describe("a slice", () => {
     for (let made = 0; made < 120; made++) await log.propose();
     const held = gate();
     const slow: Store = { ...log.store, transact: (decide) => held.opened.then(() => log.store.transact(decide)) };
-    const going = catchUp(followDeps(slow, log.clock), waiting);
+    const slowly = followDeps(slow, log.clock);
+    const going = catchUp(slowly, waiting, await beginRound(slowly));
     for (let turns = 0; turns < 20; turns++) await turn();
     await storeSlices(followDeps(log.store, log.clock), waiting, log.store, { head: length });
     held.open();
-    expect(await going, "alone").toBe(false);
+    expect(await going).toBe("overtaken");
     expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
   });
 
@@ -276,12 +345,13 @@ describe("a slice", () => {
     let stored = 0;
     const wait = (): Promise<unknown> => (++stored === 1 ? Promise.resolve() : held.opened);
     const slow: Store = { ...log.store, transact: (decide) => wait().then(() => log.store.transact(decide)) };
-    const going = catchUp(followDeps(slow, log.clock), waiting);
+    const slowly = followDeps(slow, log.clock);
+    const going = catchUp(slowly, waiting, await beginRound(slowly));
     for (let turns = 0; turns < 20; turns++) await turn();
     expect(stored).toBe(2);
     await log.store.transact((tx) => tx.put("cursors", waiting.name, beginning(waiting)));
     held.open();
-    expect(await going, "alone").toBe(false);
+    expect(await going).toBe("overtaken");
     expect((await log.store.get("cursors", waiting.name))!.value).toEqual(beginning(waiting));
     await followAll(log);
     expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });

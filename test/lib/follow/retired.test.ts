@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
+import { readHead } from "../../../lib/audit/chain.ts";
 import { followAll, FOLLOWERS } from "../../../lib/follow/follow.ts";
+import { beginning } from "../../../lib/follow/catch_up.ts";
+import { growth } from "../../../lib/follow/growth.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { reading } from "../../../lib/follow/reading.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
-import type { Collection, Tx } from "../../../lib/store/store.ts";
+import type { Collection, Store, Tx } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { handMade } from "./hand_made.ts";
+import { followDeps, handMade } from "./hand_made.ts";
 import { live } from "./random_log.ts";
 
 /** As older versions wrote: collections that are declared nowhere any more. */
@@ -64,6 +67,36 @@ test("what older versions kept in a follower's place goes, what was never derive
   expect((await store.list("memories", { limit: 9 })).map(({ value }) => value.kind)).toEqual(["feedback", "insight"]);
   expect((await store.list("chat_memories", { limit: 9 })).map(({ value }) => value.kind)).toEqual(["chat"]);
   expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
+});
+
+test.each([
+  ["much to clear away", 10, 1000],
+  ["much to follow", 2000, 0],
+])("while one has %s, the others follow what comes meanwhile", async (_, proposals, days) => {
+  const base = memoryStore();
+  const log = await handMade(base);
+  for (let made = 0; made < proposals; made++) await log.propose();
+  await followAll(log);
+  await base.transact((tx) => tx.put("cursors", tally.name, beginning(tally)));
+  for (let day = 0; day < days; day += 40)
+    await base.transact((tx) => {
+      for (let id = day; id < day + 40; id++) put(tx, "tally_days", `2024-01-01 ${id}`, { from: "before" });
+    });
+  const { length } = (await readHead(base))!;
+  let followedMeanwhile = 0;
+  const store: Store = {
+    ...base,
+    async transact(decide) {
+      const result = await base.transact(decide);
+      const [busy, other] = await base.getMany("cursors", [tally.name, growth.name]);
+      if (!busy!.value.clearing && busy!.value.entry >= length) return result;
+      followedMeanwhile = Math.max(followedMeanwhile, other!.value.entry);
+      if ((await readHead(base))!.length < length + 100) await log.propose();
+      return result;
+    },
+  };
+  await followAll(followDeps(store, log.clock));
+  expect(followedMeanwhile).toBeGreaterThan(length);
 });
 
 test("a log shorter than what was followed is another one, and is followed from its beginning", async () => {
