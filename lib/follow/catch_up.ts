@@ -11,8 +11,8 @@ import { fold } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
 import { turn } from "../kit/turn.ts";
 
-/** Two such slices are what a reader of the log keeps; a follower that has come so far waits for the others. */
 const ENTRIES = 128;
+/** Who has come so far waits for the others: until then what one has read of the log is kept for them. */
 const ROUND = 4 * ENTRIES;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
