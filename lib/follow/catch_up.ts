@@ -7,9 +7,8 @@ import { certainNow } from "../governance/certain_time.ts";
 import { type Collection, MOST_WRITES, type Store, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
-import { fold } from "./fold.ts";
+import { fold, turnOfOnesOwn } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
-import { turn } from "../kit/turn.ts";
 
 const ENTRIES = 128;
 /** Who has come so far waits for the others: until then what one has read of the log is kept for them. */
@@ -89,6 +88,7 @@ export async function storeSlices(
   let over = from;
   try {
     while (slices.length < AT_ONCE && !refused) {
+      await turnOfOnesOwn(deps);
       if (!proceed()) return undefined;
       const { cursor, full } = await fold(
         deps,
@@ -105,8 +105,6 @@ export async function storeSlices(
       slices.push(slice);
       over = next;
       if (!full) return undefined;
-      // One slice a turn of the event loop, whoever's it is: what else waits is not held up by all followers together.
-      await deps.mutex("follow one slice", turn);
     }
     return { entries: over.entry - from.entry };
   } finally {

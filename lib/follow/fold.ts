@@ -1,5 +1,6 @@
 /** Folds a follower over the log, in memory. */
 import { entryKey } from "../audit/chain.ts";
+import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type Cursor, type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
@@ -47,7 +48,10 @@ export async function fold<S>(
       done = entry.id;
     }
     state = on.state;
-    if (done < end) continue;
+    if (done < end) {
+      await turnOfOnesOwn(deps);
+      continue;
+    }
     const until = later(seen?.get(done), now);
     if (done < head || !follower.elapse || until === "") return stop(done < head);
     const { size } = tx;
@@ -57,6 +61,9 @@ export async function fold<S>(
     return stop(!all);
   }
 }
+
+/** A run of entries a turn of the event loop, whoever's it is: what else waits is not held up by all followers together. */
+export const turnOfOnesOwn = ({ mutex }: Pick<FollowDeps, "mutex">): Promise<void> => mutex("follow one run", turn);
 
 const later = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 

@@ -84,9 +84,15 @@ test("a quick cycle does not wait for one that hangs, and leaves its turn", asyn
 });
 
 test("peers that do not answer hold a cycle up for 10 seconds at most", async () => {
-  vi.useFakeTimers();
-  const service = await pulse({ link: linkOf(() => new Promise(() => {})) });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const asked = gate();
+  const silent = (): Promise<never> => {
+    asked.open();
+    return new Promise(() => {});
+  };
+  const service = await pulse({ link: linkOf(silent) });
   const cycle = service.cycle();
+  await asked.opened;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await cycle).toMatchObject({ tick: 1, peers_synced: false, failed_steps: ["peers"] });
 });
