@@ -147,6 +147,11 @@ describe("large parts that few handlers need are in those alone", () => {
     expect([...holding(named(edge, "edge"), beyond), ...holding(named(lambda, "lambda"), beyond)]).toEqual([]);
   });
 
+  test("hashes in script: on Lambda Node's stand for them, and who needs more than those can is in none", () => {
+    const more = /^node_modules\/@noble\/hashes\/(?!utils\.js)|^lib\/(?:link\/keys|store\/move\/export_format)\.ts/;
+    expect(holding(named(lambda, "lambda"), more)).toEqual([]);
+  });
+
   test("a store of another host, the local program, the tests", () => {
     const foreign = /^(?:lib\/store\/(?:postgres|durable_object)|local\/|test\/|node_modules\/(?:pg|lowdb)\/)/;
     expect(holding(named(edge, "edge"), foreign)).toEqual([]);

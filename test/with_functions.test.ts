@@ -32,7 +32,8 @@ test.each([
     "function f(a) { switch (a) { case 1: return(a)=>a; default: return b=>b + typeof(c=>c); } } export default [f(1)(2), f(2)(3)];",
   ],
   ["what is called at once", "export default (a => a + 1)(1) + (() => { return 1; })();"],
-  ["on the next line", "const f = () =>\n  // why\n  1; export default f();"],
+  ["on the next line", "const f = () =>\n  1; export default f();"],
+  ["on the next line of other kinds", "const f = () =>\r 1, g = () =>\u2028 2; export default f() + g();"],
   ["an arrow in a text", "const f = a => `${[1].map(b => b + '=>')}=>` + '=>' + /=>/.test(a); export default f('=>');"],
   ["in a field", "class A { f = a => a + 1; static g = () => 2; } export default new A().f(1) + A.g();"],
   [
@@ -61,6 +62,12 @@ test.each([
   ],
   ["new.target", "function F() { this.b = (() => new.target === F)(); } export default new F().b;"],
   ["the beginning of a statement", "() => 1; a => a, 2; export default 1;"],
+  [
+    "a line without a semicolon behind it",
+    "let b = 1; const f = () => {}\n[1].map(() => b++); export default [f(), b];",
+  ],
+  ["a line behind its field", "class A { f = () => {}\n ['x'] = 1 } export default new A().x;"],
+  ["a comment before its body", "const f = a => /* => */ a; const g = async/**/a => a; export default f(await g(1));"],
   ["what is exported", "export default () => 1;"],
 ])("one stays that has %s", async (_, text) => {
   const written = withFunctions(text);

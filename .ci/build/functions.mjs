@@ -9,7 +9,10 @@ import { parse } from "acorn";
 export function withFunctions(text) {
   const arrows = [];
   look(parse(text, { ecmaVersion: "latest", sourceType: "module" }), { arrows, barred: new Set() });
-  const edits = arrows.flatMap((arrow) => editsOf(arrow, text)).toSorted((one, other) => one.at - other.at);
+  const edits = arrows
+    .filter((arrow) => isPlain(arrow, text))
+    .flatMap((arrow) => editsOf(arrow, text))
+    .toSorted((one, other) => one.at - other.at);
   const pieces = [];
   let from = 0;
   for (const { at, cut = 0, put } of edits) {
@@ -42,6 +45,12 @@ function look(node, found) {
   return uses;
 }
 
+const NEW_LINE = /[\n\r\u2028\u2029]/;
+
+/** Whether nothing hangs on how it is written: no comment before its body, and no end of a line that ends a statement. */
+const isPlain = ({ start, end, body }, text) =>
+  !/\/[/*]/.test(text.slice(start, body.start)) && !NEW_LINE.test(/^\s*/.exec(text.slice(end, end + 100))[0]);
+
 /** Where an arrow function is written otherwise. */
 function editsOf({ start, end, async, params: [first], expression, body }, text) {
   const head = async ? start + "async".length : start;
@@ -51,6 +60,6 @@ function editsOf({ start, end, async, params: [first], expression, body }, text)
   const parameters = bare ? ")" : "";
   if (!expression) return [keyword, { at: arrow, cut: "=>".length, put: parameters }];
   // What stands on the line behind a return is not returned.
-  const [open, close] = text.slice(arrow, body.start).includes("\n") ? ["(", ")"] : ["", ""];
+  const [open, close] = NEW_LINE.test(text.slice(arrow, body.start)) ? ["(", ")"] : ["", ""];
   return [keyword, { at: arrow, cut: "=>".length, put: `${parameters}{return ${open}` }, { at: end, put: `${close}}` }];
 }

@@ -13,6 +13,8 @@ import { overlay, type Written } from "./overlay.ts";
 const ENTRIES = 128;
 /** Who has come so far waits for the others: until then what one has read of the log is kept for them. */
 const ROUND = 4 * ENTRIES;
+/** A slice counts as so many in a round at least: one that goes by steps, or by time, comes to no further entry. */
+const LEAST = 8;
 /** One is the cursor, one the count of a ring that records are cleared from. */
 const WRITES = MOST_WRITES - 2;
 /** So many slices are under way at a time: they share a sync, or a round trip. */
@@ -50,7 +52,7 @@ export function catchUp(deps: FollowDeps, follower: Follower, round: Round): Pro
       for (let gone = 0; gone < ROUND;) {
         const stretch = await storeSlices(deps, follower, deps.store, round);
         if (!stretch) return "done";
-        gone += stretch.entries;
+        gone += stretch.gone;
       }
       return "more";
     } catch (error) {
@@ -61,7 +63,8 @@ export function catchUp(deps: FollowDeps, follower: Follower, round: Round): Pro
 }
 
 /**
- * Follows on from what lies in `into`, by some slices; undefined when there was nothing left to do, or `proceed` said no. One
+ * Follows on from what lies in `into`, by some slices; undefined when there was nothing left to do, or `proceed` said no;
+ * `gone`: what that counts for in a round, in entries. One
  * slice is folded over those before it while they are being stored: so they share what a store does to keep them, and each is
  * refused with the one before.
  */
@@ -70,7 +73,7 @@ export async function storeSlices(
   follower: Follower,
   into: Store,
   { read, proceed = () => true, ...until }: { head: number; now?: string; read?: EntryReader; proceed?: () => boolean },
-): Promise<{ entries: number } | undefined> {
+): Promise<{ gone: number } | undefined> {
   const stored = await into.get("cursors", follower.name);
   const isBeyond = stored !== undefined && stored.value.entry > until.head;
   // A log that is shorter than what was followed is another one; one that has grown meanwhile was followed meanwhile.
@@ -80,7 +83,7 @@ export async function storeSlices(
   if (from.clearing) {
     if (!proceed()) return undefined;
     // Where much is to be cleared, others are not to wait until all is.
-    return { entries: (await clear(into, follower, from, stored?.value)) ? ROUND : 0 };
+    return { gone: (await clear(into, follower, from, stored?.value)) ? ROUND : 0 };
   }
   const tx = overlay(into);
   const slices: Promise<void>[] = [];
@@ -106,7 +109,7 @@ export async function storeSlices(
       over = next;
       if (!full) return undefined;
     }
-    return { entries: over.entry - from.entry };
+    return { gone: Math.max(over.entry - from.entry, slices.length * LEAST) };
   } finally {
     await Promise.allSettled(slices);
     for (const slice of slices) await slice;

@@ -39,18 +39,24 @@ export async function standingOf(
  * was faster at one. They go in rounds, so that none that has much to do keeps the others from what came meanwhile.
  */
 export async function followAll(deps: FollowDeps, proceed: () => boolean = () => true): Promise<boolean> {
+  const left = new Set<Follower>();
   for (;;) {
-    const followed = await followRound(deps, proceed);
-    if (followed.includes("overtaken")) return false;
-    if (!followed.includes("more") || !proceed()) return true;
+    const followed = await followRound(deps, proceed, left);
+    for (const [follower, how] of followed) if (how === "overtaken") left.add(follower);
+    if (!followed.some(([, how]) => how === "more") || !proceed()) return left.size === 0;
   }
 }
 
-/** What one has read of the log serves all. */
-async function followRound(deps: FollowDeps, proceed: () => boolean): Promise<readonly Followed[]> {
+/** What one has read of the log serves all. `left`: those that are left to another process. */
+async function followRound(
+  deps: FollowDeps,
+  proceed: () => boolean,
+  left: ReadonlySet<Follower>,
+): Promise<readonly (readonly [Follower, Followed])[]> {
   const round = beginRound(deps, proceed);
   const behind = await round.then((begun) => thoseBehind(deps, begun)).catch(() => FOLLOWERS);
-  return Promise.all(behind.map((follower) => followOne(deps, follower, round)));
+  const ours = behind.filter((follower) => !left.has(follower));
+  return Promise.all(ours.map(async (follower) => [follower, await followOne(deps, follower, round)] as const));
 }
 
 /** Those that have entries to follow, or time to see go by, or failed. */

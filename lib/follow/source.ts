@@ -51,7 +51,7 @@ export function sourceOf({ store, sha256, product }: SourceDeps, entries: readon
 
   return {
     async change(changeId) {
-      if (!changes.has(changeId)) await readAhead();
+      if (entries.length > 0 && !changes.has(changeId)) await readAhead();
       if (!changes.has(changeId)) await readThese([changeId]);
       return changes.get(changeId)!;
     },

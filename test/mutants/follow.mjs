@@ -59,9 +59,23 @@ export const follow = [
   {
     ...catchUp,
     name: "a follower that has much to do keeps the others waiting",
-    find: "gone += stretch.entries;",
-    replace: "gone += 0 * stretch.entries;",
+    find: "gone += stretch.gone;",
+    replace: "gone += 0 * stretch.gone;",
     tests: ["test/lib/follow/retired.test.ts"],
+  },
+  {
+    ...catchUp,
+    name: "nobody follows while one goes by steps of one entry",
+    find: "Math.max(over.entry - from.entry, slices.length * LEAST)",
+    replace: "Math.max(over.entry - from.entry, 0 * LEAST)",
+    tests: ["test/lib/follow/retired.test.ts"],
+  },
+  {
+    file: "lib/follow/follow.ts",
+    tests: FOLLOW,
+    name: "where another process is faster at one follower, all are left to it",
+    find: 'if (how === "overtaken") left.add(follower);',
+    replace: 'if (how === "overtaken") for (const one of FOLLOWERS) left.add(one), void follower;',
   },
   {
     ...catchUp,

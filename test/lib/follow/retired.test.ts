@@ -3,6 +3,7 @@ import { readHead } from "../../../lib/audit/chain.ts";
 import { followAll, FOLLOWERS } from "../../../lib/follow/follow.ts";
 import { beginning } from "../../../lib/follow/catch_up.ts";
 import { growth } from "../../../lib/follow/growth.ts";
+import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { tally } from "../../../lib/follow/tally.ts";
 import { reading } from "../../../lib/follow/reading.ts";
 import { verifyFollowers } from "../../../lib/follow/verify.ts";
@@ -92,6 +93,31 @@ test.each([
       if (!busy!.value.clearing && busy!.value.entry >= length) return result;
       followedMeanwhile = Math.max(followedMeanwhile, other!.value.entry);
       if ((await readHead(base))!.length < length + 100) await log.propose();
+      return result;
+    },
+  };
+  await followAll(followDeps(store, log.clock));
+  expect(followedMeanwhile).toBeGreaterThan(length);
+});
+
+test("while one judges many outcomes of one entry, the others follow what comes meanwhile", async () => {
+  const base = memoryStore();
+  const log = await handMade(base);
+  await log.feed({ csat: 4 });
+  for (let made = 0; made < 1500; made++) await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await followAll(log);
+  log.hours(8 * 24);
+  await log.feed({ csat: 5 });
+  const { length } = (await readHead(base))!;
+  let followedMeanwhile = 0;
+  const store: Store = {
+    ...base,
+    async transact(decide) {
+      const result = await base.transact(decide);
+      const [busy, other] = await base.getMany("cursors", [outcomes.name, growth.name]);
+      if (busy!.value.step === "") return result;
+      followedMeanwhile = Math.max(followedMeanwhile, other!.value.entry);
+      await log.propose();
       return result;
     },
   };
