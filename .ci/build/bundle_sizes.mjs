@@ -14,7 +14,7 @@ const FOLDING = "(?:approvals|change|co_evolution|intent|outcomes|pack|runtime|v
  * copied and fenced is some 2 kB of each.
  */
 export const BUDGETS = [
-  { of: /^edge\/worker\.js$/, bytes: 292_000 },
+  { of: /^edge\/worker\.js$/, bytes: 293_000 },
   { of: new RegExp(`^edge/product/(?!${FOLDING})`), bytes: 65_000 },
   { of: /^edge\/product\//, bytes: 73_000 },
   { of: new RegExp(`^lambda/product/(?!${FOLDING})`), bytes: 101_000 },
