@@ -7,8 +7,9 @@ import { certainNow } from "../governance/certain_time.ts";
 import { type Collection, MOST_WRITES, type Store, type Tx } from "../store/store.ts";
 import type { Cursor, FollowDeps, Follower, Retired } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
-import { fold, turnOfOnesOwn } from "./fold.ts";
+import { fold } from "./fold.ts";
 import { overlay, type Written } from "./overlay.ts";
+import { turn } from "../kit/turn.ts";
 
 const ENTRIES = 128;
 /** Who has come so far waits for the others: until then what one has read of the log is kept for them. */
@@ -64,9 +65,8 @@ export function catchUp(deps: FollowDeps, follower: Follower, round: Round): Pro
 
 /**
  * Follows on from what lies in `into`, by some slices; undefined when there was nothing left to do, or `proceed` said no;
- * `gone`: what that counts for in a round, in entries. One
- * slice is folded over those before it while they are being stored: so they share what a store does to keep them, and each is
- * refused with the one before.
+ * `gone`: what that counts for in a round, in entries. One slice is folded over those before it while they are being stored: so
+ * they share what a store does to keep them, and each is refused with the one before.
  */
 export async function storeSlices(
   deps: FollowDeps,
@@ -85,22 +85,18 @@ export async function storeSlices(
     // Where much is to be cleared, others are not to wait until all is.
     return { gone: (await clear(into, follower, from, stored?.value)) ? ROUND : 0 };
   }
+  // A run of entries a turn of the event loop, whoever's it is: what else waits is not held up by all followers together.
+  const between = (): Promise<void> => deps.mutex("follow one run", turn);
+  const bounds = { ...until, entries: ENTRIES, writes: WRITES, between };
   const tx = overlay(into);
   const slices: Promise<void>[] = [];
   let refused = false;
   let over = from;
   try {
     while (slices.length < AT_ONCE && !refused) {
-      await turnOfOnesOwn(deps);
+      await between();
       if (!proceed()) return undefined;
-      const { cursor, full } = await fold(
-        deps,
-        follower,
-        over,
-        tx,
-        { ...until, entries: ENTRIES, writes: WRITES },
-        read,
-      );
+      const { cursor, full } = await fold(deps, follower, over, tx, bounds, read);
       if (cursor.entry === over.entry && cursor.step === over.step && tx.size === 0) return undefined;
       const next = { ...over, ...cursor };
       const slice = keep(into, follower, { over, next }, tx.take());

@@ -1,6 +1,5 @@
 /** Folds a follower over the log, in memory. */
 import { entryKey } from "../audit/chain.ts";
-import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type Cursor, type FollowDeps, type Follower, type Following, MOST_A_STEP } from "./follower.ts";
 import { type EntryReader, entryReader } from "./entry_reader.ts";
@@ -16,6 +15,8 @@ export interface Bounds {
   writes?: number;
   /** The moment up to which time has passed at the head; ISO 8601. Absent: what was seen of it earlier. */
   now?: string;
+  /** Awaited between two runs of entries. */
+  between?(): Promise<void>;
 }
 
 /** Follows on from a cursor into `tx`, and resolves with the cursor then; `full` when the bounds held it up. */
@@ -24,7 +25,7 @@ export async function fold<S>(
   follower: Follower<S>,
   from: Cursor<S>,
   tx: Overlay,
-  { head, entries: most, writes = Infinity, now = "" }: Bounds,
+  { head, entries: most, writes = Infinity, now = "", between }: Bounds,
   read: EntryReader = entryReader(deps, head),
 ): Promise<{ cursor: Cursor<S>; full: boolean }> {
   let { entry: done, step, state } = from;
@@ -49,7 +50,7 @@ export async function fold<S>(
     }
     state = on.state;
     if (done < end) {
-      await turnOfOnesOwn(deps);
+      await between?.();
       continue;
     }
     const until = later(seen?.get(done), now);
@@ -61,9 +62,6 @@ export async function fold<S>(
     return stop(!all);
   }
 }
-
-/** A run of entries a turn of the event loop, whoever's it is: what else waits is not held up by all followers together. */
-export const turnOfOnesOwn = ({ mutex }: Pick<FollowDeps, "mutex">): Promise<void> => mutex("follow one run", turn);
 
 const later = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
