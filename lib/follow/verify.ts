@@ -1,6 +1,5 @@
 /** Whether what followers have stored is what the log says: folded anew from the first entry, in memory, and compared. */
 import { canonicalJson } from "../kit/canonical_json.ts";
-import { turn } from "../kit/turn.ts";
 import { scratch } from "./overlay.ts";
 import type { Collection, Store } from "../store/store.ts";
 import { storeSlices } from "./catch_up.ts";
@@ -37,7 +36,7 @@ async function compare(deps: FollowDeps, follower: Follower, kept: Cursor): Prom
   const { name, collections } = follower;
   const made = scratch();
   const until = { head: kept.entry, read: entryReader(deps, kept.entry) };
-  while (await storeSlices(deps, follower, made, until)) await turn();
+  while (await storeSlices(deps, follower, made, until));
   const { state } = (await made.get("cursors", name))!.value;
   const mismatches = differences(name, kept.state, state);
   for (const collection of collections) {

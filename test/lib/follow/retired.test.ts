@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { followAll, FOLLOWERS } from "../../../lib/follow/follow.ts";
 import { beginning } from "../../../lib/follow/catch_up.ts";
+import type { Cursor, Follower } from "../../../lib/follow/follower.ts";
 import { growth } from "../../../lib/follow/growth.ts";
 import { outcomes } from "../../../lib/follow/outcomes.ts";
 import { tally } from "../../../lib/follow/tally.ts";
@@ -10,7 +11,7 @@ import { verifyFollowers } from "../../../lib/follow/verify.ts";
 import type { Collection, Store, Tx } from "../../../lib/store/store.ts";
 import { countingStore } from "../../support/counting_store.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { followDeps, handMade } from "./hand_made.ts";
+import { followDeps, type HandMade, handMade } from "./hand_made.ts";
 import { live } from "./random_log.ts";
 
 /** As older versions wrote: collections that are declared nowhere any more. */
@@ -70,59 +71,56 @@ test("what older versions kept in a follower's place goes, what was never derive
   expect(await verifyFollowers(log)).toEqual({ tallies_match: true, mismatches: [] });
 });
 
-test.each([
-  ["much to clear away", 10, 1000],
-  ["much to follow", 2000, 0],
-])("while one has %s, the others follow what comes meanwhile", async (_, proposals, days) => {
-  const base = memoryStore();
-  const log = await handMade(base);
-  for (let made = 0; made < proposals; made++) await log.propose();
-  await followAll(log);
-  await base.transact((tx) => tx.put("cursors", tally.name, beginning(tally)));
-  for (let day = 0; day < days; day += 40)
-    await base.transact((tx) => {
-      for (let id = day; id < day + 40; id++) put(tx, "tally_days", `2024-01-01 ${id}`, { from: "before" });
-    });
+/** Follows a log that grows while one has something to do, and gives how far another came by then. */
+async function followedMeanwhile(
+  log: HandMade,
+  { name }: Follower,
+  isBusy: (cursor: Cursor, length: number) => boolean,
+): Promise<number> {
+  const { store: base } = log;
   const { length } = (await readHead(base))!;
-  let followedMeanwhile = 0;
+  let entry = 0;
   const store: Store = {
     ...base,
     async transact(decide) {
       const result = await base.transact(decide);
-      const [busy, other] = await base.getMany("cursors", [tally.name, growth.name]);
-      if (!busy!.value.clearing && busy!.value.entry >= length) return result;
-      followedMeanwhile = Math.max(followedMeanwhile, other!.value.entry);
+      const [busy, other] = await base.getMany("cursors", [name, growth.name]);
+      if (!isBusy(busy!.value, length)) return result;
+      entry = Math.max(entry, other!.value.entry);
       if ((await readHead(base))!.length < length + 100) await log.propose();
       return result;
     },
   };
   await followAll(followDeps(store, log.clock));
-  expect(followedMeanwhile).toBeGreaterThan(length);
+  return entry;
+}
+
+test.each([
+  ["much to clear away", 10, 1000],
+  ["much to follow", 2000, 0],
+])("while one has %s, the others follow what comes meanwhile", async (_, proposals, days) => {
+  const log = await handMade();
+  for (let made = 0; made < proposals; made++) await log.propose();
+  await followAll(log);
+  await log.store.transact((tx) => tx.put("cursors", tally.name, beginning(tally)));
+  for (let day = 0; day < days; day += 40)
+    await log.store.transact((tx) => {
+      for (let id = day; id < day + 40; id++) put(tx, "tally_days", `2024-01-01 ${id}`, { from: "before" });
+    });
+  const { length } = (await readHead(log.store))!;
+  const isBusy = ({ clearing, entry }: Cursor, end: number): boolean => clearing !== undefined || entry < end;
+  expect(await followedMeanwhile(log, tally, isBusy)).toBeGreaterThan(length);
 });
 
 test("while one judges many outcomes of one entry, the others follow what comes meanwhile", async () => {
-  const base = memoryStore();
-  const log = await handMade(base);
+  const log = await handMade();
   await log.feed({ csat: 4 });
   for (let made = 0; made < 1500; made++) await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await followAll(log);
   log.hours(8 * 24);
   await log.feed({ csat: 5 });
-  const { length } = (await readHead(base))!;
-  let followedMeanwhile = 0;
-  const store: Store = {
-    ...base,
-    async transact(decide) {
-      const result = await base.transact(decide);
-      const [busy, other] = await base.getMany("cursors", [outcomes.name, growth.name]);
-      if (busy!.value.step === "") return result;
-      followedMeanwhile = Math.max(followedMeanwhile, other!.value.entry);
-      await log.propose();
-      return result;
-    },
-  };
-  await followAll(followDeps(store, log.clock));
-  expect(followedMeanwhile).toBeGreaterThan(length);
+  const { length } = (await readHead(log.store))!;
+  expect(await followedMeanwhile(log, outcomes, ({ step }) => step !== "")).toBeGreaterThan(length);
 });
 
 test("a log shorter than what was followed is another one, and is followed from its beginning", async () => {
