@@ -48,14 +48,16 @@ export async function* grown({ changes, live, rounds, requests }) {
     }
     return median(ratios);
   };
-  // Proposals first: a service that was just started has none of its newest entries in memory yet.
-  yield { proposals: await ratio({ request: () => followUp, expected: 201, count: requests }) };
+  const propose = () => ratio({ request: () => followUp, expected: 201, count: requests });
   const readPages = () => ratio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
-  yield { checking: await readPages() };
+  // Proposals first: a service that was just started has none of its newest entries in memory yet.
+  yield { proposingEarly: await propose() };
+  yield { readingEarly: await readPages() };
   // The whole log is checked after a start, and followers go on with what was left to them; who asks for either waits for its end.
   for (const { port } of [long, short]) await (await fetch(`http://127.0.0.1:${port}/api/product/audit/verify`)).text();
   for (const server of [long, short]) await caughtUp(server);
-  yield { reads: await readPages() };
+  yield { proposing: await propose() };
+  yield { reading: await readPages() };
 
   const log = join(folder, "audit.jsonl");
   const exported = await fetch(`http://127.0.0.1:${long.port}/api/product/audit?format=jsonl`);

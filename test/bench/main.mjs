@@ -69,9 +69,10 @@ try {
   const told = {
     start: ["start, s", { atLeast: false }],
     memory: ["memory, MiB", { atLeast: false, beside: "resident after the start" }],
-    proposals: ["proposals, long log", { beside: "of the rate with 1,000 changes" }],
-    checking: ["audit pages, just started", { beside: "the same, while the log may still be checked and followed" }],
-    reads: ["audit pages, long log", { beside: "of the rate with 1,000 changes" }],
+    proposingEarly: ["proposals, just started", { beside: "while the log may still be checked and followed" }],
+    readingEarly: ["audit pages, just started", { beside: "while the log may still be checked and followed" }],
+    proposing: ["proposals, long log", { beside: "of the rate with 1,000 changes" }],
+    reading: ["audit pages, long log", { beside: "of the rate with 1,000 changes" }],
     verified: ["verify, s", { atLeast: false, beside: "countersign-verify of the export" }],
   };
   for await (const figures of grown(plan))
