@@ -67,7 +67,7 @@ export const spokenBy = (
 
 /**
  * Makes the function that brings the own insights up to date and returns those that changed. Outcomes only move with an
- * audit entry or when time does something to one, so nothing is read while neither has come.
+ * audit entry or when their moment comes, so nothing is read while neither has come.
  */
 export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promise<SharedInsight[]> {
   let looked = "";
@@ -75,9 +75,13 @@ export function insightMaker(deps: FollowDeps, self: PeerIdentity): () => Promis
     const { store } = deps;
     if (!deps.product) return [];
     const read = await reading(deps, outcomes);
-    const newest = `${read.as_of + read.behind} ${read.state.due}`;
-    if (newest === looked) return [];
-    const changed = await changedInsights(deps, self, read);
+    const at = new Date(deps.clock.now()).toISOString();
+    const { due } = read.state;
+    const newest = `${read.as_of + read.behind} ${due}`;
+    // A verdict is given by the clock; what follows the log waits until the time is certain, and may have several to catch up.
+    const isDue = due !== null && due <= at;
+    if (newest === looked && !isDue) return [];
+    const changed = await changedInsights(deps, self, read, at);
     for (let start = 0; start < changed.length; start += SLICE)
       await keepSlice(store, changed.slice(start, start + SLICE));
     looked = newest;
@@ -92,11 +96,11 @@ interface Changed {
 
 /** Of the outcomes that may have moved: the newest, and older ones of which an insight is kept that was not the last. */
 async function changedInsights(
-  { store, sha256, product, clock }: FollowDeps,
+  { store, sha256, product }: FollowDeps,
   self: PeerIdentity,
   { getMany, list, state: { kpis, windows } }: Reading<(typeof outcomes)["start"]>,
+  at: string,
 ): Promise<Changed[]> {
-  const at = new Date(clock.now()).toISOString();
   const kept = await store.list(COLLECTION, { limit: SHARED_INSIGHTS });
   const byChange = new Map(kept.map((stored) => [stored.value.change_id, stored]));
   const newest = await list("outcomes", { limit: SHARED_INSIGHTS, reverse: true });

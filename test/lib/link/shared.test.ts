@@ -93,6 +93,21 @@ describe("an own insight", () => {
     expect(await make()).toMatchObject([{ realised_delta: 0.1, verdict: "missed" }]);
   });
 
+  test("is made when its moment has come by the clock, one after another, before that is certain", async () => {
+    await feed(4);
+    await applied();
+    svc.deps.clock.advance(DAY);
+    await applied({ target: "ui.other" });
+    await feed(4.1);
+    await followAll(svc.deps);
+    expect(await make()).toEqual([]);
+    svc.deps.clock.advance(6 * DAY);
+    expect(await make()).toMatchObject([{ target: "ui.banner", verdict: "missed" }]);
+    expect(await make()).toEqual([]);
+    svc.deps.clock.advance(DAY);
+    expect(await make()).toMatchObject([{ target: "ui.other", verdict: "missed" }]);
+  });
+
   test("is made in the cycle in which time is seen to have passed, for the peers that this cycle asks", async () => {
     await feed(4);
     await applied();
