@@ -46,8 +46,11 @@ export interface Catalog {
   forget(file: number): boolean;
 }
 
-/** An empty catalog. `released` is told the file of each record that a later one has replaced. */
-export function newCatalog(sequences: readonly string[], released: (file: number) => void): Catalog {
+/** An empty catalog. `released` is told of each record that is superseded, and the file in which that lies. */
+export function newCatalog(
+  sequences: readonly string[],
+  released: (file: number, collection: string, id: string) => void,
+): Catalog {
   const collections = new Map<string, Places>();
   const floors = new Map<string, number>();
 
@@ -67,12 +70,12 @@ export function newCatalog(sequences: readonly string[], released: (file: number
     floor: (collection) => floors.get(collection) ?? 0,
     put(collection, id, place) {
       const before = made(collection).set(id, place);
-      if (before !== undefined) released(fileOf(before));
+      if (before !== undefined) released(fileOf(before), collection, id);
     },
     bury(collection, id, revision) {
       floors.set(collection, Math.max(floors.get(collection) ?? 0, revision));
       const before = collections.get(collection)?.delete(id);
-      if (before !== undefined) released(fileOf(before));
+      if (before !== undefined) released(fileOf(before), collection, id);
     },
     async sweep(visit) {
       for (const places of collections.values()) {

@@ -109,7 +109,7 @@ async function compose(
   { store, active, torn }: Mended,
 ): Promise<FileStore> {
   const { sequences } = layout;
-  const { catalog, segments, sealed, nextFile } = found;
+  const { catalog, segments, sealed, remains, nextFile } = found;
   if (torn)
     log.warn("the journal's last write was torn; it was set aside and cut", { file: paths.journal, set_aside: torn });
 
@@ -140,6 +140,7 @@ async function compose(
     onBatch: () => state.changed(journal.active.last),
     onSealed(segment, next) {
       segments.set(next.file, next);
+      remains.begin(next.file);
       maintenance.sealed(segment);
     },
     onFailed(error) {

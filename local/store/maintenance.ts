@@ -5,7 +5,7 @@ import { type Catalog, writeCatalog } from "./catalog.ts";
 import { moveRecords, writeCompacted } from "./compaction.ts";
 import { asideOf, type Files, type Paths } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
-import { newRemains, type Remains } from "./remains.ts";
+import type { Remains } from "./remains.ts";
 import { batchAt, isClean, scanLines, type Segment, SLICE } from "./segment.ts";
 
 /** Background work; it never fails what waits in the foreground. */
@@ -38,6 +38,7 @@ export interface MaintenanceParts {
   unread: Set<Segment>;
   /** Whether the catalog file tells of all of them. */
   covered: boolean;
+  remains: Remains;
   now(): number;
   nextFile(): number;
 }
@@ -47,7 +48,7 @@ const MOST_UNTOLD = 3;
 
 /** Maintenance over the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
-  const { files, paths, log, catalog, sequences, segments, sealed, unread } = parts;
+  const { files, paths, log, catalog, sequences, segments, sealed, unread, remains } = parts;
   let untold = parts.covered ? 0 : MOST_UNTOLD + 1;
   let stopping = false;
   let failure: unknown;
@@ -74,9 +75,11 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     untold -= before;
   };
 
-  const compactOne = async (segment: Segment, remains: Remains["hold"]): Promise<void> => {
+  /** `older`: those before it in which something is superseded. */
+  const compactOne = async (segment: Segment, older: readonly Segment[]): Promise<void> => {
     const writtenAt = new Date(parts.now()).toISOString();
-    const to = { file: parts.nextFile(), writtenAt, remains };
+    const under = await remains.under(segment, segment.deletions > 0 ? older : [], { files, catalog, stopped });
+    const to = { file: parts.nextFile(), writtenAt, remains: under };
     const written = await writeCompacted({ files, catalog, sequences, stopped }, segment, to);
     if (!written) return;
     const { segment: compacted } = written;
@@ -90,27 +93,25 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     // would lack the rest.
     await moveRecords(catalog, written, segment.file);
     segments.delete(segment.file);
+    remains.forget(segment.file);
     await files.close(segment.fd);
     log.info("journal segment compacted", { file: segment.path, bytes_before: segment.bytes, bytes: compacted.bytes });
   };
 
   const pass = async (worthwhile: (superseded: number, all: number) => boolean, mostUntold: number): Promise<void> => {
     for (const segment of [...unread]) if (!stopping) await check(segment);
-    const remains = newRemains({ files, catalog, stopped });
-    /** Older ones in which something is superseded, and of which `remains` does not know yet. */
-    const unknown: Segment[] = [];
+    const unclean: Segment[] = [];
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
       const superseded = puts - live + (sifted.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
       if (!stopping && worthwhile(superseded, puts + deletions)) {
-        if (deletions > 0) for (const older of unknown.splice(0)) await remains.add(older);
-        await compactOne(segment, remains.hold);
+        await compactOne(segment, unclean);
         sifted.set(sealed[index]!, newest);
       }
       newest = Math.max(newest, sealed[index]!.file);
-      if (!isClean(sealed[index]!)) unknown.push(sealed[index]!);
+      if (!isClean(sealed[index]!)) unclean.push(sealed[index]!);
     }
     if (!stopping && untold > mostUntold) await told();
   };

@@ -14,6 +14,7 @@ import {
 } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 import { takeOver } from "./ownership.ts";
+import { newRemains, type Remains } from "./remains.ts";
 import { type LastSegment, newReplay } from "./replay.ts";
 import { createSegment, isEarlier, JOURNAL_FORMAT, openSegment, type Segment } from "./segment.ts";
 import type { State } from "./state_file.ts";
@@ -43,6 +44,8 @@ export interface Found {
   unread: Set<Segment>;
   /** Whether the catalog file tells of all the sealed segments as they are. */
   covered: boolean;
+  /** What is superseded in files that are begun from here on. */
+  remains: Remains;
   readonly last: LastSegment | undefined;
   /** The store's id and the number of its last commit. */
   store: string | undefined;
@@ -64,9 +67,11 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
   const listing = listingOf(paths, names);
   const state = await readState();
   const segments = new Map<number, Segment>();
-  const released = (file: number): void => {
+  const remains = newRemains();
+  const released = (file: number, collection: string, id: string): void => {
     const segment = segments.get(file);
     if (segment) segment.live--;
+    remains.note(file, collection, id);
   };
   let lastFile = listing.segments.length + 1;
   const nextFile = (): number => ++lastFile;
@@ -85,7 +90,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1, state?.sequence ?? 0) : undefined;
     const { store, sequence, unread, covered } = replay;
     if (state) checkState(state, { store, sequence, last }, paths);
-    return { catalog, listing, segments, nextFile, sealed, unread, covered, last, store, sequence };
+    return { catalog, listing, segments, nextFile, sealed, unread, covered, remains, last, store, sequence };
   } catch (error) {
     await closeAll(files, segments);
     throw error;
@@ -160,11 +165,12 @@ function checkState(
 
 /** Makes the journal's next file: the first of all, or the one that a crash kept from following a sealed segment. */
 async function begin({ files, paths, now }: RecoverParts, found: Found, store: string): Promise<Segment> {
-  const { segments, sealed, nextFile, sequence } = found;
+  const { segments, sealed, remains, nextFile, sequence } = found;
   const writtenAt = new Date(now()).toISOString();
   const header = { format: JOURNAL_FORMAT, store, segment: sealed.length + 1, after: sequence, written_at: writtenAt };
   const segment = await createSegment(files, paths.journal, nextFile(), header as Segment["header"]);
   segments.set(segment.file, segment);
+  remains.begin(segment.file);
   await files.rename(asideOf(paths.journal), paths.journal);
   return segment;
 }

@@ -111,8 +111,29 @@ export const recovery = [
   {
     ...maintenance,
     name: "compaction does not look what an older file still has",
-    find: "for (const older of unknown.splice(0)) await remains.add(older);",
-    replace: "unknown.splice(0);",
+    find: "segment.deletions > 0 ? older : []",
+    replace: "[]",
+  },
+  {
+    ...recover,
+    name: "what is superseded is not noted",
+    find: "remains.note(file, collection, id);",
+    replace: "void [collection, id];",
+    tests: SEGMENTS,
+  },
+  {
+    file: "local/store/remains.ts",
+    tests: SEGMENTS,
+    name: "a file of before the start is taken for one in which nothing is superseded",
+    find: "(await read(one, reading))",
+    replace: "newHashes()",
+  },
+  {
+    file: "local/store/remains.ts",
+    tests: SEGMENTS,
+    name: "files are read for what lies in them each time",
+    find: "known.get(one.file) ??",
+    replace: "",
   },
   {
     ...compaction,

@@ -11,7 +11,7 @@ import { openSegment, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
 import { judged, systemError } from "./faults.ts";
-import { opened, readableLog, temporaryFolder } from "./opened.ts";
+import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
 
 const SMALL = { segmentBytes: 4000 };
 const contents = history(120);
@@ -245,6 +245,84 @@ describe("compaction", () => {
     const again = await opened(state, SMALL);
     expect(await again.get("things", "kept-3")).toBeUndefined();
     expect(await again.list("ring", { limit: 50, keysOnly: true })).toHaveLength(5);
+  });
+
+  test("reads no other file to know what lies there, but those of before the start, once", async () => {
+    const read = new Set<string>();
+    const paths = new Map<number, string>();
+    const files: Files = {
+      ...nodeFiles,
+      async open(path, mode) {
+        const fd = await nodeFiles.open(path, mode);
+        paths.set(fd, path);
+        return fd;
+      },
+      async rename(from, to) {
+        await nodeFiles.rename(from, to);
+        for (const [fd, path] of paths) if (path === from) paths.set(fd, to);
+      },
+      read(fd, buffer, length, position) {
+        read.add(paths.get(fd)!);
+        return nodeFiles.read(fd, buffer, length, position);
+      },
+    };
+    const log = readableLog();
+    const store = await opened(state, { ...SMALL, files, log });
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    const compacted = () => log.lines.filter(({ message }) => message === "journal segment compacted").length;
+    let turns = 0;
+    /** Fills some files with what is deleted again, and waits until they are compacted. */
+    const turn = async (on: AnyFileStore): Promise<void> => {
+      const before = compacted();
+      for (let n = 0; n < 60; n++, turns++)
+        await on.transact((tx) => {
+          tx.put("ring", sequenceId(turns), "x".repeat(150));
+          if (turns >= 5) tx.delete("ring", sequenceId(turns - 5));
+        });
+      await expect.poll(compacted).toBeGreaterThan(before);
+    };
+    await store.transact((tx) => tx.delete("things", "kept-3"));
+    read.clear();
+    await turn(store);
+    await turn(store);
+    await store.close();
+    expect(read).toContain(segmentPath(2));
+    expect(read).not.toContain(segmentPath(1));
+    const again = await opened(state, { ...SMALL, files, log });
+    await turn(again);
+    expect(read).toContain(segmentPath(1));
+    read.clear();
+    await turn(again);
+    expect(read).not.toContain(segmentPath(1));
+    await again.close();
+    await rm(`${state}.journal.catalog`);
+    expect(await (await opened(state, SMALL)).get("things", "kept-3")).toBeUndefined();
+  });
+
+  test("keeps the deletion of what was superseded while its file was compacted", async () => {
+    const log = readableLog();
+    let meanwhile: Promise<unknown> | undefined;
+    const files: Files = {
+      ...nodeFiles,
+      async open(path, mode) {
+        if (path === `${segmentPath(1)}.tmp`)
+          await (meanwhile ??= store.transact((tx) => tx.delete("things", "kept-15")));
+        return nodeFiles.open(path, mode);
+      },
+    };
+    const store = await opened(state, { ...SMALL, files, log });
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    for (let n = 0; n < 12; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "anew"));
+    for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
+    await expect.poll(() => meanwhile !== undefined).toBe(true);
+    await meanwhile;
+    for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
+    const compacted = () => log.lines.map(({ fields }) => fields?.["file"]);
+    await expect.poll(compacted).toContain(segmentPath(4));
+    await store.close();
+    expect(await readFile(segmentPath(1), "utf8")).toContain("kept-15");
+    await rm(`${state}.journal.catalog`);
+    expect(await (await opened(state, SMALL)).get("things", "kept-15")).toBeUndefined();
   });
 
   test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
