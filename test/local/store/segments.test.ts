@@ -3,11 +3,12 @@ import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
-import { StoreDamaged } from "../../../local/store/journal_format.ts";
+import { eachOperation, readHead, StoreDamaged } from "../../../local/store/journal_format.ts";
 import type { FileStore } from "../../../local/store/file_store.ts";
 import { newCatalog, placeOf } from "../../../local/store/catalog.ts";
 import { writeCompacted } from "../../../local/store/compaction.ts";
-import { openSegment, type Segment } from "../../../local/store/segment.ts";
+import { newRemains } from "../../../local/store/remains.ts";
+import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { COLLECTIONS, contentOf, history, live, perform, workload } from "./model.ts";
 import { judged, systemError } from "./faults.ts";
@@ -297,6 +298,32 @@ describe("compaction", () => {
     await again.close();
     await rm(`${state}.journal.catalog`);
     expect(await (await opened(state, SMALL)).get("things", "kept-3")).toBeUndefined();
+  });
+
+  test("knows of what is superseded while its file is read for what lies there", async () => {
+    const store = await opened(state, SMALL);
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
+    await store.transact((tx) => tx.delete("things", "kept-1"));
+    for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `more-${n}`, "x".repeat(150)));
+    await store.close();
+    const remains = newRemains();
+    const catalog = newCatalog([], remains.note);
+    const segments = await Promise.all([1, 2].map((file) => openSegment(nodeFiles, segmentPath(file), file, "read")));
+    const [first, second] = segments as [Segment, Segment];
+    await scanLines(nodeFiles, first, first.begins, (buffer, start, end, offset) =>
+      eachOperation(buffer, readHead(buffer, start)!.body, end, ({ collection, id, start: at }) =>
+        catalog.put(collection, id, placeOf(1, offset + at - start)),
+      ),
+    );
+    const place: typeof catalog.place = (collection, id) => {
+      // What lies before this one has been looked at.
+      if (id === "kept-5") catalog.bury("things", "kept-1", 1);
+      return catalog.place(collection, id);
+    };
+    const reading = { files: nodeFiles, catalog: { ...catalog, place }, stopped: () => false };
+    const remain = await remains.under(second, [first], reading);
+    expect([remain("things", "kept-1"), remain("things", "kept-2")]).toEqual([true, false]);
+    await Promise.all(segments.map(({ fd }) => nodeFiles.close(fd)));
   });
 
   test("keeps the deletion of what was superseded while its file was compacted", async () => {
