@@ -1,7 +1,6 @@
 /**
- * What is made from the service's own OpenAPI document: the types of `countersign/client`, and the fields of the
- * operations that the command line asks for. Both files are checked in, so that a fresh clone type-checks; a test holds
- * them equal to this. `npm run client:types` writes them anew.
+ * Generates from the service's own OpenAPI document the types of `countersign/client` and the fields that the command line
+ * sends. Both files are in lib/client/generated and checked in, so that a fresh clone type-checks; a test compares them.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,12 +13,12 @@ import { root } from "./root.mjs";
 export async function filesOf(document) {
   const printed = (text) => format(text, { parser: "typescript", printWidth: 120 });
   return {
-    "lib/client/paths.ts": await printed(pathsFile(document)),
-    "local/command_line/operations.ts": await printed(operationsFile(document)),
+    "lib/client/generated/paths.ts": await printed(pathsFile(document)),
+    "lib/client/generated/operations.ts": await printed(operationsFile(document)),
   };
 }
 
-const HEADING = "Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew.";
+const HEADING = "Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` writes it again.";
 
 /** The operations of a document: path, method, and what they declare. */
 const operationsOf = ({ paths }) =>

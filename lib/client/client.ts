@@ -1,12 +1,12 @@
 /** `countersign/client`: calls of the API, typed by its own description, in a browser, a Worker and Node. */
 import openapiFetch, { type ParamsOption, type RequestBodyOption } from "openapi-fetch";
 import { CountersignError, errorOf } from "./error.ts";
-import { type components, KEYED, type paths } from "./paths.ts";
+import { type components, KEYED, type paths } from "./generated/paths.ts";
 import { type Retry, RETRY, retrying } from "./retry.ts";
 import { type ChangeDetail, type Look, untilDecided, type Waiting } from "./wait.ts";
 
 export { CountersignError, type CountersignErrorCode } from "./error.ts";
-export type { components, paths } from "./paths.ts";
+export type { components, paths } from "./generated/paths.ts";
 export type { Retry } from "./retry.ts";
 export type { ChangeDetail, Waiting } from "./wait.ts";
 

@@ -1,6 +1,6 @@
 /** Waits for what people decide. */
 import { CountersignError } from "./error.ts";
-import type { paths } from "./paths.ts";
+import type { paths } from "./generated/paths.ts";
 import type { Retry } from "./retry.ts";
 
 /** One change with all that belongs to it. */

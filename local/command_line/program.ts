@@ -4,7 +4,7 @@ import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { version } from "../../lib/kit/version.ts";
 import { CONNECTION } from "./connection.ts";
 import { EXITS } from "./exit.ts";
-import { type Field, OPERATIONS } from "./operations.ts";
+import { type Field, OPERATIONS } from "../../lib/client/generated/operations.ts";
 import { PROGRAMS } from "./programs.ts";
 import type { Given, Verb } from "./verb.ts";
 import { VERBS } from "./verbs/index.ts";

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../secrets.ts";
 import type { Connected } from "./connection.ts";
 import type { Exit } from "./exit.ts";
-import type { OPERATIONS } from "./operations.ts";
+import type { OPERATIONS } from "../../lib/client/generated/operations.ts";
 
 /** What a verb works with. */
 export interface Session extends Connected {

@@ -2,7 +2,7 @@ import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/governance/rules/content.ts";
 import { contentFacts } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
-import { OPERATIONS } from "../operations.ts";
+import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
 import { nameIn, signed, SIGNING } from "../signing.ts";
 import { facts, visible } from "../text.ts";
 import type { Session, Verb } from "../verb.ts";

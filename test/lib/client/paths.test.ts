@@ -43,7 +43,7 @@ test("what a type says is what the schema says", async () => {
       },
     },
   };
-  const { "lib/client/paths.ts": text } = await filesOf(document);
+  const { "lib/client/generated/paths.ts": text } = await filesOf(document);
   const [, sent, answered] = text!.split(/requestBody\?:|responses:/);
   expect(answered!.replaceAll(/\s+/g, " ")).toContain(
     'a: string | null; b: 1 | components["schemas"]["B"][]; c?: Record<string, number>; d?: unknown; e?: ("x" | 2) & boolean;',

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { checkDrift } from "../../../lib/governance/drift.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
-import { OPERATIONS } from "../../../local/command_line/operations.ts";
+import { OPERATIONS } from "../../../lib/client/generated/operations.ts";
 import type { Io } from "../../../local/command_line/run.ts";
 import { programOf } from "../../../local/command_line/program.ts";
 import { VERBS } from "../../../local/command_line/verbs/index.ts";

@@ -1,4 +1,4 @@
-/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew. */
+/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` writes it again. */
 
 /** A field of an operation. */
 export interface Field {

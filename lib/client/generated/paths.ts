@@ -1,4 +1,4 @@
-/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` makes it anew. */
+/** Made from the OpenAPI document by .ci/build/client_types.mjs; `npm run client:types` writes it again. */
 
 /** What the service takes and answers, by path and method, as `openapi-fetch` reads it; errors are thrown. */
 export interface paths {
