@@ -35,6 +35,14 @@ async function tell(
   }
 }
 
+/** The state in which a failed operation left the host, in a sentence. */
+const HOST_WORDS: Readonly<Record<string, string>> = {
+  applied: "The host holds the change.",
+  rolled_back: "The host holds what it held before.",
+  absent: "The host holds nothing of the change.",
+  unknown: "The host did not say what it holds.",
+};
+
 type Told = Omit<Notice, "at">;
 
 function toldBy(on: Following<State>, entry: Entry): Told[] | Promise<Told[]> {
@@ -49,14 +57,16 @@ function toldBy(on: Following<State>, entry: Entry): Told[] | Promise<Told[]> {
       return [{ kind: "change_expired", title: `${id} expired without consent`, detail: facts.note ?? "" }];
     case "change_rolled_back": {
       const guarded = facts.by === POLICY_GUARDRAIL;
-      const detail = guarded ? "A guardrail of the intent ordered it." : "A person asked for it.";
+      const detail = guarded
+        ? "A guardrail of the intent ordered it."
+        : `Requested by ${facts.actor ?? "a caller who gave no name"}.`;
       return [{ kind: "rolled_back", title: `${id} was rolled back`, detail }];
     }
     case "change_apply_failed":
     case "change_rollback_failed": {
       const operation = event_type === "change_apply_failed" ? "apply" : "rollback";
       const title = `${operation} of ${id} failed in ${facts.stage}`;
-      return [{ kind: "operation_failed", title, detail: `The host shows ${facts.host}.` }];
+      return [{ kind: "operation_failed", title, detail: HOST_WORDS[facts.host ?? ""] ?? HOST_WORDS.unknown! }];
     }
     case "change_drifted": {
       return on

@@ -154,6 +154,7 @@ async function gathered(deps: GovernanceDeps, { person, limit }: { person: strin
     drifted: drifted.length,
     expiring: [...pending, ...approved].filter(isExpiring).length,
   };
+  const dueAt = new Map(reviews.map(({ change }) => [change.change_id, change.review!.due_at]));
   const states = new Map(drifted.map(({ record, episode }) => [record.change.change_id, episode]));
   const found = drifted.map(({ record }) => record);
   const reviewed = inOrder(reviews, ({ change }) => Date.parse(change.review!.due_at));
@@ -166,7 +167,10 @@ async function gathered(deps: GovernanceDeps, { person, limit }: { person: strin
     waiting_for_you: { total: own.length, items: ofYours! },
     pending: { total: totals.pending, items: ofAll! },
     approved: { total: totals.approved, items: toApply! },
-    review_due: { total: reviews.length, items: toReview! },
+    review_due: {
+      total: reviews.length,
+      items: toReview!.map((item) => ({ ...item, expires_at: dueAt.get(item.change_id) ?? null })),
+    },
     drifted: {
       total: drifted.length,
       items: gone!.map((item) => ({ ...item, ...states.get(item.change_id) })),

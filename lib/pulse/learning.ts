@@ -1,4 +1,5 @@
 /** Writes down what there is to learn: the retrospective of each closed change, the report of each week, the lessons. */
+import { entryKey } from "../audit/chain.ts";
 import type { PulseDeps } from "./deps.ts";
 import { DAY_MS, type Week, weekOf } from "../kit/days.ts";
 import { figuresOf } from "./figures.ts";
@@ -51,6 +52,9 @@ async function writeRetrospectives({ evolved, ...deps }: PulseDeps): Promise<num
 async function reportLastWeek(deps: PulseDeps): Promise<number> {
   const last = weekOf(deps.clock.now() - 7 * DAY_MS);
   if (!deps.evolved || (await deps.store.get("meta", "reported"))?.value.week === last.name) return 0;
+  const first = (await deps.store.get("audit", entryKey(1)))?.value.timestamp;
+  // A service whose log begins later has nothing to say of that week.
+  if (first === undefined || first.slice(0, 10) > last.to) return 0;
   const written = await writeReport(deps, last);
   await deps.store.transact(async (tx) => {
     // Another process may have written it on its own disk; that it was written is told once.

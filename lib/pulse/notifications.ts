@@ -9,7 +9,7 @@ import { readRecord } from "../governance/records.ts";
 import { isEmergency, reviewersOf } from "../governance/rules/break_glass.ts";
 import type { Change } from "../governance/rules/change.ts";
 import { detailIn } from "../governance/rules/event.ts";
-import { isLive, isReviewDue, limitOf } from "../governance/rules/in_force.ts";
+import { isLive, isReviewDue, limitOf, reviewDueAt } from "../governance/rules/in_force.ts";
 import { missingConsents } from "../governance/rules/missing.ts";
 import { pick, shownOutcomes } from "./change_views.ts";
 import type { PulseDeps } from "./deps.ts";
@@ -54,7 +54,7 @@ function aboutChange(
   words: Omit<Told, "change" | "missing" | "expires_at">,
 ): { text: string; about: Pick<Notification["data"], "change" | "missing" | "expires_at"> } {
   try {
-    const standing = standingOf(deps, change);
+    const standing = standingOf(deps, change, words.type);
     const { missing, expires_at } = standing;
     const shown = change ? pick(change, SHOWN) : null;
     return {
@@ -128,12 +128,13 @@ async function toldByRow(deps: PulseDeps, row: GrowthRow): Promise<Source> {
 function standingOf(
   { product }: PulseDeps,
   change: Change | undefined,
+  type: NotificationType,
 ): Pick<Told, "missing" | "expires_at" | "reviewers"> {
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
   return {
     missing: isLive(change.status) && !isEmergency(change, intent) ? missingConsents(change, intent) : [],
-    expires_at: limitOf(change, intent.policy),
+    expires_at: type === "change.review_due" ? reviewDueAt(change) : limitOf(change, intent.policy),
     reviewers: isReviewDue(change) ? reviewersOf(change, intent) : undefined,
   };
 }

@@ -38,7 +38,8 @@ export function requireReviewer(change: Change, name: string, intent: Electorate
 export function reviewersOf(change: Change, intent: Electorate): string[] | undefined {
   const owners = intent.policy.owners.flatMap(({ approvers }) => approvers);
   const electors = electorsOf(intent);
-  const able = electors && [...electors, ...owners].filter((name) => canSign(name, intent.policy.signing));
+  const able =
+    electors && [...new Set([...electors, ...owners])].filter((name) => canSign(name, intent.policy.signing));
   return able?.filter((name) => isDecider(change, name, intent) && !hadPart(change, name, intent));
 }
 

@@ -32,12 +32,15 @@ export function deadlineOf(
     : Date.parse((status === "approved" && decided_at) || created_at) + hours * HOUR_MS;
 }
 
+/** The moment until which the review of an emergency consent is due, RFC 3339; null where no review is due. */
+export const reviewDueAt = (change: Pick<Change, "review" | "status">): string | null =>
+  isReviewDue(change) ? change.review!.due_at : null;
+
 /** When its time is over, or else its review is due, RFC 3339; null where nothing sets it a limit. */
 export function limitOf(
   change: Parameters<typeof deadlineOf>[0] & Pick<Change, "review">,
   policy: Policy,
 ): string | null {
   const over = deadlineOf(change, policy);
-  if (over !== undefined) return new Date(over).toISOString();
-  return isReviewDue(change) ? change.review!.due_at : null;
+  return over === undefined ? reviewDueAt(change) : new Date(over).toISOString();
 }

@@ -39,7 +39,7 @@ export function stepOf(entry: Entry): string {
       case "change_proposed":
         return status === "approved" ? "proposed, and approved by the intent's rule for minor changes," : "proposed";
       case "consent_decision":
-        return `${decision ?? "decided"}${emergency ? " in an emergency" : ""}${status === "pending_consent" && progress ? ` (${progress}, not enough yet)` : ""}`;
+        return `${decision ?? "decided"}${emergency ? " in an emergency" : ""}${status === "pending_consent" && progress ? ` (${progress}, ${lackOf(progress)})` : ""}`;
       case "emergency_reviewed":
         return `emergency reviewed, ${verdict === "accepted" ? "accepted" : "not accepted"},`;
       case "change_drifted":
@@ -48,6 +48,12 @@ export function stepOf(entry: Entry): string {
         return event_type.replace("change_", "").replaceAll("_", " ");
     }
   }
+}
+
+/** The reason why a consent did not decide: too few of them, or another rule that asks for its own, as owners do. */
+function lackOf(progress: string): string {
+  const [given, required] = progress.split(" of ").map(Number);
+  return given! < required! ? "more are required" : "a consent that another rule requires is missing";
 }
 
 /** The guardrail's evidence, where one ordered it. */

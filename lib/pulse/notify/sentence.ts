@@ -136,13 +136,13 @@ const byEmergency = ({ approvals }: Change): string =>
   listed([...new Set(approvals.flatMap(({ approver, emergency }) => (emergency ? [approver] : [])))]);
 
 function decided({ decision, approver, emergency }: Told["facts"]): string {
-  if (decision === undefined) return "Decided";
   if (approver === POLICY_MINOR) return "Approved by the intent itself, as a minor change";
   const words: Readonly<Record<string, string>> = {
     expired: "Expired without consent",
     lapsed: "Lapsed: it was approved and not applied in time",
     revoked: `The consent was taken back${by(approver)}`,
   };
+  if (decision === undefined) return "Decided";
   return words[decision] ?? `${capital(decision)}${emergency ? " in an emergency" : ""}${by(approver)}`;
 }
 

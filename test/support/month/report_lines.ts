@@ -18,7 +18,10 @@ const NAMED = /^`(?<target>[^`]+)` of (?<tenant>\w+)(?:, “(?<summary>[^”]*)�
 /** How a step is worded, as an act. */
 const STEPS: readonly [RegExp, Did][] = [
   [/^proposed(, and approved by the intent's rule for minor changes,)?$/, "proposed"],
-  [/^approved( in an emergency)?( \(\d of \d, not enough yet\))?$/, "approved"],
+  [
+    /^approved( in an emergency)?( \(\d of \d, (more are required|a consent that another rule requires is missing)\))?$/,
+    "approved",
+  ],
   [/^(denied|withdrawn|revoked|expired|lapsed|applied)$/, "applied"],
   [/^apply failed$/, "apply_failed"],
   [/^rolled back$/, "rolled_back"],
@@ -64,7 +67,7 @@ function actIn({ now }: Held, change: LedgerChange, step: string): Act {
   else expect(text, step).toBe(act!.text && did !== "proposed" ? `“${act!.text}”` : undefined);
   if (did === "approved") {
     expect(verb!.includes("in an emergency"), step).toBe(act!.emergency === true);
-    expect(verb!.includes("not enough"), step).toBe(act!.leaves === "pending_consent");
+    expect(/required|missing/.test(verb!), step).toBe(act!.leaves === "pending_consent");
   }
   return act!;
 }

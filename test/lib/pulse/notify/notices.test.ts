@@ -148,6 +148,38 @@ inShort(test)("an emergency consent is told of when its review is due, with thos
 });
 
 inShort(test)(
+  "a review's deadline is the review's own, and a reviewer who is also an owner is named once",
+  async () => {
+    const policy = {
+      ...TTL,
+      approvers: ["ana", "bo"],
+      owners: [{ targets: ["ui.*"], approvers: ["bo"] }],
+      break_glass: { approvers: ["cy"], required: 1, review_hours: 24 },
+    };
+    const svc = await pulse({ intent: { policy } });
+    const { change_id } = await svc.propose({ proposer: "pat" });
+    await svc.post("approve", { change_id, approver: "cy", emergency: true, note: "Nobody can log in." });
+    await svc.cycle();
+    const [due] = await told(svc.deps, "change.review_due");
+    expect(due!.data.expires_at).toBe("2026-01-03T03:04:05.678Z");
+    expect(due!.text).toContain("A review is due until 2026-01-03 at 03:04 UTC");
+    expect(due!.text).toContain("it may be reviewed by ana or bo.");
+    const { approved, review_due } = (await svc.get("/api/inbox")).body;
+    expect(approved.items).toMatchObject([{ expires_at: "2026-01-05T11:04:05.678Z" }]);
+    expect(review_due.items).toMatchObject([{ expires_at: "2026-01-03T03:04:05.678Z" }]);
+  },
+);
+
+inShort(test)("a minor change is notified as approved by the intent", async () => {
+  const minor = { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_risk: "low", max_per_day: 20 };
+  const svc = await pulse({ intent: { policy: { minor } } });
+  await svc.propose({ tier: "minor", risk: "low", reversible: true, affected_users: 1 });
+  const [first, ...more] = await told(svc.deps, "change.decided");
+  expect(more).toEqual([]);
+  expect(first!.text).toMatch(/^Approved by the intent itself, as a minor change: /);
+});
+
+inShort(test)(
   "a log that does not hold is told of once, also after a restart; mended and broken anew, it is told of again",
   async () => {
     const svc = await pulse();
