@@ -96,7 +96,7 @@ test("the types are right for whoever imports modules", async () => {
   expect(problems).toEqual([]);
 });
 
-test("it brings what is used and nothing else: no source maps, no tests, under 16 MB with its dependencies", async () => {
+test("it has no source maps and no tests, and is under 16 MB with its dependencies", async () => {
   const paths = files.map(({ path }) => path);
   expect(paths.filter((path) => path.endsWith(".map") || /^(?:test|node_modules|\.ci)\//.test(path))).toEqual([]);
   expect(paths).toEqual(
@@ -107,7 +107,7 @@ test("it brings what is used and nothing else: no source maps, no tests, under 1
       "dist/LICENSES.txt",
     ]),
   );
-  // Whoever deploys to a serverless host bundles for it; each compiled module is here once.
+  // A deployment to a serverless host makes its own bundle; each compiled module is here once.
   expect(paths.filter((path) => /^dist\/(?:edge|lambda)\//.test(path))).toEqual([]);
   expect(readFileSync(join(installed, "dist/LICENSES.txt"), "utf8")).toMatch(/^prom-client$/m);
   const { installSize } = (await import("../.ci/build/install_size.mjs" as string)) as {

@@ -1,0 +1,42 @@
+/**
+ * node .ci/language/main.mjs [BASE]: checks the language of every line that was added or changed since BASE. Earlier lines are
+ * translated room by room; when that is done, this checks every line. Exit code 1: something was found.
+ */
+import { execFileSync } from "node:child_process";
+import { findFaults } from "./rules.mjs";
+
+/** The last commit before the rules were in force. */
+const RULES_BEGIN = "76b2eff";
+const CHECKED = ["handlers", "lib", "local", "test", ".ci", "docs", "README.md", "CONTRIBUTING.md"];
+/** Generated files, data of tests, and the rules themselves. */
+const UNCHECKED = [":!lib/client/generated", ":!test/mutants", ":!.ci/language", ":!test/docs/language.test.ts"];
+
+const [base = RULES_BEGIN] = process.argv.slice(2);
+const git = (...args) =>
+  execFileSync("git", args, { encoding: "utf8", maxBuffer: 1e9, stdio: ["ignore", "pipe", "pipe"] });
+
+/** Yields `{file, number, text}` of every line that a diff without context adds. */
+function* addedLines(diff) {
+  let file;
+  let number = 0;
+  for (const line of diff.split("\n")) {
+    if (line.startsWith("+++ ")) file = line.slice("+++ b/".length);
+    else if (line.startsWith("@@ ")) number = Number(/\+(\d+)/.exec(line)[1]);
+    else if (line.startsWith("+")) yield { file, number: number++, text: line.slice(1) };
+  }
+}
+
+let diff;
+try {
+  diff = git("diff", "-U0", "-M", base, "--", ...CHECKED, ...UNCHECKED);
+} catch (error) {
+  process.stderr.write(
+    `the language is not checked: ${String(error.stderr).trim()}; this needs the history since ${base}\n`,
+  );
+  process.exit(process.env.CI ? 1 : 0);
+}
+const found = [...addedLines(diff)].flatMap(({ file, number, text }) =>
+  findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
+);
+if (found.length > 0) process.stdout.write(`${found.join("\n")}\n${found.length} faults of language\n`);
+process.exit(found.length > 0 ? 1 : 0);

@@ -1,0 +1,97 @@
+/**
+ * Rules of the project's language: plain technical English with one term for one thing. Each rule finds faults in the lines of
+ * one file. The glossary that they enforce is in DOMAIN.md.
+ */
+
+/** Words of the former vocabulary, with the term to use. A pattern matches words in prose and parts of identifiers. */
+const TERMS = [
+  ["told", "recorded, reported"],
+  ["as told", "according to the log"],
+  ["held against", "verified against"],
+  ["asker", "caller"],
+  ["given out", "returned"],
+  ["patrol", "integrity scan"],
+  ["sighting", "clock sample"],
+  ["glance", "request cache"],
+  ["misfit", "mismatch"],
+  ["rehearse", "dry run"],
+  ["rehearsal", "dry run"],
+  ["unsettled", "unresolved"],
+  ["overtaken", "conflict"],
+  ["anew", "again"],
+  ["beside", "alongside, also"],
+  ["besides", "also"],
+  ["sought", "query"],
+  ["deed", "action"],
+  ["whoever", "the caller"],
+  ["heeding", "version marker"],
+  ["quietly", "best effort: tryExpire"],
+  ["widely", "with a scan limit"],
+  ["foretell", "preview"],
+  ["untold", "unindexed"],
+  ["sifted", "unindexed"],
+  ["stranger", "unauthenticated caller"],
+];
+
+/** Quotations, fixed names and data in which a term may stand. */
+const ALLOWED = [/besides? (?:itself|themselves)/i];
+
+const CODE = /\.(?:ts|tsx|mjs|py)$/;
+const PROSE = /\.md$/;
+
+/** `somethingToldOf` and `something_told_of` as the words that they are made of. */
+const splitIdentifiers = (line) =>
+  line
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll("_", " ")
+    .toLowerCase();
+
+const termRules = TERMS.map(([term, instead]) => ({ pattern: new RegExp(`\\b${term}\\b`), term, instead }));
+
+function findTerms(text) {
+  const words = ALLOWED.reduce(
+    (rest, allowed) => rest.replaceAll(new RegExp(allowed, "gi"), ""),
+    splitIdentifiers(text),
+  );
+  return termRules
+    .filter(({ pattern }) => pattern.test(words))
+    .map(({ term, instead }) => `"${term}": write ${instead}`);
+}
+
+const COMMENT = /(?:^\s*(?:\/\*\*?|\*)|\/\/|^\s*#|\s#\s)(.*)$/;
+const STRING = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`?/g;
+const DECLARED = /\b(?:const|let|var|function\*?|class|interface|type|def)\s+(\w+)/g;
+
+/** The parts of a line of code that its author chose: comments, texts and declared names. Names used there may be older. */
+function selectAuthored(line) {
+  const texts = [...line.matchAll(STRING)].map(([text]) => text.replaceAll(/\$\{[^}]*\}/g, ""));
+  const names = [...line.matchAll(DECLARED)].map(([, name]) => name);
+  const comment = COMMENT.exec(line.replaceAll(STRING, ""))?.[1] ?? "";
+  const isImport = /^\s*(?:import|export)\b.*\bfrom\b/.test(line);
+  return [...(isImport ? [] : texts), ...names, comment].join("\n");
+}
+
+const WEAK_START = /^\s*(?:\/\*\*|\*|\/\/|"""|#)\s+(What|Whether|Of|So|Whoever|Those|Where|That|How often)\b/;
+const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/;
+const PREPOSITION = /(?:Of|In|On|At|To|With|By|From|After|Before|Against|Under|Over|Into|Upon)$/;
+const TITLE = /^\s*(?:test|it|describe|tried)(?:\.\w+)*(?:\([^"'`]*\))?\(\s*["'`](.+?)["'`],/;
+const MAX_TITLE_LENGTH = 90;
+
+function findInCode(line) {
+  const found = [];
+  const start = WEAK_START.exec(line);
+  if (start) found.push(`a comment begins with "${start[1]}": begin with a verb in the third person or a noun`);
+  const exported = EXPORTED.exec(line);
+  if (exported && PREPOSITION.test(exported[1]))
+    found.push(`${exported[1]} ends in a preposition: name it verb + object, or by a noun`);
+  const title = TITLE.exec(line);
+  if (title && title[1].length > MAX_TITLE_LENGTH)
+    found.push(`a test title of ${title[1].length} characters: at most ${MAX_TITLE_LENGTH}`);
+  return found;
+}
+
+/** Returns the faults of one line of a file as sentences. */
+export function findFaults(file, line) {
+  if (CODE.test(file)) return [...findTerms(selectAuthored(line)), ...findInCode(line)];
+  return PROSE.test(file) ? findTerms(line) : [];
+}
