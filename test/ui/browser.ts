@@ -39,7 +39,7 @@ async function executable(): Promise<string> {
 
 let running: Promise<Browser | undefined> | undefined;
 
-/** The browser of this test process; where this machine cannot run it, says why and resolves with nothing. */
+/** Starts the browser of this test process. Where it cannot run: fails in CI, elsewhere says why and resolves with nothing. */
 export async function startBrowser(): Promise<Browser | undefined> {
   const browser = await running;
   if (browser && !browser.isConnected()) running = undefined;
@@ -51,6 +51,7 @@ async function launch(): Promise<Browser | undefined> {
     return await chromium.launch({ executablePath: await executable(), args: FLAGS, chromiumSandbox: false });
   } catch (error) {
     const [reason] = (error as Error).message.split("\n");
+    if (process.env["CI"]) throw new Error(`Chromium does not start, so no page would be tested: ${reason}`);
     process.stderr.write(`browser tests are skipped: Chromium does not start here: ${reason}\n`);
     return undefined;
   }
