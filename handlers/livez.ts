@@ -12,7 +12,7 @@ export const livez = endpoint(
     description: "Answers as long as the process runs; for a supervisor that restarts it otherwise.",
     example: {},
     open: true,
-    input: z.object({}),
+    input: z.looseObject({}),
     output: z.object({ status: z.literal("ok").describe("It answers.") }),
   },
   async () => answer({ status: "ok" }),

@@ -50,6 +50,7 @@ export const peerQuery = endpoint(
     description: "Puts one of a few read-only questions to one peer or to all, and gives their answers.",
     example: { path: "/api/state" },
     token: true,
+    inAddress: true,
     input: told,
     output: z.object({ results: z.array(peerResultSchema()).describe("One a peer that was asked.") }),
   },

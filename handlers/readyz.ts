@@ -16,7 +16,7 @@ export const readyz = endpoint(
     example: {},
     open: true,
     also: [503],
-    input: z.object({}),
+    input: z.looseObject({}),
     output: readinessSchema,
   },
   async (_input, { deps }: Call<GovernanceDeps>) => {

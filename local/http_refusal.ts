@@ -9,6 +9,7 @@ export const REFUSALS = {
     "bad_request",
     "the request target must be a path, or an http URL of the same host as the Host header",
   ],
+  bad_path: [400, "bad_request", "the path must not contain . or .. segments or a backslash; send it as it is meant"],
   host_missing: [400, "bad_request", "the Host header is missing"],
   timeout: [408, "request_timeout", "the request did not arrive in time"],
   headers: [431, "headers_too_large", "the request's headers are too large"],

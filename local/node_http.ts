@@ -115,9 +115,14 @@ export async function serveHttp(
   };
 }
 
-/** What is wrong with a request that Node's parser lets pass: no Host, or a target that names another host than it. */
+/** Matches a path that a URL parser would rewrite into another one: dot segments, also encoded, and backslashes. */
+const REWRITTEN_PATH = /\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/** Returns what is wrong with a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
 function problemWith({ url = "", headers, httpVersion }: IncomingMessage): Refusal | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return "host_missing";
+  // A proxy in front has judged the path as it was sent.
+  if (REWRITTEN_PATH.test(url.replace(/^https?:\/\/[^/?#]*/i, "").split(/[?#]/)[0]!)) return "bad_path";
   if (url.startsWith("/") || url === "*") return undefined;
   const target = URL.canParse(url) ? new URL(url) : undefined;
   const same = target !== undefined && /^https?:$/.test(target.protocol) && target.host === headers.host?.toLowerCase();

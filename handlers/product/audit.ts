@@ -12,7 +12,7 @@ import { answer, download } from "../../lib/http/answer.ts";
 import { invalidField } from "../../lib/kit/errors.ts";
 import { streamed } from "../../lib/kit/streamed.ts";
 
-const FILTERS = ["before", "after", "change_id", "tenant", "event_type"] as const;
+const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
 /** GET /api/product/audit: a page of the log; `format=jsonl` streams the whole chain in order, `contents` what it is about too. */
 export const audit = endpoint(
@@ -34,7 +34,8 @@ export const audit = endpoint(
           .optional()
           .describe("asc: in the order of the chain; desc: newest first. A page without after is the newest."),
         change_id: changeId().optional().describe("Only entries about this change."),
-        tenant: line(200).optional().describe("Only entries about changes of this tenant."),
+        tenant_id: line(200).optional().describe("Only entries about changes of this tenant."),
+        tenant: line(200).optional().describe("Another name of tenant_id."),
         event_type: word(EVENT_TYPES).optional().describe("Only entries of this event."),
         format: word(["json", "jsonl", "csv"])
           .optional()
@@ -79,8 +80,18 @@ export const audit = endpoint(
           throw invalidField(filter, `does not go with format=${format}, which is the whole log`);
     if (format === "csv")
       return download(request, () => streamed(csvOf(deps.store)), { type: "text/csv", name: "audit.csv" });
-    if (format !== "jsonl") return answer(await logPage(deps, query));
+    if (format !== "jsonl") return answer(await logPage(deps, filtersOf(query)));
     const made = contents ? contentsExport : auditExport;
     return download(request, () => made(deps.store), { type: "application/x-ndjson", name: "audit.jsonl" });
   },
 );
+
+/** Both names of the tenant mean one filter. */
+function filtersOf<Q extends { tenant_id?: string | undefined; tenant?: string | undefined }>({
+  tenant_id,
+  ...query
+}: Q) {
+  if (tenant_id !== undefined && query.tenant !== undefined)
+    throw invalidField("tenant", "is another name of tenant_id; send one of them");
+  return { ...query, tenant: tenant_id ?? query.tenant };
+}

@@ -60,6 +60,16 @@ function jsonAsForm(request: Request): AppError {
 const mediaType = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
 
+/** Rejects a compressed body, which would read as broken UTF-8. */
+function requirePlainBody({ headers }: Request): void {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase();
+  if (!encoding || encoding === "identity") return;
+  throw new AppError(
+    "unsupported_media_type",
+    `content-encoding ${JSON.stringify(encoding)} is not accepted; send the body without compression`,
+  );
+}
+
 const unsupported = (request: Request, accepted: string): AppError =>
   new AppError(
     "unsupported_media_type",
@@ -95,6 +105,7 @@ export async function readFields(
   request: Request,
   { jsonFields = [], text: whole, textType, json }: BodyForm = {},
 ): Promise<{ text: string; fields: Record<string, unknown> }> {
+  requirePlainBody(request);
   if (whole !== undefined) {
     if (textType !== undefined && mediaType(request) !== textType) throw unsupported(request, textType);
     const text = await readBody(request);

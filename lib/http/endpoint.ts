@@ -41,6 +41,8 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   json?: true;
   /** The media type that this text must have; plain text, and whatever else is claimed, where none is named. */
   textType?: string;
+  /** A POST whose fields may stand in the address; its handler reads them there. */
+  inAddress?: true;
   /** Form fields whose text is itself JSON. */
   jsonFields?: readonly string[];
   /** The success body; a function where only who describes the API, or tests it, shall make it. */
@@ -99,14 +101,16 @@ export function endpoint<I extends z.ZodType, D extends HttpDeps = HttpDeps>(
       if (declaration.product && !deps.product) throw runtimeDisabled();
       const asker = await admit(request, deps, declaration);
       const write = isWrite(declaration);
-      if (write && declaration.product) refuseQuery(request);
-      const { text, fields } =
-        declaration.method === "POST" ? await readFields(request, declaration) : { text: "", fields: query(request) };
+      const isPost = declaration.method === "POST";
+      if (isPost && !declaration.inAddress) refuseQuery(request);
+      const { text, fields } = isPost ? await readFields(request, declaration) : { text: "", fields: query(request) };
+      const inPath = parameters(request);
+      for (const name of Object.keys(inPath)) if (name in fields) throw invalidField(name, "belongs in the path alone");
       const known = asker.agent ?? asker.person?.trim();
       if (declaration.names && known && !(declaration.names in fields)) fields[declaration.names] = known;
       const idempotency = write ? idempotencyKey(request, asker, text, deps.sha256) : undefined;
       const call = { deps, request, ...asker, idempotency };
-      const given = parseInput(input(), Object.assign(fields, parameters(request)));
+      const given = parseInput(input(), Object.assign(fields, inPath));
       if (!together || !declaration.shared!(given)) return handle(given, call);
       return together(JSON.stringify(given), async () => {
         const answered = await handle(given, call);

@@ -3,8 +3,9 @@
  * zod's coercion would read "" as 0 and "false" as true.
  */
 import * as z from "zod";
-import { invalidField, invalidFields } from "../kit/errors.ts";
+import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
+import { nearest } from "../kit/nearest.ts";
 import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -117,15 +118,45 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
   }
 }
 
-/** Holds raw fields to a schema; 400 `invalid_field` names every field that does not fit. */
+/** Validates raw fields against a schema; 400 `invalid_field` names every field that does not match. */
 export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
   const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  throw invalidFields(
-    parsed.error.issues.flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => ({ field: key, message: "is not a field of this request" }))
-        : [{ field: issue.path.join(".") || "body", message: issue.message }],
-    ),
+  const unknown = unknownFields(schema, raw);
+  if (parsed.success && unknown.length === 0) return parsed.data;
+  const issues = parsed.error?.issues ?? [];
+  throw invalidFields([
+    ...unknown,
+    ...issues.flatMap((issue) => {
+      if (issue.code !== "unrecognized_keys")
+        return [{ field: issue.path.join(".") || "body", message: issue.message }];
+      const within = issue.path.length > 0;
+      return within ? issue.keys.map((key) => ({ field: key, message: NO_FIELD })) : [];
+    }),
+  ]);
+}
+
+const NO_FIELD = "is not a field of this request";
+
+/** Rejects a misspelt filter by name, instead of answering without it. */
+function unknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
+  const known = knownFields(schema);
+  if (!known || typeof raw !== "object" || raw === null) return [];
+  const hint = (key: string): string =>
+    known.length > 0 ? `: did you mean ${nearest(key, known)}?` : ", which has none";
+  return Object.keys(raw).flatMap((key) =>
+    known.includes(key) ? [] : [{ field: key, message: NO_FIELD + hint(key) }],
   );
+}
+
+interface SchemaParts {
+  def: { type: string; catchall?: { def: { type: string } }; in?: z.ZodType };
+  shape?: object;
+}
+
+/** Returns the names of the fields that a request may carry; undefined where it may carry any. */
+export function knownFields(schema: z.ZodType): string[] | undefined {
+  const { def, shape } = schema as unknown as SchemaParts;
+  if (def.type === "pipe") return knownFields(def.in!);
+  const isLoose = def.catchall !== undefined && def.catchall.def.type !== "never";
+  return shape === undefined || isLoose ? undefined : Object.keys(shape);
 }

@@ -57,7 +57,9 @@ export function documentOf<T>(
 ): (deps: GovernanceDeps) => T {
   const made = new WeakMap<GovernanceDeps, { document: T }>();
   return (deps) => {
-    const known = made.get(deps) ?? { document: make(openApiOf(endpoints(), version, deps)) };
+    // Everybody may read the document, so where reads are protected it names no KPI of the intent.
+    const circumstances = deps.protectReads ? { ...deps, product: undefined } : deps;
+    const known = made.get(deps) ?? { document: make(openApiOf(endpoints(), version, circumstances)) };
     made.set(deps, known);
     return known.document;
   };

@@ -34,9 +34,12 @@ test.each(["message", "text", "content"])("the message may be called %s, in a fo
   expect(form.body.reply.text).toBe(json.body.reply.text);
 });
 
-test("fields it does not know are no hindrance", async () => {
+test("a field that it does not know is 400 and named", async () => {
   const service = await chatService();
-  expect((await service.say("help", { mood: "fine" })).status).toBe(200);
+  expect(await service.say("help", { mood: "fine" })).toMatchObject({
+    status: 400,
+    body: { fields: [{ field: "mood" }] },
+  });
 });
 
 test.each([

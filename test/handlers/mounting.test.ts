@@ -19,7 +19,7 @@ describe("app under a base", () => {
 
   test("takes a slash at the end for none, and what follows the path for no part of it", async () => {
     const fetch = app(await opened(), { base: "/governance" });
-    for (const path of ["/api/state/", "/api/state?a=/b", "/api/state#/b", "/api/state/?a"])
+    for (const path of ["/api/state/", "/api/whoami?a=/b", "/api/state#/b", "/api/whoami/?a"])
       expect([path, (await fetch(get(`/governance${path}`))).status]).toEqual([path, 200]);
   });
 

@@ -115,6 +115,23 @@ describe("what never reaches a handler is answered as JSON, and the connection c
     expect(logged).toEqual([]);
   });
 
+  test.each(["/x/../api/log", "/x/%2e%2E/api/log", "/api/./log", "/x\\..\\api", "/..?a", "http://localhost/a/.."])(
+    "the path %s, which a URL parser would rewrite",
+    async (target) => {
+      const { url } = await serve(echo);
+      const answer = await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      expect(parseRaw(answer)).toMatchObject(refusal(400, "bad_request"));
+    },
+  );
+
+  test("dots that are no segment of the path are served", async () => {
+    const { url } = await serve(echo);
+    for (const target of ["/a..b/.c/...?x=/../y", "/?\\.."])
+      expect(await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1.1 200 /,
+      );
+  });
+
   test("headers far over the limit, still being sent when they are refused", async () => {
     const { url } = await serve(echo);
     const answers = await Promise.all(

@@ -80,7 +80,8 @@ export const OPERATIONS = {
         choices: ["asc", "desc"],
       },
       change_id: { type: "string", description: "Only entries about this change." },
-      tenant: { type: "string", description: "Only entries about changes of this tenant." },
+      tenant_id: { type: "string", description: "Only entries about changes of this tenant." },
+      tenant: { type: "string", description: "Another name of tenant_id." },
       event_type: {
         type: "string",
         description: "Only entries of this event.",

@@ -154,6 +154,9 @@ export interface paths {
           change_id?: string | undefined;
 
           /** Only entries about changes of this tenant. */
+          tenant_id?: string | undefined;
+
+          /** Another name of tenant_id. */
           tenant?: string | undefined;
 
           /** Only entries of this event. */

@@ -88,8 +88,8 @@ function requestOf(event: Event, payload: Payload, basePath: string): Omit<Read,
   const url = new URL(`https://${host ?? "localhost"}`);
   const pathname = escaped(without(basePath, pathOf(event, payload)));
   url.pathname = pathname;
-  // A URL takes `..` out. What stands in front has judged the path as it was, so no other is made of it.
-  if (url.pathname !== pathname) throw new AppError("not_found", "the path is not well-formed");
+  // A URL parser removes `..`. The gateway in front has judged the path as it was sent, so it is not rewritten.
+  if (url.pathname !== pathname) throw invalidField("path", "must not contain . or .. segments or a backslash");
   url.search = payload === "2.0" ? (event.rawQueryString ?? "") : queryOf(event, payload);
   const empty = !body || method === "GET" || method === "HEAD";
   const asked = askedOf(event, payload);

@@ -149,6 +149,20 @@ export function bodyRules(open: Open): void {
     ["__proto__ twice", `${encoded}&__proto__=1&__proto__=2`, "__proto__"],
   ])("form: %s given again is refused", async (_, body, field) => refuses(await open(), body, FORM, field));
 
+  test.each(["gzip", "br", "deflate, gzip"])(
+    "a body with Content-Encoding %s is 415 that names it",
+    async (encoding) => {
+      const api = await open();
+      const gzipped = new Response(new Blob([encoded]).stream().pipeThrough(new CompressionStream("gzip")));
+      const body = new Uint8Array(await gzipped.arrayBuffer());
+      for (const path of ["propose", "/api/tasks", "/add-checkpoint"]) {
+        const reply = await api.raw(path, body, { ...FORM, "content-encoding": encoding });
+        expect(reply, path).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+        expect(reply.body.error).toContain(`content-encoding "${encoding}"`);
+      }
+    },
+  );
+
   test("a repeated query parameter is refused", async () => {
     const api = await open();
     expect(await api.get("audit?limit=1&limit=1")).toMatchObject({ status: 400, body: { code: "invalid_field" } });

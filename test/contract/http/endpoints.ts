@@ -14,6 +14,11 @@ const product = endpoints.filter(({ product }) => product);
 const WRITES = product.filter(isWrite).map(({ path }) => path);
 const POSTED_READS = product.filter((one) => one.method === "POST" && !isWrite(one)).map(({ path }) => path);
 const FLAGS = POSTED_READS.filter((path) => path.startsWith("/ofrep/"));
+const POSTS = endpoints.filter(({ method }) => method === "POST").map(({ path }) => path);
+/** POSTs whose bodies are those of protocols of others. */
+const OTHER_PROTOCOLS = [...POSTED_READS, "/add-checkpoint"];
+/** Probes and the question who asks, which must not fail over a parameter that somebody adds. */
+const ANY_QUERY = ["/livez", "/readyz", "/api/whoami"];
 const at = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
 
 /** The methods of each path, in alphabetical order. */
@@ -71,7 +76,8 @@ export function endpointRules(open: Open): void {
     const api = await open();
     const refused = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
     expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } });
-    expect(refused.body.fields).toContainEqual({ field: "dryrun", message: "is not a field of this request" });
+    const message = expect.stringMatching(/^is not a field of this request: did you mean \w+\?$/);
+    expect(refused.body.fields).toContainEqual({ field: "dryrun", message });
     expect(refused.body.error).toContain("dryrun");
   });
 
@@ -100,6 +106,43 @@ export function endpointRules(open: Open): void {
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
     const { status } = await api.get(path.replace("CHANGE", body.change_id), headers);
     expect(status).toBe(path.includes("FILE") ? 404 : 200);
+  });
+
+  test.each(READS)("%s: an unknown query parameter is 400 and named, but where everybody may probe", async (path) => {
+    const api = await open();
+    const { status, body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}limt=1`);
+    if (ANY_QUERY.includes(path)) return expect(status).toBe(200);
+    expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", "limt"]);
+    expect(body.error).toMatch(/^limt is not a field of this request(: did you mean \w+\?|, which has none)$/);
+  });
+
+  test.each(POSTS)("%s: a query parameter or an unknown field is 400 and named", async (path) => {
+    const api = await open();
+    const inAddress = await api.send(json(`${at(path)}?dryrun=1`, {}, {}, api.origin));
+    expect(inAddress.status).toBe(400);
+    expect(inAddress.text).toContain("dryrun");
+    if (OTHER_PROTOCOLS.includes(path)) return;
+    const { status, body } = await api.send(json(path, { dryrun: 1 }, {}, api.origin));
+    expect([status, body.code, body.fields.map(({ field }: { field: string }) => field)]).toEqual([
+      400,
+      "invalid_field",
+      expect.arrayContaining(["dryrun"]),
+    ]);
+  });
+
+  test("a filter by tenant is called tenant_id everywhere, and tenant only where it was", async () => {
+    const api = await open();
+    await api.propose();
+    await api.propose({ tenant_id: "t2", target: "ui.other" });
+    for (const path of ["audit?tenant_id=t2", "audit?tenant=t2"])
+      expect((await api.get(path)).body.entries).toMatchObject([{ tenant: "t2" }]);
+    expect(await api.get("audit?tenant_id=t2&tenant=t1")).toMatchObject({
+      status: 400,
+      body: { fields: [{ field: "tenant" }] },
+    });
+    expect((await api.get("values?tenant=t1")).body.error).toBe(
+      "tenant is not a field of this request: did you mean tenant_id?",
+    );
   });
 
   test.each(WRITES)("%s is refused to a page of another site", async (path) => {

@@ -86,7 +86,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
     ])
       await expect(given(get("/"), source, (event) => (event["path"] = event["rawPath"] = path))).rejects.toMatchObject(
         {
-          code: "not_found",
+          status: 400,
         },
       );
     for (const [path, kept] of [

@@ -68,7 +68,7 @@ test("every field that does not fit is told, once, in words", () => {
   });
   const input = { name: "abcd", kind: "c", users: "1e999", page: "11", extra: 1 };
   expect(refusal(() => parseInput(schema, input)).sort()).toEqual([
-    ["extra", "is not a field of this request"],
+    ["extra", "is not a field of this request: did you mean users?"],
     ["kind", "must be one of a, b"],
     ["name", "must have at most 3 characters"],
     ["on", "is required"],

@@ -71,6 +71,16 @@ test.each(OPEN.filter((path) => !path.endsWith("checkpoint")))(
   },
 );
 
+test("the API's description names no KPI of the intent", async () => {
+  const kpis = { layoffs_q3: { baseline: 1, target: 0 } };
+  for (const path of ["/openapi.json", "/docs"]) {
+    const api = await guarded({ intent: { ...intent, kpis } });
+    expect((await api.get(path)).text).not.toContain("layoffs_q3");
+    expect((await api.get(path, { "x-svc-read-token": READ })).text).not.toContain("layoffs_q3");
+    expect((await (await service({ intent: { kpis } })).get(path)).text).toContain("layoffs_q3");
+  }
+});
+
 test("a read token opens no write", async () => {
   const api = await guarded({ identityHeader: undefined });
   for (const { path } of endpoints.filter(({ method, token }) => method === "POST" && token === true))
