@@ -423,10 +423,16 @@ def is_signed_by_ssh(blob, signature, signed):
     return p256_verifies(public_key, signed, *(int.from_bytes(numbers.string(), "big") for _ in range(2)))
 
 
+def fold(letter):
+    """Case folding of one letter; a dotless i stays itself."""
+    return letter if letter == "\u0131" else letter.lower().upper().lower()
+
+
 def same_name(name):
-    """A name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma."""
-    lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().lower())
-    return " ".join(lower.split()).replace("\u03c2", "\u03c3")
+    """A name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners."""
+    folded = "".join(map(fold, unicodedata.normalize("NFKC", name).strip()))
+    spaced = " ".join(unicodedata.normalize("NFKC", folded).split())
+    return re.sub("[\u200c\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]", "", spaced)
 
 
 def keys_of(principals):

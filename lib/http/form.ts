@@ -21,29 +21,36 @@ export const freeText = (max: number) =>
     .max(max, `must have at most ${max} characters`)
     .refine((text) => text.isWellFormed(), "must be well-formed Unicode");
 
-/** One visible line of 1 to `max` characters. */
-export const line = (max: number) =>
-  freeText(max)
-    .refine((text) => text.trim() !== "", "must not be empty")
-    .refine((text) => !INVISIBLE.test(text), "must not hold control or invisible characters");
+/** One visible line of 1 to `max` characters, trimmed and in the Unicode form NFC. */
+export const line = (max: number) => normalLine(max, "NFC");
 
-/** A person's or agent's name: trimmed, NFKC, at most 200 characters; the service's own prefixes are refused. */
+/** The characters are counted as they are stored: a character may be several once it is normalised. */
+const normalLine = (max: number, form: "NFC" | "NFKC") =>
+  z
+    .string(rule("must be text"))
+    .normalize(form)
+    .trim()
+    .max(max, `must have at most ${max} characters`)
+    .refine((text) => text !== "", "must not be empty")
+    .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
+    .refine((text) => !INVISIBLE.test(text), "must not contain control or invisible characters");
+
+/** A person's or agent's name: one visible line, NFKC, at most 200 characters; the service's own prefixes are refused. */
 export const personName = () =>
-  line(200)
-    .transform((name) => name.normalize("NFKC").trim())
-    .refine(
-      (name) => !/^(llm|policy):/i.test(name),
-      "must not begin with llm: or policy:; those names are the service's own",
-    );
+  normalLine(200, "NFKC").refine(
+    (name) => !/^(llm|policy):/i.test(name),
+    "must not begin with llm: or policy:; those names are the service's own",
+  );
 
-/** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}` */
+/** `[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}`, which no host that makes a path of it takes for another. */
 export const target = () =>
   z
     .string(rule("must be text"))
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/,
       "must be 1 to 200 characters of A-Z a-z 0-9 . _ : / - and begin with a letter or digit",
-    );
+    )
+    .refine((text) => !/\/\.\.?(?:\/|$)|\/$/.test(text), "must have no segment . or .. and no / at its end");
 
 /** A moment, in UTC whatever offset it is given with. */
 export const time = () =>

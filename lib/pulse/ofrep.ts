@@ -66,10 +66,10 @@ const MOST_FLAGS = 1000;
 const tenant = line(200);
 
 /** The values of a tenant, those meant for every tenant where it has none of its own. No tenant is called what none can be. */
-const tenantsOf = (targetingKey: string | undefined): string[] =>
-  targetingKey !== undefined && targetingKey !== EVERY_TENANT && tenant.safeParse(targetingKey).success
-    ? [targetingKey, EVERY_TENANT]
-    : [EVERY_TENANT];
+function tenantsOf(targetingKey: string | undefined): string[] {
+  const { data: named } = tenant.safeParse(targetingKey);
+  return named === undefined || named === EVERY_TENANT ? [EVERY_TENANT] : [named, EVERY_TENANT];
+}
 
 /** One flag, or why there is no value of it. */
 export async function evaluateFlag(

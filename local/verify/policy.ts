@@ -8,9 +8,16 @@ export type Key = Readonly<Record<string, unknown>>;
 /** Keys by name, as names are compared. */
 export type Policy = ReadonlyMap<string, readonly Key[]>;
 
-/** A name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma. */
+/** Joiners, variation selectors and tags, by which names that look alike may differ. */
+const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
+
+/** A name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
 export const sameName = (name: string): string =>
-  name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replace(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
+  Array.from(name.normalize("NFKC").trim(), fold).join("").normalize("NFKC").replace(/\s+/g, " ").replace(JOINERS, "");
+
+/** Case folding of one letter; a dotless i stays itself. */
+const fold = (letter: string): string =>
+  letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
 
 /** What an intent, or another JSON object, says of principals. */
 export interface WithPrincipals {

@@ -257,13 +257,13 @@ export const http = [
   {
     ...form,
     name: "two names may differ by what nobody sees",
-    find: '.refine((text) => !INVISIBLE.test(text), "must not hold control or invisible characters")',
+    find: '.refine((text) => !INVISIBLE.test(text), "must not contain control or invisible characters")',
     replace: "",
   },
   {
     ...form,
     name: "a name is kept as it was written, spaces and all",
-    find: '.transform((name) => name.normalize("NFKC").trim())',
+    find: "    .normalize(form)\n    .trim()\n",
     replace: "",
     only: "bare handlers (fields|consent)",
   },

@@ -158,8 +158,8 @@ export const policy = [
   {
     ...names,
     name: "a name in wide letters is another name",
-    find: 'name.normalize("NFKC").trim().toLowerCase().normalize("NFKC")',
-    replace: "name.trim().toLowerCase()",
+    find: 'fold(name.normalize("NFKC").trim()).normalize("NFKC")',
+    replace: "fold(name.trim())",
     tests: HTTP,
     only: "bare handlers consent",
   },

@@ -89,8 +89,8 @@ export const values = [
   {
     ...flags,
     name: "the value for every tenant goes before a tenant's own",
-    find: "? [targetingKey, EVERY_TENANT]",
-    replace: "? [EVERY_TENANT, targetingKey]",
+    find: ": [named, EVERY_TENANT]",
+    replace: ": [EVERY_TENANT, named]",
   },
   {
     ...flags,

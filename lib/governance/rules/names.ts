@@ -3,11 +3,18 @@
 /** Letters of ASCII with single spaces between them: of these only the case is not as it is compared. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 
-/** A person's name as it is compared: trimmed, NFKC, without case, of spaces one at a time; a final sigma is a sigma. */
-export const sameName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : spelt(name));
+/** Joiners, variation selectors and tags: text may need them, and two names that differ by them alone look alike. */
+const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
-const spelt = (name: string): string =>
-  name.normalize("NFKC").trim().toLowerCase().normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll("\u03c2", "\u03c3");
+/** A person's name as it is compared: trimmed, NFKC, with full case folding, single spaces, and without joiners. */
+export const sameName = (name: string): string => (PLAIN.test(name) ? name.toLowerCase() : comparable(name));
+
+const comparable = (name: string): string =>
+  fold(name.normalize("NFKC").trim()).normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll(JOINERS, "");
+
+/** Full case folding, letter by letter; a dotless i stays itself. */
+const fold = (text: string): string =>
+  text.replaceAll(/[^\u0131]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
 
 /** Whether a name is this one, or one of these. */
 export const isOneOf = (name: string, names: string | readonly string[]): boolean =>

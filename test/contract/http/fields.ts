@@ -76,6 +76,8 @@ const INVISIBLE = [
   "a\u00adb",
   "\u3164",
   "a\u{e0041}",
+  "a\u2800",
+  "a\ufff9",
 ];
 
 export function fieldRules(open: Open): void {
@@ -157,11 +159,27 @@ export function fieldRules(open: Open): void {
     await refused({ [field]: bad }, field);
   });
 
-  test.each(["a", "A.b_c:d/e-f", "9", "x".repeat(200)])("the target %s is accepted", (target) => accepted({ target }));
-  test.each(["", ".a", "-a", "/a", "a b", "é", "a\n", "a\u0000", "a*", "a%", "x".repeat(201)])(
-    "the target %j is refused",
-    (target) => refused({ target }, "target"),
+  test.each(["a", "A.b_c:d/e-f", "9", "a/.b/c..d", "x".repeat(200)])("the target %s is accepted", (target) =>
+    accepted({ target }),
   );
+  test.each([
+    "",
+    ".a",
+    "-a",
+    "/a",
+    "a b",
+    "é",
+    "a\n",
+    "a\u0000",
+    "a*",
+    "a%",
+    "ui/../billing",
+    "ui/.",
+    "ui/..",
+    "ui/./a",
+    "ui/",
+    "x".repeat(201),
+  ])("the target %j is refused", (target) => refused({ target }, "target"));
 
   test.each([
     ["tenant_id", 200],
@@ -215,6 +233,22 @@ export function fieldRules(open: Open): void {
       expect((await api.change(change_id)).status).toBe("pending_consent");
     },
   );
+
+  test.each(["⚠️ seats", "1️⃣", "👩‍💻", "علی‌رضا", "ශ්‍රී"])("%s may be tenant, summary and name", (text) =>
+    accepted({ tenant_id: text, summary: text, proposer: text }),
+  );
+
+  test("a tenant's spellings that look alike are one tenant", async () => {
+    const api = await open();
+    for (const tenant_id of ["cafe\u0301", " caf\u00e9", "caf\u00e9\u00a0"])
+      await api.propose({ tenant_id, summary: " Cafe\u0301 " });
+    const { body } = await api.get("runtime?tenant_id=cafe%CC%81%20");
+    expect(body.changes.map((one: Fields) => [one["tenant_id"], one["summary"]])).toEqual(
+      Array.from({ length: 3 }, () => ["caf\u00e9", "Caf\u00e9"]),
+    );
+  });
+
+  test("a name is counted as it is stored", () => refused({ proposer: "\ufdfa".repeat(200) }, "proposer"));
 
   test("names are trimmed and normalised as they are kept", async () => {
     const api = await open();

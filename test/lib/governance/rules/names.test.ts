@@ -42,6 +42,11 @@ test.each([
   ["A\u030angstrom", "\u00e5ngstrom"],
   ["\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2", "\u03bf\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c3"],
   ["\u212aim", "kim"],
+  ["STRA\u00dfE", "strasse"],
+  ["\u1e9e", "ss"],
+  ["\u0131da", "\u0131da"],
+  ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"],
+  ["\u26a1\ufe0f ana", "\u26a1 ana"],
   ["", ""],
 ])("%j is the name %j", (name, same) => {
   expect(sameName(name)).toBe(same);

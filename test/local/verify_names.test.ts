@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { sameName } from "../../lib/governance/rules/names.ts";
+import { sameName as verified } from "../../local/verify/policy.ts";
+import { pythonMissing } from "../tamper/verifiers.ts";
+
+const NAMES = [" Ana  Meier\n", "Ana", "STRAßE", "ẞ", "ıda", "İda", "Οδυσσεύς", "Kim", "Ꭰ", "ŉ", "علی‌رضا", "⚡️ ana"];
+
+test("the verifier compares names as the service does", () => {
+  expect(NAMES.map(verified)).toEqual(NAMES.map(sameName));
+});
+
+test.skipIf(pythonMissing)("the verifier in Python compares names as the service does", () => {
+  const script =
+    'import json, sys; sys.path.insert(0, "docs"); import verify_audit; print(json.dumps([verify_audit.same_name(one) for one in json.load(sys.stdin)]))';
+  const { stdout, stderr } = spawnSync("python3", ["-B", "-c", script], {
+    input: JSON.stringify(NAMES),
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual(NAMES.map(sameName));
+});
