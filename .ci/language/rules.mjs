@@ -73,7 +73,8 @@ function selectAuthored(line) {
 
 const WEAK_START = /^\s*(?:\/\*\*|\*|\/\/|"""|#)\s+(What|Whether|Of|So|Whoever|Those|Where|That|How often)\b/;
 const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/;
-const PREPOSITION = /(?:Of|In|On|At|To|With|By|From|After|Before|Against|Under|Over|Into|Upon)$/;
+/** `dueAt` and `expiresAt` are times, as in the fields of records. */
+const PREPOSITION = /(?<!(?:Due|ed|s))At$|(?:Of|In|On|To|With|By|From|After|Before|Against|Under|Over|Into|Upon)$/;
 const TITLE = /^\s*(?:test|it|describe|tried)(?:\.\w+)*(?:\([^"'`]*\))?\(\s*["'`](.+?)["'`],/;
 const MAX_TITLE_LENGTH = 90;
 
