@@ -27,13 +27,13 @@ export const evaluateFlag = endpoint(
     json: true,
     input: z.looseObject({
       key: z.string().describe("The target; slashes need not be encoded."),
-      context: contextSchema,
+      context: contextSchema.optional(),
     }),
     output: successSchema,
     refusals: flagRefusals,
   },
   async ({ key, context }, { deps }: Call<GovernanceDeps>) => {
-    const flag = await evaluate(deps, key, context.targetingKey || undefined);
+    const flag = await evaluate(deps, key, context?.targetingKey || undefined);
     return answer(flag, flagStatus(flag));
   },
 );

@@ -24,7 +24,7 @@ export const evaluateFlags = endpoint(
     product: true,
     reads: true,
     json: true,
-    input: z.looseObject({ context: contextSchema }),
+    input: z.looseObject({ context: contextSchema.optional() }),
     output: z.object({
       flags: z
         .array(flagSchema)
@@ -34,7 +34,7 @@ export const evaluateFlags = endpoint(
     refusals: bulkRefusals,
   },
   async ({ context }, { deps, request }: Call<GovernanceDeps>) => {
-    const flags = await evaluate(deps, context.targetingKey || undefined);
+    const flags = await evaluate(deps, context?.targetingKey || undefined);
     if (!flags) return tooManyFlags();
     const tag = `"${deps.sha256(JSON.stringify(flags))}"`;
     return alreadyHas(request)?.(tag) ? notModified(tag) : answer({ flags }, 200, { etag: tag });

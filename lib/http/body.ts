@@ -113,6 +113,7 @@ export async function readFields(
   }
   const format = json ? "json" : formatOf(request);
   const text = await readBody(request);
+  if (json && text.trim() === "") return { text, fields: {} };
   if (format === "json") return { text, fields: parseJsonObject(text) };
   if (text.trimStart().startsWith("{")) throw jsonAsForm(request);
   const fields: Record<string, unknown> = parseForm(text);

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { type FieldError, invalidField, invalidFields } from "../kit/errors.ts";
 import { INVISIBLE } from "../kit/invisible.ts";
 import { nearest } from "../kit/nearest.ts";
+import { findInexactNumber } from "../kit/exact_numbers.ts";
 import { JsonRefused, parseStrictJson } from "../kit/strict_json.ts";
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -117,17 +118,31 @@ export function parseJsonObject(body: string): Record<string, unknown> {
 
 /** The JSON text of a field, read strictly; the hint is added for text that is no JSON at all. */
 export function parseJson(text: string, field: string, hint = ""): unknown {
+  let parsed: unknown;
   try {
-    return parseStrictJson(text);
+    parsed = parseStrictJson(text);
   } catch (error) {
     if (error instanceof JsonRefused) throw invalidField(field, error.message + (error.cause ? hint : ""));
     throw error;
   }
+  rejectInexactValue(text, (path) => (field === "body" ? path : path === "" ? field : `${field}.${path}`));
+  return parsed;
+}
+
+/** The path of a change's value, in a request that proposes it or that asks what to sign. */
+const VALUE = /^(?:proposal\.)?value(?=\.|$)/;
+
+/** Rejects a JSON text in which the value of a change has a number that would be rounded; `fieldAt` makes a field of a path in it. */
+export function rejectInexactValue(text: string, fieldAt: (path: string) => string): void {
+  const found = findInexactNumber(text, (path) => VALUE.test(fieldAt(path)));
+  if (found === undefined) return;
+  const [field] = VALUE.exec(fieldAt(found))!;
+  throw invalidField(field, "has a number with more digits than can be stored exactly; send it as a string");
 }
 
 /** Validates raw fields against a schema; 400 `invalid_field` names every field that does not match. */
 export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(raw);
+  const parsed = schema.safeParse(withoutNulls(schema, raw));
   const unknown = unknownFields(schema, raw);
   if (parsed.success && unknown.length === 0) return parsed.data;
   const issues = parsed.error?.issues ?? [];
@@ -140,6 +155,21 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
       return within ? issue.keys.map((key) => ({ field: key, message: NO_FIELD })) : [];
     }),
   ]);
+}
+
+/** Removes fields that are null where null is none of their values: that means absent, for clients that send every field. */
+function withoutNulls(schema: z.ZodType, raw: unknown): unknown {
+  const { def, shape } = schema as unknown as SchemaParts;
+  if (def.innerType) return withoutNulls(def.innerType, raw);
+  if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
+  const isAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
+  return Object.fromEntries(
+    Object.entries(raw).flatMap(([key, value]) => {
+      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (!field) return [[key, value]];
+      return value === null && isAbsent(field) ? [] : [[key, withoutNulls(field, value)]];
+    }),
+  );
 }
 
 const NO_FIELD = "is not a field of this request";
@@ -156,8 +186,8 @@ function unknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
 }
 
 interface SchemaParts {
-  def: { type: string; catchall?: { def: { type: string } }; in?: z.ZodType };
-  shape?: object;
+  def: { type: string; catchall?: { def: { type: string } }; in?: z.ZodType; innerType?: z.ZodType };
+  shape?: Readonly<Record<string, z.ZodType>>;
 }
 
 /** Returns the names of the fields that a request may carry; undefined where it may carry any. */

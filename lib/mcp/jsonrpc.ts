@@ -32,6 +32,8 @@ export interface Message {
   id: Id | undefined;
   method: string;
   params: Readonly<Record<string, unknown>>;
+  /** The body that it was read from. */
+  text: string;
 }
 
 /** Whether a JSON value is an object, and no list. */
@@ -55,7 +57,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** The message that a body is. Errors: `RpcError` with `invalidRequest`. */
-export function messageOf(body: unknown): Message {
+export function messageOf(body: unknown, text: string): Message {
   const refuse = (why: string) => new RpcError(RPC.invalidRequest, why);
   if (Array.isArray(body)) throw refuse("batches are not taken; send one message a request");
   if (!isObject(body) || body["jsonrpc"] !== "2.0")
@@ -65,7 +67,7 @@ export function messageOf(body: unknown): Message {
   if (!isObject(params)) throw refuse("params must be an object");
   const id = idIn(body);
   if ("id" in body && id === undefined) throw refuse("id must be text or a whole number");
-  return { id, method, params };
+  return { id, method, params, text };
 }
 
 /** The text of an answer to a request. */

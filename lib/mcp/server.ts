@@ -4,7 +4,7 @@
  * Lambda function cannot pass on. The protocol's own conformance scenarios hold it to both eras.
  */
 import { type Answer, textAnswer } from "../http/answer.ts";
-import { parseInput } from "../http/form.ts";
+import { parseInput, rejectInexactValue } from "../http/form.ts";
 import { AppError } from "../kit/errors.ts";
 import { version } from "../kit/version.ts";
 import { agreed, type Era, eraOf, MODERN } from "./era.ts";
@@ -25,7 +25,7 @@ export async function answerMessage(call: ToolCall, text: string): Promise<Answe
   let body: unknown;
   try {
     body = parseBody(text);
-    const message = messageOf(body);
+    const message = messageOf(body, text);
     const era = eraOf(call.request, message);
     if (message.id === undefined) return new Response(null, { status: 202, headers: NO_BODY });
     const result = await METHODS[era](call, message);
@@ -82,13 +82,14 @@ const greeted = (call: ToolCall, { params }: Message): object => ({
 });
 
 /** A tool's refusal is a result that says so, which a model can read and mend. */
-async function called(call: ToolCall, { params }: Message, tasks: boolean): Promise<object> {
+async function called(call: ToolCall, { params, text }: Message, tasks: boolean): Promise<object> {
   const { name, arguments: given = {} } = params;
   const tool = TOOLS.find((one) => one.name === name);
   if (!tool) throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown(name)}; tools/list tells what there is`, 200);
   if (!isObject(given)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
     if (tool.writes && call.agent === undefined) throw agentRequired(tool.name);
+    rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(inputOf(tool, call.deps), given);
     const task = tasks ? await tool.task?.(input, call) : undefined;
     return task ?? resultOf(await tool.run(input, call));

@@ -22,7 +22,7 @@ export const contextSchema = z
         .optional()
         .describe("The tenant whose values are asked for; without it, those meant for every tenant."),
     },
-    "is required, an object",
+    "must be an object",
   )
   .describe("Who asks; only the tenant in it counts.");
 
@@ -83,7 +83,7 @@ export async function evaluateFlag(
     const found = await read.getMany("values", places);
     for (const [index, tenant_id] of tenants.entries()) {
       const source = found[index]?.value;
-      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag);
+      if (source) return flagOf((await shown([{ place: places[index]!, source }]))[0]!, flag) ?? ofNull(flag);
       // What another tenant has must not stand in for a value that somebody took out.
       if (await lacking({ tenant_id, target: flag })) return withheldFlag(flag, NOT_HELD);
     }
@@ -112,15 +112,24 @@ export const evaluateFlags = (
     for (const value of await shown([...sources.values()])) {
       const { target, tenant_id } = value;
       const isInstead = tenant_id !== tenants[0] && (await lacking({ tenant_id: tenants[0]!, target }));
-      flags.push(isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target));
+      const shownFlag = isInstead ? withheldFlag(target, NOT_HELD) : flagOf(value, target);
+      if (shownFlag) flags.push(shownFlag);
     }
     flags.sort((a, b) => (a.key < b.key ? -1 : 1));
     return bytesOfText(JSON.stringify(flags)) > PAGE_BYTES ? undefined : flags;
   });
 
-/** A tenant's own value that is withheld is not made up for by the one that is meant for all. */
-function flagOf(value: Value, flag: string): Success | Failure {
+/** The protocol has no null: a client goes on with the value in its own code. */
+const ofNull = (key: string): Failure => ({
+  key,
+  errorCode: "FLAG_NOT_FOUND",
+  errorDetails: `the value of ${key} is null, which no flag can be`,
+});
+
+/** Returns a value as a flag, undefined for null. A tenant's own value hides the one for all, also when it is withheld or null. */
+function flagOf(value: Value, flag: string): Success | Failure | undefined {
   if (value.state === "withheld") return withheldFlag(flag, value.problem);
+  if (value.value === null) return undefined;
   const { change_id, applied_at, entry, digest, kind, tenant_id } = value;
   return {
     key: flag,

@@ -1,5 +1,6 @@
 /** The verbs as commands: what is parsed and what the help says, both made from the verbs and the API's own words. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { JsonRefused, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { version } from "../../lib/kit/version.ts";
 import { CONNECTION } from "./connection.ts";
@@ -80,7 +81,10 @@ function declare(parent: Command, verb: Verb, act: Act): void {
         ),
         rest: names.some(({ variadic }) => variadic) ? command.args : [],
         fields: Object.fromEntries(
-          fields.filter(isGiven).map(({ name, option }) => [name, given[option.attributeName()]]),
+          fields.filter(isGiven).map(({ name, option }) => {
+            const value = given[option.attributeName()];
+            return [name, known[name]!.type === "json" ? (value as { json: unknown }).json : value];
+          }),
         ),
         options: Object.fromEntries(
           own.map((option) => [option.attributeName(), given[option.attributeName()] as string]),
@@ -110,7 +114,8 @@ function optionOf(name: string, { type, description = "", choices }: Field): Opt
   const placeholder = { integer: "number", number: "number", json: "json", string: "text" }[type];
   const option = new Option(`--${flag} <${placeholder}>`, description);
   if (choices) return option.choices(choices);
-  if (type === "json") return option.argParser(json);
+  // Commander takes a value that is null for none.
+  if (type === "json") return option.argParser((text) => ({ json: json(text) }));
   return type === "string" ? option : option.argParser(number);
 }
 
@@ -127,10 +132,13 @@ function number(text: string): number {
 }
 
 function json(text: string): unknown {
+  let value: unknown;
   try {
-    return parseStrictJson(text);
+    value = parseStrictJson(text);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
     throw new InvalidArgumentError(`It ${error.message}. JSON is true, 3, '"text"', '{"on":true}'.`);
   }
+  if (findInexactNumber(text) === undefined) return value;
+  throw new InvalidArgumentError("It has a number with more digits than can be stored exactly; write it as a string.");
 }

@@ -2581,10 +2581,10 @@ export interface paths {
         };
         cookie?: never;
       };
-      requestBody: {
+      requestBody?: {
         content: Record<
           "application/json",
-          { context: components["schemas"]["FlagContext"] } & Record<string, unknown>
+          { context?: components["schemas"]["FlagContext"] | undefined } & Record<string, unknown>
         >;
       };
       responses: { 200: { content: { "application/json": components["schemas"]["FlagValue"] } } };
@@ -2607,10 +2607,10 @@ export interface paths {
         path?: never;
         cookie?: never;
       };
-      requestBody: {
+      requestBody?: {
         content: Record<
           "application/json",
-          { context: components["schemas"]["FlagContext"] } & Record<string, unknown>
+          { context?: components["schemas"]["FlagContext"] | undefined } & Record<string, unknown>
         >;
       };
       responses: {

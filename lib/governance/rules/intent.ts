@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Sha256 } from "../../kit/platform.ts";
+import { findInexactNumber } from "../../kit/exact_numbers.ts";
 import { JsonRefused, parseStrictJson } from "../../kit/strict_json.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import { isSlip, nearest } from "../../kit/nearest.ts";
@@ -204,6 +205,11 @@ function read(text: string, sha256: Sha256, { strict }: { strict: boolean }): Lo
     }
     throw error;
   }
+  const inexact = strict ? findInexactNumber(text) : undefined;
+  if (inexact !== undefined)
+    throw new IntentInvalid(
+      `${inexact} has a number with more digits than can be stored exactly; write it as a string`,
+    );
   const schema = strict ? intentSchema() : manifestSchema();
   const known = withoutUnknown(stated, (field) => !strict || field.startsWith("x-"));
   const parsed = schema.safeParse(known, { reportInput: true });

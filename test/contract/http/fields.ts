@@ -248,6 +248,39 @@ export function fieldRules(open: Open): void {
     );
   });
 
+  const ROUNDED = ["9007199254740993", '{"id":[12345678901234567890]}', "1e-400"];
+  test.each(ROUNDED)("the value %s, which would be rounded, is refused in a form and in JSON", async (value) => {
+    const api = await open();
+    const refusal = { status: 400, body: { code: "invalid_field", fields: [{ field: "value" }] } };
+    expect(await api.post("propose", { ...PROPOSAL, value })).toMatchObject(refusal);
+    const typed = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"value":${value}}`, {
+      "content-type": "application/json",
+    });
+    expect(typed).toMatchObject(refusal);
+  });
+
+  test("an optional field that is null is absent, but for value", async () => {
+    const api = await open();
+    const optional = [
+      "rationale",
+      "expected_delta_k",
+      "affected_users",
+      "reversible",
+      "tier",
+      "risk",
+      "kpi",
+      "proposer",
+    ];
+    const nulls = Object.fromEntries([...optional, "supersedes", "proof", "at"].map((field) => [field, null]));
+    const stated = await api.json("propose", { ...PROPOSAL, ...nulls });
+    expect([stated.status, stated.body.digest]).toEqual([201, (await api.propose()).digest]);
+    expect((await api.json("propose", { ...PROPOSAL, value: null })).body).toHaveProperty("value", null);
+    expect(await api.json("propose", { ...PROPOSAL, unknown: null })).toMatchObject({ status: 400 });
+    const proposal = { ...PROPOSAL, ...Object.fromEntries(optional.map((field) => [field, null])) };
+    const asked = await api.json("consent-statement", { decision: "propose", approver: "pat", proposal });
+    expect(asked.status).toBe(200);
+  });
+
   test("a name is counted as it is stored", () => refused({ proposer: "\ufdfa".repeat(200) }, "proposer"));
 
   test("names are trimmed and normalised as they are kept", async () => {

@@ -36,6 +36,22 @@ export function mcpRules(open: Open): void {
       expect((await api.send(new Request(`${api.origin}/mcp`, { method, headers: asAgent }))).status).toBe(405);
   });
 
+  test("a value that would be rounded is refused, and null is absent for fields that may be left out", async () => {
+    const { mcp } = await connected();
+    const send = async (fields: string) => {
+      const proposal = `${JSON.stringify(PROPOSAL).slice(0, -1)},${fields}}`;
+      const { body } = await mcp.send(
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"propose_change","arguments":${proposal}}}`,
+        { "mcp-protocol-version": "2025-06-18" },
+      );
+      return body.result;
+    };
+    const refused = await send('"value":9007199254740993');
+    expect([refused.isError, refused.content[0].text]).toEqual([true, expect.stringContaining("send it as a string")]);
+    const filed = await send('"value":0.1,"affected_users":null,"kpi":null,"idempotency_key":null');
+    expect([filed.isError, filed.structuredContent]).toMatchObject([undefined, { value: 0.1, affected_users: null }]);
+  });
+
   test("no secret but an agent's is taken, and no page of another site", async () => {
     const { api } = await connected();
     const refusedWith = async (headers: Record<string, string>) => {

@@ -41,7 +41,7 @@ export function preconditionRules(open: Open): void {
     const change_id = await api.bring(from);
     const { revision } = await api.change(change_id);
     const entries = await api.audit();
-    for (const stale of [`"${revision + 1}"`, `"${revision - 1}"`, `W/"${revision}"`, `${revision}`, "", '"x"']) {
+    for (const stale of [`"${revision + 1}"`, `"${revision - 1}"`, `W/"${revision + 1}"`, `${revision}`, "", '"x"']) {
       const refused = await api.act(action, change_id, { "if-match": stale });
       expect(refused, stale).toMatchObject({
         status: 412,
@@ -51,7 +51,7 @@ export function preconditionRules(open: Open): void {
     }
     expect(await api.audit()).toEqual(entries);
     expect((await api.change(change_id)).status).toBe(from);
-    expect((await api.act(action, change_id, { "if-match": `"99", "${revision}"` })).status).toBe(200);
+    expect((await api.act(action, change_id, { "if-match": `"99", W/"${revision}"` })).status).toBe(200);
   });
 
   test("If-Match: * holds for any revision, and for no unknown change", async () => {

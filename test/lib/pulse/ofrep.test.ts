@@ -46,7 +46,7 @@ test("a tenant's own value goes before the one that is meant for all", async () 
 
 test("the metadata is flat, and the value any JSON", async () => {
   const api = await service();
-  for (const value of [true, 0, "", null, [1], { a: [null] }]) {
+  for (const value of [true, 0, "", [1], { a: [null] }]) {
     await put(api, "t1", "any", value);
     const { body } = await ask(api, "any", "t1");
     expect(body.value).toEqual(value);
@@ -140,10 +140,8 @@ test("a value that is taken out of the list is not made up for by the one for al
 
 const BAD: [what: string, body: string, errorCode: string][] = [
   ["no JSON", "{", "PARSE_ERROR"],
-  ["nothing", "", "PARSE_ERROR"],
   ["no object", "[]", "PARSE_ERROR"],
   ["a member twice", '{"context":{},"context":{}}', "PARSE_ERROR"],
-  ["no context", "{}", "INVALID_CONTEXT"],
   ["a context that is none", '{"context":1}', "INVALID_CONTEXT"],
   ["a targeting key that is no text", '{"context":{"targetingKey":1}}', "INVALID_CONTEXT"],
 ];
@@ -154,6 +152,22 @@ test.each(BAD)("%s is refused in the protocol's own shape", async (_, body, erro
   expect([one.status, one.body]).toEqual([400, { key: "a/b", errorCode, errorDetails: expect.any(String) }]);
   const all = await api.raw(FLAGS, body, headers);
   expect([all.status, all.body]).toEqual([400, { errorCode, errorDetails: expect.any(String) }]);
+});
+
+test.each(["", "{}", '{"context":null}'])("the request %j asks for the values of every tenant", async (body) => {
+  const api = await service();
+  await put(api, "*", "a", 1);
+  const headers = { "content-type": "application/json" };
+  expect((await api.raw(`${FLAGS}/a`, body, headers)).body).toMatchObject({ value: 1, reason: "STATIC" });
+  expect((await api.raw(FLAGS, body, headers)).body.flags).toMatchObject([{ key: "a", value: 1 }]);
+});
+
+test("a value that is null is no flag, and hides the one for every tenant", async () => {
+  const api = await service();
+  await put(api, "*", "a", 1);
+  await put(api, "t1", "a", null);
+  expect(await ask(api, "a", "t1")).toMatchObject({ status: 404, body: { errorCode: "FLAG_NOT_FOUND" } });
+  expect((await askAll(api, "t1")).body.flags).toEqual([]);
 });
 
 test("whatever else a context, a body or an address holds is passed over, and so is the body's type", async () => {

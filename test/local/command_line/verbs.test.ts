@@ -12,6 +12,17 @@ import { get } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { commandLine, PROPOSE } from "./called.ts";
 
+test.each(["null", "0", "false", '""', "[null]", "0.1"])("--value %s is sent as it is", async (value) => {
+  const { answer } = await commandLine({});
+  expect((await answer([...PROPOSE, "--value", value])).value).toEqual(JSON.parse(value));
+});
+
+test("a value with a number that would be rounded is refused", async () => {
+  const { call } = await commandLine({});
+  const { code, err } = await call([...PROPOSE, "--value", '{"id":9007199254740993}']);
+  expect([code, err]).toEqual([2, expect.stringContaining("write it as a string")]);
+});
+
 test("a change goes from proposal to rollback", async () => {
   const { call, answer } = await commandLine({ adapter: scriptedAdapter() });
   const proposed = await answer([...PROPOSE, "--value", '{"on":true}', "--affected-users", "12", "--no-reversible"]);

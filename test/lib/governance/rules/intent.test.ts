@@ -117,6 +117,10 @@ test.each([
   ["null", "null"],
   ["a repeated member", '{"product_id":"a","product_id":"b","version":"1","approved_by":"x","update_epoch":1}'],
   ["a lone surrogate", '{"product_id":"\\ud800","version":"1","approved_by":"x","update_epoch":1}'],
+  [
+    "a number that would be rounded",
+    '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x-id":12345678901234567890}',
+  ],
   ["a number beyond all range", '{"product_id":"a","version":"1","approved_by":"x","update_epoch":1,"x":1e999}'],
 ])("%s is refused", (_, text) => {
   expect(() => load(text)).toThrow(IntentInvalid);

@@ -1,0 +1,39 @@
+/** Finds the numbers of a JSON text that a double cannot represent: `JSON.parse` rounds them without a word. */
+
+const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]|-?\d[\d.eE+-]*/g;
+/** Any number of up to 15 characters without an exponent is exact. */
+const MAY_BE_INEXACT = /\d[\d.]{15}|\d[eE][+-]?\d/;
+
+/**
+ * Returns the path, such as `value.id` or `value.0`, of the first number of a valid JSON text whose decimal value parsing and
+ * printing changes; of those only whose path `isLookedAt` accepts.
+ */
+export function findInexactNumber(text: string, isLookedAt = (_path: string): boolean => true): string | undefined {
+  if (!MAY_BE_INEXACT.test(text)) return undefined;
+  // An open object has the name of its current member, a list the index of its current item.
+  const open: { key: string | number | undefined }[] = [];
+  for (const [token] of text.matchAll(TOKEN)) {
+    const here = open.at(-1);
+    if (token === "{" || token === "[") open.push({ key: token === "{" ? undefined : 0 });
+    else if (token === "}" || token === "]") open.pop();
+    else if (token === ",") here!.key = typeof here!.key === "number" ? here!.key + 1 : undefined;
+    else if (token.startsWith('"')) {
+      if (here && here.key === undefined) here.key = JSON.parse(token) as string;
+    } else if (!isExact(token)) {
+      const path = open.map(({ key }) => key).join(".");
+      if (isLookedAt(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+const isExact = (number: string): boolean => decimal(number) === decimal(String(Number(number)));
+
+/** A number as its significant digits and an exponent, which only equal numbers share; its sign is never rounded. */
+function decimal(number: string): string {
+  const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(number) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  return significant && `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
