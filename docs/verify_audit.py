@@ -295,6 +295,7 @@ OTHERS = {
     "service_frozen": "freeze",
     "service_unfrozen": "unfreeze",
     "clock_accepted": "accept_clock",
+    "loss_accepted": "accept_loss",
     "content_erased": "erase",
 }
 
@@ -475,9 +476,10 @@ def statement_of(entry, detail):
         "origin": entry["origin"],
         "v": "countersign-consent/1",
     }
-    if decision in ("freeze", "unfreeze", "accept_clock", "erase"):
+    if decision in ("freeze", "unfreeze", "accept_clock", "accept_loss", "erase"):
         facts["actor"] = by
         facts.update({"change_id": entry["change_id"], "digest": detail.get("digest")} if decision == "erase" else {})
+        facts.update({name: detail.get(name) for name in ("length", "head")} if decision == "accept_loss" else {})
         facts.update({} if detail.get("until") is None else {"until": detail["until"]})
     else:
         facts.update({"approver": by, "digest": detail.get("digest")})

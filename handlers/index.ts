@@ -30,6 +30,7 @@ import { apply } from "./product/apply.ts";
 import { approve } from "./product/approve.ts";
 import { audit } from "./product/audit.ts";
 import { auditAcceptClock } from "./product/audit_accept_clock.ts";
+import { auditAcceptLoss } from "./product/audit_accept_loss.ts";
 import { auditCheckpoint } from "./product/audit_checkpoint.ts";
 import { auditProof } from "./product/audit_proof.ts";
 import { auditVerify } from "./product/audit_verify.ts";
@@ -69,7 +70,7 @@ const all = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore
 export const endpoints: readonly Endpoint<Deps>[] = [
-  runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, intent, approvals, identity, coEvolution, change, certificate, outcomes,
+  runtime, audit, auditVerify, auditCheckpoint, auditProof, auditAcceptClock, auditAcceptLoss, intent, approvals, identity, coEvolution, change, certificate, outcomes,
   drift, values, exported, pack, proposeCrmFollowup, propose, approve, deny, withdraw, revoke, consentStatementOf, apply, rollback, review, freeze, unfreeze, erase, note, kpi,
   inbox, state, log, capabilities, metrics, events,
   chat, chatHistory, memorySearch,

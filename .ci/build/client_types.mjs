@@ -172,7 +172,7 @@ function operationsFile(document) {
 /** The paths that the command line asks for. */
 const COMMAND_LINE = [
   ..."propose approve deny revoke withdraw apply rollback note freeze unfreeze kpi runtime".split(" "),
-  ..."audit audit/verify changes/{change_id} changes/{change_id}/certificate".split(" "),
+  ..."audit audit/verify audit/accept-loss changes/{change_id} changes/{change_id}/certificate".split(" "),
 ]
   .map((name) => `/api/product/${name}`)
   .concat("/api/whoami", "/api/state");

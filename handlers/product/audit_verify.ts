@@ -5,6 +5,29 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { wholeNumber } from "../../lib/http/form.ts";
 import { answer } from "../../lib/http/answer.ts";
 
+const endSchema = () =>
+  z.object({
+    length: z.number().int().describe("How many entries the log had."),
+    head: z.string().meta({
+      description: "current_hash of its last entry then.",
+      examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+    }),
+  });
+
+const lossSchema = () =>
+  z.object({
+    entry: z.number().int().describe("Id of the entry loss_accepted."),
+    at: z.string().meta({ description: "When it was accepted.", examples: ["2026-11-20T09:30:00.000Z"] }),
+    actor: z.string().meta({ description: "Who accepted it.", examples: ["ops@acme.example"] }),
+    note: z.string().meta({ description: "Why.", examples: ["The failover of 09:12."] }),
+    known: endSchema().describe("The end of the log that was known before."),
+    continues: endSchema().describe("The end that the log went on from."),
+    message: z.string().meta({
+      description: "What may be lost.",
+      examples: ["entries after 1190 up to 1204 may have been acknowledged and are lost"],
+    }),
+  });
+
 /** GET /api/product/audit/verify: checks the whole chain, and holds it against what the caller kept of it. */
 export const auditVerify = endpoint(
   {
@@ -39,6 +62,7 @@ export const auditVerify = endpoint(
           .nullable()
           .describe("Id of the first entry that does not hold; null when all do."),
         reason: z.string().nullable().describe("What is wrong; null when nothing is."),
+        losses: z.array(lossSchema()).describe("Losses of the log's end that were accepted, oldest first."),
         not_checked: z
           .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
           .describe("What this answer cannot show; a length and head that you kept take both kinds of loss off."),

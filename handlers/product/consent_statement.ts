@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { GovernanceDeps } from "../../lib/governance/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { CHANGE_ID } from "../../lib/http/examples.ts";
-import { changeId, freeText, personName, time, word } from "../../lib/http/form.ts";
+import { changeId, freeText, personName, time, wholeNumber, word } from "../../lib/http/form.ts";
 import { consentStatement, statementAnswer } from "../../lib/governance/consent_statement.ts";
 import { statementTime } from "../../lib/governance/proof_input.ts";
 import { followupFields, proposalFields } from "../../lib/governance/proposal_fields.ts";
@@ -32,6 +32,12 @@ export const consentStatementOf = endpoint(
         note: freeText(4000).optional().describe("The note that the decision will carry."),
         verdict: word(REVIEW_VERDICTS).optional().describe("Of a review: what was found."),
         until: time().optional().describe("Of a freeze: when it ends by itself."),
+        length: wholeNumber(0).optional().describe("Of an accepted loss: how many entries the log has now."),
+        head: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+          .optional()
+          .describe("Of an accepted loss: current_hash of the last entry now."),
         at: statementTime().optional().describe("The time to put into the statement; absent: now."),
         proposal: z
           .strictObject(proposalFields(deps))

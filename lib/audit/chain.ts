@@ -2,6 +2,7 @@
 import type { AuditDeps } from "./deps.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { type AuditEntry, type EventType, FIRST_PREVIOUS_HASH, entryHash } from "./entry.ts";
+import type { End } from "./outline.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
@@ -21,6 +22,8 @@ export interface ChainHead {
   head: string;
   /** Timestamp of the last entry, `""` before the first. */
   at: string;
+  /** The last `loss_accepted`: its id and hash; absent where none was recorded. */
+  loss?: End | undefined;
 }
 
 /** What happened, before it has a place in the chain. `detail` that is not text becomes JSON text. */
@@ -93,5 +96,7 @@ export function nextEntry(
     previous_hash: head.head,
   };
   const entry = { ...unsigned, current_hash: entryHash(unsigned, sha256) };
-  return { entry, head: { origin: head.origin, length: entry.id, head: entry.current_hash, at: timestamp } };
+  const end = { length: entry.id, head: entry.current_hash };
+  const loss = event.event_type === "loss_accepted" ? end : head.loss;
+  return { entry, head: { origin: head.origin, ...end, at: timestamp, ...(loss && { loss }) } };
 }

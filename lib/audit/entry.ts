@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   "content_erased",
   "note_added",
   "store_moved",
+  "loss_accepted",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

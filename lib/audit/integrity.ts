@@ -1,4 +1,4 @@
-import type { Outline } from "./outline.ts";
+import type { End, Outline } from "./outline.ts";
 
 /** Where the chain first fails to hold, and how. */
 export interface Breach {
@@ -14,10 +14,31 @@ export interface Link {
   at: string;
 }
 
+/** An accepted loss, as its entry states it. */
+export interface Loss {
+  /** Id of the entry. */
+  entry: number;
+  at: string;
+  actor: string;
+  note: string;
+  /** The end that was known before, and the one that the log went on from. */
+  known: End;
+  continues: End;
+  /** What may be lost, in a sentence. */
+  message: string;
+}
+
 /** The chain as far as it was checked. */
 export interface Verified extends Link {
   origin: string;
+  /** Its accepted losses, the newest last. */
+  losses: readonly Loss[];
   breach?: Breach;
+}
+
+/** An end of the log, and the last accepted loss before it. */
+export interface KnownEnd extends End {
+  loss: End | undefined;
 }
 
 /** What this process knows of the chain's soundness. A breach, once found, stays until a restart finds it mended. */
@@ -25,10 +46,12 @@ export interface Integrity {
   breach?: Breach;
   /** What this process has read of the log. */
   outline?: Outline;
+  /** The end that a decision of this process committed or was made by last. */
+  known?: KnownEnd;
   /** The pass under way, shared by all who ask. */
   running?: Promise<Verified>;
-  /** The last sound pass, when it ended and how long a whole one took, in milliseconds. */
-  last?: { verified: Verified; ended: number; took: number };
+  /** The last sound pass and the accepted loss before it, when it ended and how long a whole one took, in milliseconds. */
+  last?: { verified: Verified; loss: End | undefined; ended: number; took: number };
   /** The verifier key under which this process made a checkpoint last, `null` for none. */
   signing?: { key: string | null };
   /** Why this process makes no checkpoints: another one signs them with another key. */

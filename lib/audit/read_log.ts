@@ -6,7 +6,7 @@ import type { AuditDeps } from "./deps.ts";
 import { isSound } from "./entry.ts";
 import type { Outline } from "./outline.ts";
 import { readSlice } from "./read_slice.ts";
-import { broken, rewritten, tailCut } from "./tree.ts";
+import { broken, rewritten, wentBack } from "./tree.ts";
 
 /** Entries between two turns of the event loop: some milliseconds. */
 const SLICE = 250;
@@ -53,8 +53,8 @@ export const readLog = (deps: Pick<AuditDeps, "store" | "sha256" | "mutex">, out
 async function read({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">, outline: Outline, from: number) {
   const known = outline.durable;
   const head = await readHead(store);
-  if (!head || head.length < known.length) throw tailCut(head, known);
-  if (head.length === known.length && head.head !== known.head) throw rewritten(known.length);
+  if (!head || head.length < known.length) throw wentBack(known, head);
+  if (head.length === known.length && head.head !== known.head) throw wentBack(known, head);
   await readOn(store, sha256, outline, head);
   await readBack(store, sha256, outline, from);
   // What transactions saw beyond that need not be there yet.

@@ -1,17 +1,18 @@
 /** A log that does not hold: told to every process on its store, until a restart finds it mended. */
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
-import type { Breach } from "./integrity.ts";
+import type { Breach, Integrity } from "./integrity.ts";
+import { knownEnd } from "./known_end.ts";
 import type { End } from "./outline.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    breach: KeptBreach;
+    breach: StoredBreach;
   }
 }
 
 /** `meta/breach`; `known`: how far whoever found it had read the log; `noticed`: people were told of it. */
-interface KeptBreach extends Breach {
+export interface StoredBreach extends Breach {
   known: End | null;
   noticed?: true;
 }
@@ -19,14 +20,20 @@ interface KeptBreach extends Breach {
 type Telling = Pick<AuditDeps, "store" | "integrity" | "log">;
 
 /** Keeps a breach, so that writes are refused from here on, by every process. */
-export async function reportBreach({ store, integrity, log }: Telling, breach: Breach): Promise<void> {
+export async function reportBreach(
+  { store, integrity, log }: Telling,
+  breach: Breach,
+  known = knownIn(integrity),
+): Promise<void> {
   if (integrity.breach) return;
   log.error("audit chain broken", { ...breach });
   integrity.breach = breach;
-  const known = integrity.outline?.durable ?? null;
   try {
     await store.transact(async (tx) => {
-      if (!(await tx.get("meta", "breach"))) tx.put("meta", "breach", { ...breach, known });
+      const kept = (await tx.get("meta", "breach"))?.value;
+      // The longest end that any process knew: what a person accepts the loss of.
+      if (!kept) tx.put("meta", "breach", { ...breach, known });
+      else if ((known?.length ?? 0) > (kept.known?.length ?? 0)) tx.put("meta", "breach", { ...kept, known });
     });
   } catch (error) {
     // This process refuses writes all the same.
@@ -34,14 +41,16 @@ export async function reportBreach({ store, integrity, log }: Telling, breach: B
   }
 }
 
+function knownIn(integrity: Integrity): End | null {
+  const known = knownEnd(integrity);
+  return known ? { length: known.length, head: known.head } : null;
+}
+
 /** Learns of a breach that another process found. */
 export async function learnOfBreach(
   { integrity }: Pick<AuditDeps, "integrity">,
   reads: Pick<Reads, "get">,
 ): Promise<void> {
-  if (integrity.breach) return;
-  const kept = (await reads.get("meta", "breach"))?.value;
-  if (!kept) return;
-  const { first_invalid, reason } = kept;
-  integrity.breach = { first_invalid, reason };
+  const stored = (await reads.get("meta", "breach"))?.value;
+  if (stored) integrity.breach ??= { first_invalid: stored.first_invalid, reason: stored.reason };
 }

@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import { entryHash, FIRST_PREVIOUS_HASH } from "./entry.ts";
 import type { Breach } from "./integrity.ts";
+import type { End } from "./outline.ts";
 import { EMPTY_TREE, type Frontier, leafHash, nodeHash, type NodeReader, withLeaf } from "./merkle.ts";
 
 declare module "../store/store.ts" {
@@ -90,9 +91,13 @@ export async function regrowTree(deps: Pick<AuditDeps, "store" | "sha256">): Pro
 /** The error of a log that does not hold at an entry. */
 export const broken = (first_invalid: number, reason: string): LogBroken => new LogBroken({ first_invalid, reason });
 
-/** The error of a log that ends before what was read of it. */
-export const tailCut = (head: Pick<ChainHead, "length"> | undefined, known: Pick<ChainHead, "length">): LogBroken =>
-  broken((head?.length ?? 0) + 1, `the log had ${known.length} entries: its tail was cut`);
+/** The error of a log that ends before what was known of it, or holds another entry there. */
+export function wentBack(known: End, head: End | undefined): LogBroken {
+  const { length, head: hash } = head ?? { length: 0, head: FIRST_PREVIOUS_HASH };
+  const from = `the log went back from length ${known.length}, head ${known.head}, to length ${length}, head ${hash}`;
+  if (length < known.length) return broken(length + 1, `${from}: its tail was cut or lost`);
+  return broken(Math.max(1, known.length), `${from}: another entry is at ${known.length}`);
+}
 
 /** The error of a log in which another entry stood in this place when it was read. */
 export const rewritten = (id: number): LogBroken =>

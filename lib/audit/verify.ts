@@ -5,11 +5,12 @@ import { turn } from "../kit/turn.ts";
 import type { Store } from "../store/store.ts";
 import { type ChainHead, entryKey, mayStepBack, readHead } from "./chain.ts";
 import { type AuditEntry, FIRST_PREVIOUS_HASH, entryHash, entrySchema } from "./entry.ts";
-import type { Link, Verified } from "./integrity.ts";
+import type { Link, Loss, Verified } from "./integrity.ts";
+import { requireKnownEnd } from "./known_end.ts";
 import { readSlice } from "./read_slice.ts";
 import { reportBreach } from "./report_breach.ts";
-import { broken, type LogBroken, rewritten, tailCut } from "./tree.ts";
-import { outlineFrom } from "./outline.ts";
+import { broken, type LogBroken, rewritten, wentBack } from "./tree.ts";
+import { type End, outlineFrom } from "./outline.ts";
 import type { SubjectsOf } from "./outline_piece.ts";
 
 /** What the hash does not cover must not pass for a part of the record. */
@@ -31,7 +32,9 @@ export function verifyChain(deps: Omit<AuditDeps, "ids" | "mutex">): Promise<Ver
 
 async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "ids" | "mutex">): Promise<Verified> {
   const started = clock.now();
-  const { last } = integrity;
+  const loss = (await readHead(store))?.loss;
+  // A log that goes on from an accepted loss need not continue what was verified before it.
+  const last = loss && loss.head !== integrity.last?.loss?.head ? undefined : integrity.last;
   const age = last ? started - last.ended : Infinity;
   const fresh = last && !integrity.breach && age >= 0 && age < Math.max(FRESH_MS, 10 * last.took);
   const { outline } = integrity;
@@ -39,18 +42,26 @@ async function pass({ store, sha256, clock, integrity, log }: Omit<AuditDeps, "i
   const fill = fresh ? undefined : outline?.fill;
   const verified = await verifyFrom(store, sha256, {
     from: fresh ? last.verified : BEGINNING,
+    losses: fresh ? last.verified.losses : [],
     known: last?.verified,
     fill,
   });
   // What was read from the beginning up to what is held is held now too.
   if (fill && !verified.breach && outline!.after === after && verified.length >= after!) outline!.reachTo(0);
+  const head = verified.breach && (await readHead(store));
+  // It was accepted during the pass that the log lost its end.
+  if (head?.loss && head.loss.head !== loss?.head) return pass({ store, sha256, clock, integrity, log });
   if (verified.breach) await reportBreach({ store, integrity, log }, verified.breach);
   else {
     const ended = clock.now();
-    integrity.last = { verified, ended, took: fresh ? last.took : ended - started };
+    integrity.last = { verified, loss, ended, took: fresh ? last.took : ended - started };
   }
   return verified;
 }
+
+/** Checks the whole log as it is now, whatever was known of it before; resolves to where it does not hold. */
+export const verifyAsItIs = async ({ store, sha256 }: Pick<AuditDeps, "store" | "sha256">) =>
+  (await verifyFrom(store, sha256, { from: BEGINNING })).breach;
 
 /**
  * Checks the newest `count` entries at start, before anything is served; the entry before them is taken as it is. What is read
@@ -77,13 +88,24 @@ export async function verifyTail(
 async function verifyFrom(
   store: Store,
   sha256: AuditDeps["sha256"],
-  { from, known, fill }: { from: Link; known?: Link | undefined; fill?: ((entry: AuditEntry) => void) | undefined },
+  {
+    from,
+    losses = [],
+    known,
+    fill,
+  }: {
+    from: Link;
+    losses?: readonly Loss[];
+    known?: Link | undefined;
+    fill?: ((entry: AuditEntry) => void) | undefined;
+  },
 ): Promise<Verified> {
   const head = await readHead(store);
   if (!head) return withoutHead(store);
   let link = from;
-  const found = ({ breach }: LogBroken): Verified => ({ origin: head.origin, ...link, breach });
-  if (known && head.length < known.length) return found(tailCut(head, known));
+  const found = ({ breach }: LogBroken): Verified => ({ origin: head.origin, ...link, losses, breach });
+  // Where it went back, what is left is verified all the same: a person accepts the loss by its end.
+  let back = known && head.length < known.length ? wentBack(known, head) : undefined;
   while (link.length < head.length) {
     const slice = await readSlice(store, link.length, Math.min(SLICE, head.length - link.length));
     for (const entry of slice) {
@@ -91,14 +113,15 @@ async function verifyFrom(
       if (reason) return found(broken(link.length + 1, reason));
       link = { length: entry!.id, head: entry!.current_hash, at: entry!.timestamp };
       fill?.(entry!);
-      if (link.length === known?.length && link.head !== known.head) return found(rewritten(link.length));
+      if (entry!.event_type === "loss_accepted") losses = [...losses, lossIn(entry!)];
+      if (link.length === known?.length && link.head !== known.head) back = rewritten(link.length);
     }
     await turn();
   }
   if (link.length === head.length && link.head !== head.head)
     return found(broken(head.length, "the last entry is not the one the head was made for"));
   if (await hasMore(store, head)) return found(beyondEnd(head));
-  return { origin: head.origin, ...link };
+  return back ? found(back) : { origin: head.origin, ...link, losses };
 }
 
 /**
@@ -127,18 +150,45 @@ export async function verifySlice(
   return entries;
 }
 
+/** The loss that an entry states. */
+function lossIn({ id, timestamp, detail }: AuditEntry): Loss {
+  const { actor, note, known, length, head, message } = statedIn(detail);
+  const end = (stated: { length?: unknown; head?: unknown } = {}): End => ({
+    length: Number(stated.length ?? 0),
+    head: String(stated.head),
+  });
+  const [by, why, lost] = [actor, note, message].map(String) as [string, string, string];
+  return {
+    entry: id,
+    at: timestamp,
+    actor: by,
+    note: why,
+    known: end(known),
+    continues: end({ length, head }),
+    message: lost,
+  };
+}
+
+/** A detail that somebody else wrote into the store may be any text. */
+function statedIn(detail: string): Partial<Omit<Loss, "continues"> & End> {
+  try {
+    return Object(JSON.parse(detail)) as Partial<Loss>;
+  } catch {
+    return {};
+  }
+}
+
 /** A log without its head is damaged, unless it was never begun. */
 async function withoutHead(store: Store): Promise<Verified> {
-  const none = { origin: "", ...BEGINNING };
+  const none = { origin: "", ...BEGINNING, losses: [] };
   const [first] = await store.list("audit", { limit: 1, uncached: true });
   return first ? { ...none, breach: { first_invalid: 1, reason: "the record of the log's end is missing" } } : none;
 }
 
 /** Errors: `LogBroken` where the log ends before what was read of it, or there are entries beyond its end. */
 export async function requireEnd({ store, integrity }: Pick<AuditDeps, "store" | "integrity">): Promise<void> {
-  const known = integrity.outline?.durable;
+  await requireKnownEnd(store, integrity);
   const head = await readHead(store);
-  if (known && (head?.length ?? 0) < known.length) throw tailCut(head, known);
   if (head && (await hasMore(store, head))) throw beyondEnd(head);
 }
 

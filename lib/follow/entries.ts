@@ -20,6 +20,8 @@ interface Facts extends Detail {
   by?: string;
   actor?: string | null;
   until?: string | null;
+  /** Of an accepted loss: what may be lost. */
+  message?: string;
   /** Of an accepted clock: when the entry before it says it was written. */
   last?: string;
   adapter?: object | null;

@@ -97,6 +97,10 @@ function toldBy(on: Following<State>, entry: Entry): Told[] | Promise<Told[]> {
           detail: facts.note || `Entries before it are dated up to ${facts.last}.`,
         },
       ];
+    case "loss_accepted":
+      return [
+        { kind: "loss", title: `${facts.actor} accepted that the log lost its end`, detail: facts.message ?? "" },
+      ];
     case "proposal_refused":
       return [refused(facts)];
     case "kpi_refreshed":

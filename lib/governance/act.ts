@@ -15,6 +15,9 @@ export interface ActInput extends ProofInput {
   note?: string | undefined;
   /** Of a freeze. */
   until?: string | undefined;
+  /** Of an accepted loss: the log's end as it is now. */
+  length?: number | undefined;
+  head?: string | undefined;
 }
 
 /** Who acts, by the name given or the one that the proxy gives: an act has a name under it. */
@@ -27,11 +30,11 @@ export function namedActor(call: Call<GovernanceDeps>, actor: string | undefined
 
 /** What the entry says of an act: whose it is, and with which key they signed it. */
 export async function actFacts(transaction: Transaction, call: Call<GovernanceDeps>, act: Act, input: ActInput) {
-  const { note = "", until, proof, at } = input;
+  const { note = "", until, length, head, proof, at } = input;
   const claimed = namedActor(call, input.actor);
   const { actor } = claimed;
   const { manifest_hash, intent } = transaction.product;
-  const signature = await present(transaction, { decision: act, actor, note, until }, { proof, at });
+  const signature = await present(transaction, { decision: act, actor, note, until, length, head }, { proof, at });
   const by = actorBehind(actor, signature, claimed);
   return {
     actor,

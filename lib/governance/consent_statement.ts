@@ -38,6 +38,8 @@ export interface StatementInput {
   note?: string | undefined;
   verdict?: Verdict | undefined;
   until?: string | undefined;
+  length?: number | undefined;
+  head?: string | undefined;
   at?: string | undefined;
   proposal?: ProposeInput | undefined;
   followup?: Followup | undefined;
@@ -46,17 +48,27 @@ export interface StatementInput {
 /** Answers what would have to be signed now. Errors: 404 `change_not_found`, 400 where a field does not belong to the decision. */
 export async function consentStatement(call: Call<GovernanceDeps>, input: StatementInput): Promise<Answer> {
   const { deps } = call;
-  const { decision, approver, note = "", until, at = new Date(deps.clock.now()).toISOString() } = input;
+  const {
+    decision,
+    approver,
+    note = "",
+    until,
+    length,
+    head: end,
+    at = new Date(deps.clock.now()).toISOString(),
+  } = input;
   const head = await readHead(deps.store);
   if (!head) throw new Error("a statement needs an opened product runtime");
   refuseStrayFields(input);
   const about = isAct(decision) ? undefined : await contentOf(call, { ...input, decision });
+  if (decision === "accept_loss" && (length === undefined || end === undefined))
+    throw invalidField(length === undefined ? "length" : "head", "is required");
   const erased = decision === "erase" ? await contentToErase(call, input) : {};
   requirePerson(call, "approver", approver);
   const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
   const statement = about
     ? statementText({ ...shared, ...about, approver })
-    : statementText({ ...shared, decision: decision as Act, actor: approver, until, ...erased });
+    : statementText({ ...shared, decision: decision as Act, actor: approver, until, length, head: end, ...erased });
   return answer({ statement, challenge: challengeOf(statement, deps.sha256) });
 }
 
@@ -68,13 +80,15 @@ const BELONGS: Readonly<Record<string, (decision: Decision | Act) => boolean>> =
   note: (decision) => decision !== "propose",
   verdict: (decision) => decision === "review",
   until: (decision) => decision === "freeze",
+  length: (decision) => decision === "accept_loss",
+  head: (decision) => decision === "accept_loss",
   proposal: (decision) => decision === "propose",
   followup: (decision) => decision === "propose",
 };
 
 function refuseStrayFields(input: StatementInput): void {
   for (const [field, belongs] of Object.entries(BELONGS))
-    if (input[field as keyof StatementInput] && !belongs(input.decision))
+    if (input[field as keyof StatementInput] !== undefined && !belongs(input.decision))
       throw invalidField(field, `does not belong to the decision ${input.decision}`);
 }
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
-import { changeId, freeText, personName } from "../http/form.ts";
+import { changeId, freeText, personName, wholeNumber } from "../http/form.ts";
 import { decisionAnswer } from "./answers.ts";
 import { proofFields } from "./proof_input.ts";
 import { freezeSchema } from "./rules/freeze.ts";
@@ -42,6 +42,31 @@ export const acceptClockAnswer = once(() =>
     last: z
       .string()
       .meta({ description: "When the last entry before was dated.", examples: ["2026-11-21T10:00:00.000Z"] }),
+    audit_entry: entrySchema(),
+  }),
+);
+
+/** An end of the log: how many entries it has, and the hash of the last one. */
+const endFields = () => ({
+  length: wholeNumber(0).describe("How many entries the log has now, as audit/verify says."),
+  head: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+    .meta({
+      description: "current_hash of its last entry now, hex; 64 zeros without any.",
+      examples: ["a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e"],
+    }),
+});
+
+/** The fields of an accepted loss beside those of every act. */
+export const lossFields = endFields;
+
+/** What an accepted loss is answered with: the end that was known before, and the one that the log goes on from. */
+export const acceptLossAnswer = once(() =>
+  z.object({
+    known: z.object(endFields()).describe("The end of the log that was known before."),
+    ...endFields(),
+    frozen: z.literal(true).describe("The service is frozen until a person unfreezes it."),
     audit_entry: entrySchema(),
   }),
 );

@@ -2,6 +2,7 @@
 import { createChain, readHead } from "../audit/chain.ts";
 import type { CheckpointDeps } from "../audit/checkpoint.ts";
 import { holdAgainstAnchor, requireNoneAnchored } from "../audit/hold_against_anchor.ts";
+import { noteEnd } from "../audit/known_end.ts";
 import { reviewBreach } from "../audit/review_breach.ts";
 import { verifyTail } from "../audit/verify.ts";
 import type { Reads } from "../store/store.ts";
@@ -63,6 +64,7 @@ export async function openProduct(
   });
   if (isKnown) await holdAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyTail(deps, { count: tail, subjectsOf });
+  noteEnd(deps.integrity, (await readHead(deps.store))!);
   await reviewBreach(deps);
   if (deps.integrity.breach) return;
   await takeUpClaims(deps.store);

@@ -9,6 +9,7 @@ import { LogBroken } from "../audit/tree.ts";
 import { requireEnd, verifySlice } from "../audit/verify.ts";
 import { turn } from "../kit/turn.ts";
 import type { GovernanceDeps } from "./deps.ts";
+import { learnOfLoss } from "./after_loss.ts";
 import { consulting } from "./evidence.ts";
 import { judgeEntries, judgeRecords, type Misfits, withFields } from "./judge.ts";
 import type { ChangeRecord } from "./rules/record.ts";
@@ -43,6 +44,7 @@ type Patrolling = Pick<GovernanceDeps, "store" | "sha256" | "clock" | "integrity
 /** Takes one round's share of work; what is broken is reported, and changes that do not hold are named. */
 export async function patrol(deps: Patrolling): Promise<void> {
   const { store, clock, integrity } = deps;
+  await learnOfLoss(deps);
   await learnOfBreach(deps, store);
   const length = (await readHead(store))?.length ?? 0;
   const now = clock.now();

@@ -1,5 +1,6 @@
 /** The consents of a change that are proven where the intent asks for proof: each is verified anew, at the moment it is used. */
 import { entryKey, headOf } from "../audit/chain.ts";
+import { mayHaveLost, withoutLostConsents } from "./lost_consents.ts";
 import type { GovernanceDeps } from "./deps.ts";
 import { isGiven } from "./proof/consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
@@ -10,11 +11,21 @@ import { mustSign, type Signing } from "./rules/signing.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The change with those consents alone that need no signature, or have one that a key under their name made of it. */
+/**
+ * The change with those consents alone that were given since the last accepted loss of the log's end, and need no signature
+ * or have one that a key under their name made of it.
+ */
 export async function asProven(
-  { tx, origin, product }: Pick<Transaction, "origin" | "product"> & { tx: Pick<Reads, "getMany"> },
-  { change, audit }: Pick<ChangeRecord, "change" | "audit">,
+  {
+    tx,
+    origin,
+    product,
+    lastLoss,
+  }: Pick<Transaction, "origin" | "product" | "lastLoss"> & { tx: Pick<Reads, "getMany"> },
+  record: Pick<ChangeRecord, "change" | "audit">,
 ): Promise<Change> {
+  const { audit } = record;
+  const change = await withoutLostConsents(tx, record, await lastLoss());
   const { signing } = product.intent.policy;
   const asked = change.approvals.filter(({ approver }) => mustSign(approver, signing));
   if (asked.length === 0) return change;
@@ -33,13 +44,19 @@ export async function allProven(
 ): Promise<Change[]> {
   const product = deps.product!;
   const { signing } = product.intent.policy;
-  const asked = records.filter(({ change }) => change.approvals.some(({ approver }) => mustSign(approver, signing)));
+  const head = await headOf(deps);
+  const loss = head?.loss?.length ?? 0;
+  const asked = records.filter(
+    ({ change, audit }) =>
+      mayHaveLost({ change, audit }, loss) || change.approvals.some(({ approver }) => mustSign(approver, signing)),
+  );
   if (asked.length === 0) return records.map(({ change }) => change);
   const keys = [...new Set(asked.flatMap(({ audit }) => audit.map(entryKey)))];
-  const [head, entries] = await Promise.all([headOf(deps), deps.store.getMany("audit", keys)]);
+  const entries = await deps.store.getMany("audit", keys);
   const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
   const tx = { getMany: async (_: string, ids: readonly string[]) => ids.map((id) => byKey.get(id)) };
-  const read = { tx: tx as Pick<Reads, "getMany">, origin: head?.origin ?? "", product };
+  const lastLoss = async (): Promise<number> => loss;
+  const read = { tx: tx as Pick<Reads, "getMany">, origin: head?.origin ?? "", product, lastLoss };
   return Promise.all(records.map((record) => asProven(read, record)));
 }
 

@@ -9,6 +9,7 @@ import {
   whyClockBehind,
 } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
+import { noteEnd, requireContinued } from "../audit/known_end.ts";
 import { learnOfBreach } from "../audit/report_breach.ts";
 import { type Answer, isAnswer } from "../http/answer.ts";
 import { keepAnswer, replayed } from "../http/idempotency.ts";
@@ -50,11 +51,12 @@ export interface Enacted {
  * Runs a decision as one transaction and resolves when it is durable. An error that the decision throws changes nothing;
  * one that it returns is thrown after the commit, for a refusal that is itself recorded. Under a clock that is far behind the
  * log nothing is decided (503 `clock_behind`), but for `anyClock`: what undoes, and what has happened on the host already.
+ * `afterLoss`: also in a log that went back, for the decision that accepts this.
  */
 export async function governed<T>(
   { deps, idempotency }: Caller,
   decision: (transaction: Transaction) => Promise<T | AppError>,
-  { anyClock = false } = {},
+  { anyClock = false, afterLoss = false } = {},
 ): Promise<T | Answer> {
   let end: ChainHead | undefined;
   let misfits: Misfit[] = [];
@@ -63,11 +65,17 @@ export async function governed<T>(
       end = undefined;
       misfits = [];
       const now = deps.clock.now();
-      const [head] = await Promise.all([readHead(tx), learnOfBreach(deps, tx)]);
-      refuseBroken(deps.integrity.breach);
+      const { integrity, sha256 } = deps;
+      const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
+      // Also where another process reported a breach: this one may know more of what was lost.
+      const isSettled = afterLoss || (integrity.breach && stored);
+      if (head && !isSettled) await requireContinued(tx, { integrity, head });
+      if (!afterLoss) {
+        await learnOfBreach(deps, tx);
+        refuseBroken(integrity.breach);
+      }
       if (!head || !deps.product) throw new Error("a governed decision needs an opened product runtime");
       const kept = idempotency && (await replayed(tx, idempotency, now));
-      const { integrity, sha256 } = deps;
       const evidence = evidenceOf(tx, { outline: integrity.outline!, head, sha256 });
       if (kept) return toldAnswer(kept, { evidence, sha256 });
       const behind = whyClockBehind(head, now);
@@ -87,7 +95,10 @@ export async function governed<T>(
       return decided;
     }),
   ).finally(() => misfits.forEach(([id, fields]) => noteMisfit(deps.integrity, id, fields)));
-  if (end) deps.integrity.outline!.settle({ length: end.length, head: end.head });
+  if (end && !afterLoss) {
+    deps.integrity.outline!.settle({ length: end.length, head: end.head });
+    noteEnd(deps.integrity, end);
+  }
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
@@ -141,9 +152,17 @@ function begin(
     at,
     /** Names this log. */
     origin: opened.origin,
-    /** The chain's length before it, and the time of its last entry. */
+    /** The chain's length and head before it, and the time of its last entry. */
     length: opened.length,
+    head: opened.head,
     last: opened.at,
+    /** The id of the last accepted loss of the log's end, as the log itself tells it; 0 where there is none. */
+    async lastLoss(): Promise<number> {
+      const entry = await evidence.lastOf("loss_accepted");
+      if (entry) return entry.id;
+      const stored = opened.loss?.length ?? 0;
+      return stored > 0 && stored <= outline.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
+    },
     /** Whether this clock is too far behind the log to date anything: what is written has the time of the last entry. */
     isBehind,
     /** The id that the next appended entry will have. */

@@ -12,7 +12,14 @@ declare module "../store/store.ts" {
   }
 }
 
-const ONCE: ReadonlySet<Decision | Act> = new Set(["propose", "review", "freeze", "unfreeze", "accept_clock"]);
+const ONCE: ReadonlySet<Decision | Act> = new Set([
+  "propose",
+  "review",
+  "freeze",
+  "unfreeze",
+  "accept_clock",
+  "accept_loss",
+]);
 const DIGITS = 15;
 /** More than come in with each, so that they grow fewer. */
 const FORGOTTEN = 2;

@@ -27,7 +27,7 @@ export async function verifyReport(deps: GovernanceDeps, kept: Kept) {
 
 /** A log that has grown since it was kept still holds; one that its anchor or checkpoint spoke against does not. */
 async function chainAgainst(deps: GovernanceDeps, { expected_length, expected_head }: Kept) {
-  const { length, head, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
+  const { length, head, losses, breach = deps.integrity.breach } = await verifiedUntilNow(deps);
   const at = expected_length ?? length;
   // Every log begins with nothing, so having kept that shows nothing.
   const keptLength = expected_length !== undefined && at > 0;
@@ -38,13 +38,23 @@ async function chainAgainst(deps: GovernanceDeps, { expected_length, expected_he
     head,
     first_invalid: breach?.first_invalid ?? null,
     reason: breach?.reason ?? null,
+    losses,
     not_checked: [
       ...(keptLength || keptHead ? [] : (["tail_truncation"] as const)),
       ...(keptHead ? [] : (["full_rewrite"] as const)),
     ],
   };
   if (breach) return report;
-  const broken = (first_invalid: number, reason: string) => ({ ...report, valid: false, first_invalid, reason });
+  const loss = losses.find(({ known }) => known.length >= at);
+  const why = loss
+    ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`
+    : "";
+  const broken = (first_invalid: number, reason: string) => ({
+    ...report,
+    valid: false,
+    first_invalid,
+    reason: `${reason}${why}`,
+  });
   if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
   if (expected_head === undefined || expected_head === (await hashAt(deps, at))) return report;
   return broken(

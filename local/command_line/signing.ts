@@ -44,6 +44,8 @@ interface Done {
   actor: string;
   note: string;
   until?: string | undefined;
+  length?: number | undefined;
+  head?: string | undefined;
 }
 
 type Matter = Decided | Proposed | Done;
@@ -91,8 +93,9 @@ async function aboutWhatHasNoId(client: Session["client"], matter: Proposed | Do
     const digest = sha256(canonicalContent(content));
     return { asked: { approver, proposal }, facts: { origin, digest, decision, approver } };
   }
-  const { decision, actor, until } = matter;
-  return { asked: { approver: actor, until }, facts: { origin, decision, actor, until: inUtc(until) } };
+  const { decision, actor, until, length, head } = matter;
+  const end = { length, head };
+  return { asked: { approver: actor, until, ...end }, facts: { origin, decision, actor, until: inUtc(until), ...end } };
 }
 
 /** As a statement says it; what is no time is left for the service to refuse. */

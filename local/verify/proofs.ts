@@ -34,11 +34,12 @@ const OTHERS: Readonly<Record<string, string>> = {
   service_frozen: "freeze",
   service_unfrozen: "unfreeze",
   clock_accepted: "accept_clock",
+  loss_accepted: "accept_loss",
   content_erased: "erase",
 };
 
 /** Acts on the service itself, and erasures: their statements name an actor. */
-const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "erase"]);
+const ACTS: ReadonlySet<string> = new Set(["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"]);
 
 /** What a trusted proxy's word is enough for. */
 const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw"]);
@@ -154,12 +155,13 @@ function statementOf(entry: Entry, detail: Detail): { statement: string; by: str
     return undefined;
   }
   if (decision === undefined || typeof by !== "string") return undefined;
-  const { digest, manifest_hash, note = "", verdict, until } = detail;
+  const { digest, manifest_hash, note = "", verdict, until, length, head } = detail;
   const shared = { v: "countersign-consent/1", origin: decoded(entry.origin), decision, note, manifest_hash, at };
   const isAct = ACTS.has(decision);
   const change_id = decision === "propose" ? undefined : decoded(entry.changeId);
+  const own = decision === "erase" ? { change_id, digest } : decision === "accept_loss" ? { length, head } : {};
   const facts = isAct
-    ? { ...shared, actor: by, until: until ?? undefined, ...(decision === "erase" && { change_id, digest }) }
+    ? { ...shared, actor: by, until: until ?? undefined, ...own }
     : { ...shared, approver: by, change_id, digest, verdict: decision === "review" ? verdict : undefined };
   return { statement: JSON.stringify(facts, Object.keys(facts).sort()), by };
 }

@@ -121,8 +121,8 @@ export const audit = [
   {
     ...verify,
     name: "a tail of one entry may be cut behind a process that saw it",
-    find: "if (known && head.length < known.length)",
-    replace: "if (known && head.length + 1 < known.length)",
+    find: "known && head.length < known.length ? wentBack",
+    replace: "known && head.length + 1 < known.length ? wentBack",
     tests: DAMAGE,
     grave: true,
   },

@@ -332,7 +332,7 @@ export const operations = [
   {
     name: "a broken log is written on",
     file: "lib/governance/transaction.ts",
-    find: "refuseBroken(deps.integrity.breach);",
+    find: "refuseBroken(integrity.breach);",
     replace: "void refuseBroken;",
     tests: ["test/lib/audit/damage.test.ts"],
   },

@@ -188,9 +188,33 @@ export const verified = [
   {
     file: "lib/audit/report_breach.ts",
     name: "a breach is not told to other processes",
-    find: 'if (!(await tx.get("meta", "breach"))) tx.put("meta", "breach", { ...breach, known });',
-    replace: "await Promise.resolve([tx, known]);",
+    find: 'if (!kept) tx.put("meta", "breach", { ...breach, known });',
+    replace: "if (!kept) return;",
     tests: PATROL,
+  },
+  {
+    file: "lib/governance/transaction.ts",
+    name: "a proposal goes on from a log that went back",
+    find: "if (head && !isSettled) await requireContinued",
+    replace: "if (false) await requireContinued",
+    tests: ["test/lib/governance/lost_end.test.ts"],
+    grave: true,
+  },
+  {
+    file: "lib/audit/known_end.ts",
+    name: "a log that lost its end may be written on past the length that was known",
+    find: "if (head.length > known.length) return (await read)?.value.current_hash === known.head;",
+    replace: "if (head.length > known.length) return true;",
+    tests: ["test/lib/governance/lost_end.test.ts"],
+    grave: true,
+  },
+  {
+    file: "lib/governance/lost_consents.ts",
+    name: "a consent before an accepted loss counts",
+    find: "(consents[index] ?? 0) > loss",
+    replace: "(consents[index] ?? 0) > -loss",
+    tests: ["test/lib/governance/lost_end.test.ts"],
+    grave: true,
   },
   {
     file: "lib/audit/review_breach.ts",
@@ -229,7 +253,7 @@ export const verified = [
   {
     ...reading,
     name: "a log that was rewritten up to its end is read on",
-    find: "if (head.length === known.length && head.head !== known.head) throw rewritten(known.length);",
+    find: "if (head.length === known.length && head.head !== known.head) throw wentBack(known, head);",
     replace: "",
   },
   {

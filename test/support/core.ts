@@ -2,6 +2,7 @@ import { apply } from "../../handlers/product/apply.ts";
 import { approve } from "../../handlers/product/approve.ts";
 import { audit } from "../../handlers/product/audit.ts";
 import { auditAcceptClock } from "../../handlers/product/audit_accept_clock.ts";
+import { auditAcceptLoss } from "../../handlers/product/audit_accept_loss.ts";
 import { auditVerify } from "../../handlers/product/audit_verify.ts";
 import { consentStatementOf } from "../../handlers/product/consent_statement.ts";
 import { deny } from "../../handlers/product/deny.ts";
@@ -46,6 +47,7 @@ const ENDPOINTS = [
   kpi,
   audit,
   auditAcceptClock,
+  auditAcceptLoss,
   auditVerify,
   drift,
 ];

@@ -36,7 +36,8 @@ export const proven = (pen: Pen, statement: string): Fields => ({
 /** An act on the service with its proof. */
 export async function act(api: Poster, pen: Pen, which: Act, fields: ActFields): Promise<Reply> {
   const { actor, ...said } = fields;
-  return api.post(which === "accept_clock" ? "audit/accept-clock" : which, {
+  const path = which.startsWith("accept_") ? `audit/${which.replace("_", "-")}` : which;
+  return api.post(path, {
     ...fields,
     ...proven(pen, await statementOf(api, { decision: which, approver: actor, ...said })),
   });

@@ -31,6 +31,7 @@ const EVENTS: Partial<Record<Entry["event_type"], string>> = {
   content_erased: "content erased",
   note_added: "late note added",
   store_moved: "the store moved",
+  loss_accepted: "loss of the log's end accepted",
 };
 const DECISIONS: Record<string, string> = {
   approved: "approved",

@@ -26,6 +26,7 @@ const EVENTS: Partial<Record<Entry["event_type"], string>> = {
   content_erased: "内容已抹除",
   note_added: "补充说明",
   store_moved: "存储已迁移",
+  loss_accepted: "接受日志末尾丢失",
 };
 const DECISIONS: Record<string, string> = {
   approved: "批准",

@@ -104,6 +104,7 @@ export const OPERATIONS = {
           "content_erased",
           "note_added",
           "store_moved",
+          "loss_accepted",
         ],
       },
       format: {
@@ -124,6 +125,25 @@ export const OPERATIONS = {
     fields: {
       expected_length: { type: "integer", description: "How many entries the log had when you looked last." },
       expected_head: { type: "string", description: "current_hash of its last entry then, hex." },
+    },
+  },
+  "POST /api/product/audit/accept-loss": {
+    summary: "Go on after the log lost its end",
+    description:
+      "After a failover or rewind that lost entries for good: records what was lost, lifts the breach, and freezes the service. Consents given before it no longer count.",
+    fields: {
+      actor: { type: "string", description: "Who does this; absent: whom the proxy names." },
+      note: { type: "string", description: "Why, for the record." },
+      length: {
+        type: "integer",
+        required: true,
+        description: "How many entries the log has now, as audit/verify says.",
+      },
+      head: {
+        type: "string",
+        required: true,
+        description: "current_hash of its last entry now, hex; 64 zeros without any.",
+      },
     },
   },
   "GET /api/product/changes/{change_id}": {

@@ -179,6 +179,7 @@ export interface paths {
             | "content_erased"
             | "note_added"
             | "store_moved"
+            | "loss_accepted"
             | undefined;
 
           /** jsonl or csv: the whole log as a file, without any filter. */
@@ -260,6 +261,42 @@ export interface paths {
 
               /** What is wrong; null when nothing is. */
               reason: string | null;
+
+              /** Losses of the log's end that were accepted, oldest first. */
+              losses: {
+                /** Id of the entry loss_accepted. */
+                entry: number;
+
+                /** When it was accepted. */
+                at: string;
+
+                /** Who accepted it. */
+                actor: string;
+
+                /** Why. */
+                note: string;
+
+                /** The end of the log that was known before. */
+                known: {
+                  /** How many entries the log had. */
+                  length: number;
+
+                  /** current_hash of its last entry then. */
+                  head: string;
+                };
+
+                /** The end that the log went on from. */
+                continues: {
+                  /** How many entries the log had. */
+                  length: number;
+
+                  /** current_hash of its last entry then. */
+                  head: string;
+                };
+
+                /** What may be lost. */
+                message: string;
+              }[];
 
               /** What this answer cannot show; a length and head that you kept take both kinds of loss off. */
               not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
@@ -451,6 +488,71 @@ export interface paths {
 
               /** When the last entry before was dated. */
               last: string;
+              audit_entry: components["schemas"]["AuditEntry"];
+            };
+          };
+        };
+      };
+    };
+  };
+  "/api/product/audit/accept-loss": {
+    /** Go on after the log lost its end
+     *
+     * After a failover or rewind that lost entries for good: records what was lost, lifts the breach, and freezes the service. Consents given before it no longer count. */
+    post: {
+      parameters: {
+        query?: never;
+        header?: {
+          /** Taken over as the request's name where it is plain. */
+          "X-Request-Id"?: string | undefined;
+
+          /** The same key with the same body has the same answer for 24 hours. */
+          "Idempotency-Key"?: string | undefined;
+        };
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: Record<
+          "application/x-www-form-urlencoded" | "application/json",
+          {
+            /** Who does this; absent: whom the proxy names. */
+            actor?: string | undefined;
+
+            /** Why, for the record. */
+            note?: string | undefined;
+            proof?: components["schemas"]["Proof"] | undefined;
+            at?: components["schemas"]["SignedAt"] | undefined;
+
+            /** How many entries the log has now, as audit/verify says. */
+            length: number;
+
+            /** current_hash of its last entry now, hex; 64 zeros without any. */
+            head: string;
+          }
+        >;
+      };
+      responses: {
+        200: {
+          content: {
+            "application/json": {
+              /** The end of the log that was known before. */
+              known: {
+                /** How many entries the log has now, as audit/verify says. */
+                length: (number | unknown) & number;
+
+                /** current_hash of its last entry now, hex; 64 zeros without any. */
+                head: string;
+              };
+
+              /** How many entries the log has now, as audit/verify says. */
+              length: (number | unknown) & number;
+
+              /** current_hash of its last entry now, hex; 64 zeros without any. */
+              head: string;
+
+              /** The service is frozen until a person unfreezes it. */
+              frozen: true;
               audit_entry: components["schemas"]["AuditEntry"];
             };
           };
@@ -1251,6 +1353,7 @@ export interface paths {
               | "freeze"
               | "unfreeze"
               | "accept_clock"
+              | "accept_loss"
               | "erase";
 
             /** Who decides; of a proposal its proposer, of an act its actor. */
@@ -1267,6 +1370,12 @@ export interface paths {
 
             /** Of a freeze: when it ends by itself. */
             until?: string | undefined;
+
+            /** Of an accepted loss: how many entries the log has now. */
+            length?: number | undefined;
+
+            /** Of an accepted loss: current_hash of the last entry now. */
+            head?: string | undefined;
 
             /** The time to put into the statement; absent: now. */
             at?: string | undefined;
@@ -3245,7 +3354,8 @@ export interface components {
         | "clock_accepted"
         | "content_erased"
         | "note_added"
-        | "store_moved";
+        | "store_moved"
+        | "loss_accepted";
 
       /** The change that it is about; empty when about none. */
       change_id: string;
@@ -4257,6 +4367,7 @@ export interface components {
 /** The POSTs that take an `Idempotency-Key`. */
 export const KEYED: readonly string[] = [
   "/api/product/audit/accept-clock",
+  "/api/product/audit/accept-loss",
   "/api/product/propose-crm-followup",
   "/api/product/propose",
   "/api/product/approve",

@@ -8,6 +8,9 @@ export const POLICY_EXPIRY = "policy:expiry";
 /** The intent's guardrails, which roll back. */
 export const POLICY_GUARDRAIL = "policy:guardrail";
 
+/** The freeze that follows an accepted loss of the log's end. */
+export const POLICY_LOSS = "policy:loss";
+
 /** Recorded with every step. */
 export interface Actor {
   actor: string | null;

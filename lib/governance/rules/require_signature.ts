@@ -33,6 +33,7 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "review",
   "unfreeze",
   "accept_clock",
+  "accept_loss",
   "erase",
 ]);
 

@@ -7,7 +7,7 @@ export const DECISIONS = ["approve", "approve_emergency", "deny", "revoke", "rev
 export type Decision = (typeof DECISIONS)[number];
 
 /** What can be signed of the service itself. */
-export const ACTS = ["freeze", "unfreeze", "accept_clock", "erase"] as const;
+export const ACTS = ["freeze", "unfreeze", "accept_clock", "accept_loss", "erase"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** What every statement says beside its version. */
@@ -37,6 +37,9 @@ export interface ActFacts extends Facts {
   actor: string;
   /** Of a freeze that ends by itself. */
   until?: string | undefined;
+  /** Of an accepted loss: the end of the log that it goes on from. */
+  length?: number | undefined;
+  head?: string | undefined;
   /** Of an erasure: whose content, and which. */
   change_id?: string | undefined;
   digest?: string | undefined;
@@ -46,7 +49,7 @@ export interface ActFacts extends Facts {
 export const statedBy = (facts: Pick<StatementFacts, "approver"> | Pick<ActFacts, "actor">): string =>
   "actor" in facts ? facts.actor : facts.approver;
 
-/** The statement: RFC 8785 JSON, which for members that are all text is JSON with the names in order. */
+/** The statement: RFC 8785 JSON, which for members that are text and whole numbers is JSON with the names in order. */
 export function statementText(facts: StatementFacts | ActFacts): string {
   const statement = { v: "countersign-consent/1", ...facts };
   return JSON.stringify(statement, Object.keys(statement).sort());

@@ -30,11 +30,14 @@ export const auditVerify: Verb = {
   fields: ["expected_length", "expected_head"],
   async run({ client }, { fields }) {
     const verdict = await client.get("/api/product/audit/verify", { params: { query: fields } });
-    const { valid, length, head, reason, not_checked } = verdict;
+    const { valid, length, head, reason, losses, not_checked } = verdict;
+    const lost = losses
+      .map(({ entry, at, actor, message }) => `\nentry ${entry}, ${at}: ${actor} accepted that ${message}`)
+      .join("");
     const open = not_checked.length === 0 ? "" : `\nnot checked: ${not_checked.join(", ")}; give what you kept of it`;
     return valid
-      ? { text: `valid: ${length} entries, head ${head}${open}` }
-      : { text: `not valid: ${reason}${open}`, exit: "refused" };
+      ? { text: `valid: ${length} entries, head ${head}${lost}${open}` }
+      : { text: `not valid: ${reason}${lost}${open}`, exit: "refused" };
   },
 };
 

@@ -1,5 +1,6 @@
 /** The verbs, in the order of the help. */
 import type { Verb } from "../verb.ts";
+import { acceptLoss } from "./accept_loss.ts";
 import { auditExport, auditList, auditVerify } from "./audit.ts";
 import { certificate } from "./certificate.ts";
 import { approve, deny, revoke, withdraw } from "./decisions.ts";
@@ -19,6 +20,7 @@ import { whoami } from "./whoami.ts";
 // prettier-ignore
 export const VERBS: readonly Verb[] = [
   propose, list, show, wait, approve, deny, revoke, withdraw, apply, rollback, note, freeze, unfreeze,
+  acceptLoss,
   kpi, auditList, auditVerify, auditExport, certificate, state, whoami, mcp,
   exportVerb, importVerb, migrateVerb, backupVerb, restoreVerb,
 ];

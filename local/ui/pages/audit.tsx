@@ -19,7 +19,7 @@ import { Verify } from "./audit/verify.tsx";
 const EVENTS: readonly EventType[] = [
   "change_proposed", "consent_decision", "change_applied", "change_rolled_back", "change_apply_failed",
   "change_rollback_failed", "change_drifted", "proposal_refused", "kpi_refreshed", "intent_in_force", "emergency_reviewed", "service_frozen", "service_unfrozen", "record_rebuilt", "clock_accepted", "content_erased", "note_added",
-  "store_moved",
+  "store_moved", "loss_accepted",
 ]; // prettier-ignore
 
 const PAGE = 50;

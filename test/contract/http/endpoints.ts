@@ -35,6 +35,7 @@ export function endpointRules(open: Open): void {
       "apply",
       "approve",
       "audit/accept-clock",
+      "audit/accept-loss",
       "consent-statement",
       "deny",
       "erase",

@@ -45,11 +45,12 @@ const APART: Record<string, string[]> = {
       "freezeService",
       "unfreezeService",
       "acceptClock",
+      "acceptLoss",
       "eraseContent",
     ].map((operation) => [operation, ["proof", "at"]]),
   ),
   approveChange: ["proof", "at", "emergency"],
-  getConsentStatement: ["proposal", "followup", "verdict", "until"],
+  getConsentStatement: ["proposal", "followup", "verdict", "until", "length", "head"],
 };
 
 /** What is answered only of a log that is watched; test/lib/audit/watching.test.ts asks it of one. */

@@ -1,0 +1,56 @@
+/** The end of the log that this process committed or decided by last: no later log is shorter, or another up to there. */
+import type { Reads } from "../store/store.ts";
+import { type ChainHead, entryKey, readHead } from "./chain.ts";
+import type { Integrity, KnownEnd } from "./integrity.ts";
+import type { End } from "./outline.ts";
+import { wentBack } from "./tree.ts";
+
+/** The log as a transaction reads it does not continue what this process knows of it. */
+export class NotContinued extends Error {
+  override readonly name = "NotContinued";
+}
+
+/** The longest end that this process knows. */
+export function knownEnd({ known, outline }: Integrity): KnownEnd | undefined {
+  const read = outline?.durable;
+  return read && (!known || read.length > known.length) ? { ...read, loss: known?.loss } : known;
+}
+
+/** Notes the end that a decision committed, or was made by once that was durable. */
+export function noteEnd(integrity: Integrity, { length, head, loss }: ChainHead): void {
+  const { known } = integrity;
+  if (!known || length >= known.length || loss?.head !== known.loss?.head) integrity.known = { length, head, loss };
+}
+
+/** Within a transaction, whatever else it reads: the log continues what is known of it. Errors: `NotContinued`. */
+export async function requireContinued(
+  reads: Pick<Reads, "get">,
+  { integrity, head }: { integrity: Integrity; head: ChainHead },
+): Promise<void> {
+  const known = knownEnd(integrity);
+  if (!known) return;
+  if (head.loss?.head !== known.loss?.head) throw new NotContinued();
+  const { outline } = integrity;
+  const isSeen = head.length > known.length && outline?.isAsRead({ id: known.length, current_hash: known.head });
+  // What decisions before this one saw leads to the head; some of it may not be durable yet.
+  if (isSeen && outline!.reaches(head)) return;
+  if (!(await continues(reads, known, head))) throw new NotContinued();
+}
+
+/** Outside transactions. Errors: `LogBroken` where the log does not continue what is known of it. */
+export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Integrity): Promise<void> {
+  const known = knownEnd(integrity);
+  if (!known) return;
+  const head = await readHead(reads);
+  if (!head || (known.loss && !head.loss) || !(await continues(reads, known, head))) throw wentBack(known, head);
+}
+
+async function continues(reads: Pick<Reads, "get">, known: End, head: End): Promise<boolean> {
+  if (known.length === 0) return true;
+  if (head.length < known.length) return false;
+  // Read also where nothing came since: a shared store reads it together with the head, in one round trip.
+  const read = reads.get("audit", entryKey(known.length));
+  if (head.length > known.length) return (await read)?.value.current_hash === known.head;
+  await read.catch(() => undefined);
+  return head.head === known.head;
+}

@@ -1,0 +1,38 @@
+/** Going on after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
+import type { AuditDeps } from "../audit/deps.ts";
+import { entryKey, readHead } from "../audit/chain.ts";
+import { isSound } from "../audit/entry.ts";
+import { knownEnd, noteEnd } from "../audit/known_end.ts";
+import { verifyTail } from "../audit/verify.ts";
+import { subjectsOf } from "./subjects.ts";
+
+type Losing = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
+
+/** The newest entries that are verified before writes go on; the rest is read when a decision needs it. */
+const TAIL = 1000;
+
+/** Goes on where an accepted loss was recorded that this process does not know; resolves to whether one was. */
+export async function learnOfLoss(deps: Losing): Promise<boolean> {
+  const { store, integrity, sha256, log } = deps;
+  const { loss } = (await readHead(store)) ?? {};
+  if (!loss || loss.head === integrity.known?.loss?.head) return false;
+  if (await store.get("meta", "breach")) return false;
+  const entry = (await store.get("audit", entryKey(loss.length)))?.value;
+  if (entry?.current_hash !== loss.head || entry.event_type !== "loss_accepted" || !isSound(entry, sha256))
+    return false;
+  log.warn("goes on from an accepted loss of the log's end", { entry: entry.id, known: knownEnd(integrity) ?? null });
+  await deps.mutex("after_loss", () => goOn(deps));
+  return true;
+}
+
+/** Forgets what was read before the loss, and reads the log as it is now. */
+async function goOn(deps: Losing): Promise<void> {
+  const { store, integrity } = deps;
+  const head = (await readHead(store))!;
+  if (head.loss?.head === integrity.known?.loss?.head) return;
+  delete integrity.breach;
+  delete integrity.last;
+  delete integrity.patrol;
+  await verifyTail(deps, { count: TAIL, subjectsOf });
+  noteEnd(integrity, head);
+}

@@ -1,0 +1,25 @@
+/** Goes on after the log lost its end for good. */
+import { nameIn, signed, SIGNING } from "../signing.ts";
+import type { Verb } from "../verb.ts";
+
+/** Accepts the loss of the end of the log; `length` and `head` are those of the log now, as `audit verify` says. */
+export const acceptLoss: Verb = {
+  usage: "accept-loss",
+  operation: "POST /api/product/audit/accept-loss",
+  fields: ["actor", "note", "length", "head"],
+  options: SIGNING,
+  async run(session, { fields, options }) {
+    const end = { length: Number(fields["length"]), head: String(fields["head"]) };
+    let body: object = { ...fields, ...end };
+    if (typeof options["key"] === "string") {
+      const note = String(fields["note"] ?? "");
+      const matter = { decision: "accept_loss", actor: nameIn(fields, "actor"), note, ...end } as const;
+      body = { ...body, ...(await signed(session, matter, options["key"], options["yes"] === true)) };
+    }
+    const { known, length, audit_entry } = await session.client.post("/api/product/audit/accept-loss", {
+      body: body as never,
+    });
+    const lost = `entries up to ${known.length} may be lost, the log goes on from ${length}`;
+    return { text: `${lost}; the service is frozen until you unfreeze it, entry ${audit_entry.id}` };
+  },
+};
